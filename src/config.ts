@@ -1,8 +1,5 @@
 import { LIMITS } from "./limits.js";
-import { editDistance } from "./platform/edit-distance.js";
-
-/** The documented minimum for clients. */
-const { keptHours } = LIMITS.idempotency;
+import { ConfigError, Variables, WEB, isUrl } from "./variables.js";
 
 interface EmbeddingsConfig {
   readonly url: string;
@@ -113,13 +110,6 @@ const RETENTION_DAYS_MAX = 36_500;
 /** It is stored with each vector. */
 const PREFIX_LENGTH_MAX = 500;
 
-/** The configuration is wrong. The message lists every problem on its own line. */
-export class ConfigError extends Error {
-  constructor(problems: readonly string[]) {
-    super(`The configuration has ${problems.length === 1 ? "a problem" : "problems"}:\n${problems.join("\n")}`);
-  }
-}
-
 /**
  * Checks that billing is configured completely or not at all: a missing part would make seats free. Not called by
  * commands, since one of them creates the parts.
@@ -142,240 +132,171 @@ export function assertBillingWhole(config: Config): void {
   );
 }
 
+const POSTGRES = ["postgres:", "postgresql:"];
+
 /** @throws ConfigError naming every wrong variable, and what it must be. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const problems: string[] = [];
-  const known = new Set<string>();
-  const value = (name: string) => {
-    known.add(name);
-    return environment[name]?.trim() || undefined;
-  };
-  const wrong = (name: string, must: string) => problems.push(`  ${name} must be ${must}; it is "${value(name)}".`);
-
-  const whole = (name: string, fallback: number, max: number, min = 0) => {
-    const text = value(name);
-    if (text === undefined) return fallback;
-    const fits = /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max;
-    if (!fits) wrong(name, `a whole number from ${min} to ${max}`);
-    return Number(text);
-  };
-  const url = (name: string, protocols: readonly string[]) => {
-    const text = value(name);
-    if (text !== undefined && !isUrl(text, protocols)) {
-      // The value may contain a password, so it is not repeated.
-      const beginnings = protocols.map((known) => `${known}//`).join(" or ");
-      problems.push(
-        `  ${name} must be a URL that begins with ${beginnings}. Special characters of a password are written as ` +
-          "%40 for @, %2F for /, %23 for #.",
-      );
-      return undefined;
-    }
-    return text;
-  };
-  /** A URL to which paths are appended. */
-  const base = (name: string) => {
-    const text = url(name, ["http:", "https:"]);
-    if (text !== undefined && /[\s?#@]/.test(text)) {
-      problems.push(`  ${name} must be a URL without a user, spaces, ? and #: paths are put at its end.`);
-    }
-    return text?.replace(/\/+$/, "");
-  };
-  /** The URL of a server, with user and password. */
-  const login = (name: string, protocols: readonly string[]) => {
-    const text = url(name, protocols);
-    if (text !== undefined && !isDecodable(text)) {
-      problems.push(`  ${name} cannot be decoded: write a percent sign as %25, also in a password.`);
-    }
-    return text;
-  };
-  /** A key or an id, which is sent in headers or compared: a space or a line break from copying would break it. */
-  const word = (name: string, pattern = /^[!-~]+$/, must = "one word of ASCII characters") => {
-    const text = value(name);
-    // It may be a secret, so it is not repeated.
-    if (text !== undefined && !pattern.test(text))
-      problems.push(`  ${name} must be ${must}, without spaces and quotes.`);
-    return text;
-  };
-  /** Spaces at its end count. */
-  const prefix = (name: string) => {
-    const trimmed = value(name);
-    if (trimmed === "none") return "";
-    if (trimmed !== undefined && trimmed.length > PREFIX_LENGTH_MAX) {
-      problems.push(`  ${name} must be none, or a text of up to ${PREFIX_LENGTH_MAX} characters.`);
-    }
-    return trimmed === undefined ? undefined : environment[name];
-  };
-  const choice = <Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
-    const text = value(name)?.toLowerCase();
-    const chosen = choices.find((known) => known === text);
-    if (text !== undefined && !chosen) wrong(name, `one of ${choices.join(", ")}`);
-    return chosen ?? fallback;
-  };
-  const some = <Choice extends string>(name: string, choices: readonly Choice[]): readonly Choice[] => {
-    const words = value(name)
-      ?.split(",")
-      .map((word) => word.trim());
-    if (words === undefined) return choices;
-    const chosen = choices.filter((known) => words.includes(known));
-    const isNone = words.length === 1 && words[0] === "none";
-    if (!isNone && chosen.length !== words.length) wrong(name, `none, or some of ${choices.join(", ")}`);
-    return chosen;
-  };
-  const origins = (value("ALLOWED_ORIGINS") ?? "")
-    .split(",")
-    .map((origin) => origin.trim())
-    .filter(Boolean);
-  if (!origins.every((origin) => isUrl(origin, ["http:", "https:"]) && new URL(origin).origin === origin)) {
-    wrong("ALLOWED_ORIGINS", "origins such as https://app.example.com, separated by commas");
-  }
-
-  const development = choice("NODE_ENV", ["development", "test", "production"], "development") !== "production";
-  const smtpUrl = login("SMTP_URL", ["smtp:", "smtps:"]);
-  const mailFrom = value("MAIL_FROM");
-  if (mailFrom !== undefined && !isSender(mailFrom)) {
-    wrong("MAIL_FROM", "an address, such as no-reply@example.com or Memory Graph <no-reply@example.com>");
-  }
-  // Receivers would refuse mails from localhost, one by one and much later.
-  if (smtpUrl !== undefined && mailFrom === undefined && !development) {
-    problems.push("  MAIL_FROM must be set with SMTP_URL: the sender's address of mails.");
-  }
-  // Without it, links in mails would lead to the address where the server listens, which is not reachable from outside.
-  if (smtpUrl !== undefined && value("PUBLIC_URL") === undefined && !development) {
-    problems.push("  PUBLIC_URL must be set with SMTP_URL: the address that links in mails begin with.");
-  }
-
-  const embeddingsUrl = url("EMBEDDINGS_URL", ["http:", "https:"]);
-  const [embeddingsModel, embeddingsKey] = [value("EMBEDDINGS_MODEL"), word("EMBEDDINGS_KEY")];
-  if (embeddingsUrl !== undefined && embeddingsModel === undefined) {
-    problems.push("  EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL: the name by which the server knows the model.");
-  }
-  const [queryPrefix, documentPrefix] = [prefix("EMBEDDINGS_QUERY_PREFIX"), prefix("EMBEDDINGS_DOCUMENT_PREFIX")];
-  const forEmbeddings = embeddingsModel ?? embeddingsKey ?? queryPrefix ?? documentPrefix;
-  if (value("EMBEDDINGS_URL") === undefined && forEmbeddings !== undefined) {
-    problems.push("  EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables: the server that embeds.");
-  }
-
-  // OpenTelemetry's packages read these and further variables themselves, and would only warn.
-  const toCollector = url("OTEL_EXPORTER_OTLP_ENDPOINT", ["http:", "https:"]);
-  const isExported = (signal: "TRACES" | "LOGS"): boolean => {
-    const own = url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, ["http:", "https:"]);
-    const exporter = choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");
-    return (own ?? toCollector) !== undefined && exporter === "otlp";
-  };
-  choice("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/json", "http/protobuf"], "http/json");
-  choice("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on");
-  const ratio = value("OTEL_TRACES_SAMPLER_ARG");
-  if (ratio !== undefined && !(/^\d*\.?\d+$/.test(ratio) && Number(ratio) <= 1)) {
-    wrong("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1");
-  }
-  for (const name of ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES"]) {
-    if (!/^([^=,\s]+=[^,]*(,\s*|$))*$/.test(value(name) ?? "")) {
-      problems.push(`  ${name} must be pairs such as name=value, separated by commas.`);
-    }
-  }
-  for (const name of OTEL_NUMBERS) whole(name, 1, 999_999_999, 1);
-  const telemetry = { traces: isExported("TRACES"), logs: isExported("LOGS") };
-  const isTold =
-    choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "false" && (telemetry.traces || telemetry.logs);
-
-  const directDatabaseUrl = url("DIRECT_DATABASE_URL", ["postgres:", "postgresql:"]);
-  if (directDatabaseUrl !== undefined && value("DATABASE_URL") === undefined) {
-    problems.push("  DATABASE_URL must be set with DIRECT_DATABASE_URL: the address of the pooler.");
-  }
-
-  const redisUrl = login("REDIS_URL", ["redis:", "rediss:"]);
-  if (redisUrl !== undefined && !/^\/?\d*$/.test(new URL(redisUrl).pathname)) {
-    problems.push("  REDIS_URL must end with the number of a database, or with none.");
-  }
-
-  const metricsHost = value("METRICS_HOST") ?? "127.0.0.1";
-  const metricsPort = value("METRICS_PORT") === undefined ? undefined : whole("METRICS_PORT", 0, 65_535);
+  const variables = new Variables(environment);
+  const development =
+    variables.choice("NODE_ENV", ["development", "test", "production"], "development") !== "production";
   const config: Config = {
     development,
-    host: value("HOST") ?? "127.0.0.1",
-    port: whole("PORT", 4000, 65_535),
-    dataDir: value("DATA_DIR") ?? ".data",
-    databaseUrl: url("DATABASE_URL", ["postgres:", "postgresql:"]),
-    directDatabaseUrl,
-    databaseReplicaUrl: url("DATABASE_REPLICA_URL", ["postgres:", "postgresql:"]),
-    embeddedDatabaseAsRoot: choice("EMBEDDED_DATABASE_AS_ROOT", ["yes", "no"], "no") === "yes",
-    redisUrl,
-    publicUrl: base("PUBLIC_URL"),
-    smtpUrl,
-    mailFrom: mailFrom ?? "Memory Graph <no-reply@localhost>",
-    stripeSecretKey: word("STRIPE_SECRET_KEY", /^(?!pk_|whsec_|price_)[!-~]+$/, "a secret key, as sk_… or rk_…"),
-    stripeWebhookSecret: word(
-      "STRIPE_WEBHOOK_SECRET",
-      /^(?!sk_|rk_|pk_|we_)[!-~]+$/,
-      "the secret of the webhook, as whsec_…",
-    ),
-    stripePriceId: word("STRIPE_TEAM_PRICE_ID"),
-    stripeYearlyPriceId: word("STRIPE_YEARLY_PRICE_ID"),
-    stripePortalId: word("STRIPE_PORTAL_ID"),
-    billingTax: choice("BILLING_TAX", ["yes", "no"], "no") === "yes",
-    billingPromotionCodes: choice("BILLING_PROMOTION_CODES", ["yes", "no"], "no") === "yes",
-    billingTrialDays: whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),
-    stripeApiBase: base("STRIPE_API_BASE"),
-    embeddings: embeddingsUrl
-      ? { url: embeddingsUrl, model: embeddingsModel ?? "", key: embeddingsKey, queryPrefix, documentPrefix }
-      : undefined,
-    freeTeamSeats: whole("FREE_TEAM_SEATS", 5, 1_000, 1),
-    billingGraceDays: whole("BILLING_GRACE_DAYS", 7, GRACE_DAYS_MAX),
-    billingMails: some("BILLING_MAILS", BILLING_MAILS),
-    allowedOrigins: origins,
-    trustedProxies: whole("TRUSTED_PROXIES", 0, 16),
-    logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
-    telemetry: isTold ? telemetry : undefined,
-    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
-    retention: {
-      resultsHours: whole("RETENTION_RESULTS_HOURS", keptHours, 24 * 365, keptHours),
-      keysDays: whole("RETENTION_KEYS_DAYS", 90, RETENTION_DAYS_MAX, 1),
-      invitationsDays: whole("RETENTION_INVITATIONS_DAYS", 90, RETENTION_DAYS_MAX, 1),
-      auditDays: whole("RETENTION_AUDIT_DAYS", 730, RETENTION_DAYS_MAX, 1),
-      mailsDays: whole("RETENTION_MAILS_DAYS", 7, RETENTION_DAYS_MAX, 1),
-    },
+    host: variables.text("HOST") ?? "127.0.0.1",
+    port: variables.whole("PORT", 4000, 65_535),
+    dataDir: variables.text("DATA_DIR") ?? ".data",
+    publicUrl: variables.base("PUBLIC_URL"),
+    ...readDatabases(variables),
+    ...readMail(variables, development),
+    ...readBilling(variables),
+    embeddings: readEmbeddings(variables),
+    allowedOrigins: readOrigins(variables),
+    trustedProxies: variables.whole("TRUSTED_PROXIES", 0, 16),
+    logLevel: variables.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    telemetry: readTelemetry(variables),
+    metrics: readMetrics(variables),
+    retention: readRetention(variables),
   };
-  problems.push(...misspelt(environment, known));
-  if (problems.length > 0) throw new ConfigError(problems);
+  variables.assertRight();
   return config;
 }
 
-/**
- * Finds variables that the service does not read, but whose names are nearly those of unset variables. For example,
- * with a misspelt DATABASE_URL everything would be stored in an embedded database.
- */
-function misspelt(environment: Readonly<Record<string, string | undefined>>, known: ReadonlySet<string>): string[] {
-  const isSet = (name: string) => Boolean(environment[name]?.trim());
-  const unset = [...known].filter((name) => !isSet(name));
-  const unread = Object.keys(environment).filter((name) => isSet(name) && !known.has(name));
-  return unread.flatMap((name) => {
-    const meant = unset.find((other) => isSlipOf(name, other));
-    return meant === undefined ? [] : [`  ${name} is no variable of the service: set ${meant} instead.`];
-  });
-}
-
-/**
- * Whether a name is a typing error for another one. Short names allow fewer errors, since they differ little. Only names
- * with the same beginning or end are compared letter by letter: comparing all took each start 20 ms.
- */
-function isSlipOf(name: string, other: string): boolean {
-  const slipsMax = Math.min(2, Math.floor(other.length / 6));
-  const isNear = name[0] === other[0] || name.at(-1) === other.at(-1);
-  return isNear && Math.abs(name.length - other.length) <= slipsMax && editDistance(name, other) <= slipsMax;
-}
-
-function isUrl(text: string, protocols: readonly string[]): boolean {
-  return URL.canParse(text) && protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`));
-}
-
-/** Whether every percent sign in the user, password and path of the URL begins a valid escape. */
-function isDecodable(text: string): boolean {
-  const { username, password, pathname } = new URL(text);
-  try {
-    return [username, password, pathname].every((part) => decodeURIComponent(part) !== undefined);
-  } catch {
-    return false;
+function readDatabases(variables: Variables) {
+  const databaseUrl = variables.url("DATABASE_URL", POSTGRES);
+  const directDatabaseUrl = variables.url("DIRECT_DATABASE_URL", POSTGRES);
+  if (directDatabaseUrl !== undefined && variables.text("DATABASE_URL") === undefined) {
+    variables.report("DATABASE_URL", "must be set with DIRECT_DATABASE_URL: the address of the pooler.");
   }
+  const redisUrl = variables.login("REDIS_URL", ["redis:", "rediss:"]);
+  if (redisUrl !== undefined && !/^\/?\d*$/.test(new URL(redisUrl).pathname)) {
+    variables.report("REDIS_URL", "must end with the number of a database, or with none.");
+  }
+  return {
+    databaseUrl,
+    directDatabaseUrl,
+    databaseReplicaUrl: variables.url("DATABASE_REPLICA_URL", POSTGRES),
+    embeddedDatabaseAsRoot: variables.isYes("EMBEDDED_DATABASE_AS_ROOT"),
+    redisUrl,
+  };
+}
+
+function readMail(variables: Variables, development: boolean) {
+  const smtpUrl = variables.login("SMTP_URL", ["smtp:", "smtps:"]);
+  const mailFrom = variables.text("MAIL_FROM");
+  if (mailFrom !== undefined && !isSender(mailFrom)) {
+    variables.refuse("MAIL_FROM", "an address, such as no-reply@example.com or Memory Graph <no-reply@example.com>");
+  }
+  // Receivers would refuse mails from localhost, one by one and much later.
+  if (smtpUrl !== undefined && mailFrom === undefined && !development) {
+    variables.report("MAIL_FROM", "must be set with SMTP_URL: the sender's address of mails.");
+  }
+  // Without it, links in mails would lead to the address where the server listens, which is not reachable from outside.
+  if (smtpUrl !== undefined && variables.text("PUBLIC_URL") === undefined && !development) {
+    variables.report("PUBLIC_URL", "must be set with SMTP_URL: the address that links in mails begin with.");
+  }
+  return { smtpUrl, mailFrom: mailFrom ?? "Memory Graph <no-reply@localhost>" };
+}
+
+function readBilling(variables: Variables) {
+  const secretKey = [/^(?!pk_|whsec_|price_)[!-~]+$/, "a secret key, as sk_… or rk_…"] as const;
+  const webhookSecret = [/^(?!sk_|rk_|pk_|we_)[!-~]+$/, "the secret of the webhook, as whsec_…"] as const;
+  return {
+    stripeSecretKey: variables.word("STRIPE_SECRET_KEY", ...secretKey),
+    stripeWebhookSecret: variables.word("STRIPE_WEBHOOK_SECRET", ...webhookSecret),
+    stripePriceId: variables.word("STRIPE_TEAM_PRICE_ID"),
+    stripeYearlyPriceId: variables.word("STRIPE_YEARLY_PRICE_ID"),
+    stripePortalId: variables.word("STRIPE_PORTAL_ID"),
+    stripeApiBase: variables.base("STRIPE_API_BASE"),
+    billingTax: variables.isYes("BILLING_TAX"),
+    billingPromotionCodes: variables.isYes("BILLING_PROMOTION_CODES"),
+    billingTrialDays: variables.whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),
+    billingGraceDays: variables.whole("BILLING_GRACE_DAYS", 7, GRACE_DAYS_MAX),
+    billingMails: variables.some("BILLING_MAILS", BILLING_MAILS),
+    freeTeamSeats: variables.whole("FREE_TEAM_SEATS", 5, 1_000, 1),
+  };
+}
+
+function readEmbeddings(variables: Variables): EmbeddingsConfig | undefined {
+  const url = variables.url("EMBEDDINGS_URL", WEB);
+  const settings = {
+    model: variables.text("EMBEDDINGS_MODEL"),
+    key: variables.word("EMBEDDINGS_KEY"),
+    queryPrefix: readPrefix(variables, "EMBEDDINGS_QUERY_PREFIX"),
+    documentPrefix: readPrefix(variables, "EMBEDDINGS_DOCUMENT_PREFIX"),
+  };
+  const { model = "" } = settings;
+  if (url !== undefined && model === "") {
+    variables.report(
+      "EMBEDDINGS_MODEL",
+      "must be set with EMBEDDINGS_URL: the name by which the server knows the model.",
+    );
+  }
+  const isAnySet = Object.values(settings).some((setting) => setting !== undefined);
+  if (isAnySet && variables.text("EMBEDDINGS_URL") === undefined) {
+    variables.report("EMBEDDINGS_URL", "must be set with the other EMBEDDINGS_ variables: the server that embeds.");
+  }
+  return url === undefined ? undefined : { ...settings, url, model };
+}
+
+/** A text to send before others: spaces at its end count. */
+function readPrefix(variables: Variables, name: string): string | undefined {
+  const trimmed = variables.text(name);
+  if (trimmed === "none") return "";
+  if (trimmed !== undefined && trimmed.length > PREFIX_LENGTH_MAX) {
+    variables.report(name, `must be none, or a text of up to ${PREFIX_LENGTH_MAX} characters.`);
+  }
+  return variables.textAsSet(name);
+}
+
+function readOrigins(variables: Variables): readonly string[] {
+  const origins = variables.list("ALLOWED_ORIGINS");
+  if (!origins.every((origin) => isUrl(origin, WEB) && new URL(origin).origin === origin)) {
+    variables.refuse("ALLOWED_ORIGINS", "origins such as https://app.example.com, separated by commas");
+  }
+  return origins;
+}
+
+/** OpenTelemetry's packages read these and further variables themselves, and would only warn. */
+function readTelemetry(variables: Variables): Config["telemetry"] {
+  const endpoint = variables.url("OTEL_EXPORTER_OTLP_ENDPOINT", WEB);
+  const isExported = (signal: "TRACES" | "LOGS"): boolean => {
+    const own = variables.url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, WEB);
+    const exporter = variables.choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");
+    return (own ?? endpoint) !== undefined && exporter === "otlp";
+  };
+  variables.choice("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/json", "http/protobuf"], "http/json");
+  variables.choice("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on");
+  const ratio = variables.text("OTEL_TRACES_SAMPLER_ARG");
+  if (ratio !== undefined && !(/^\d*\.?\d+$/.test(ratio) && Number(ratio) <= 1)) {
+    variables.refuse("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1");
+  }
+  for (const name of ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES"]) {
+    if (!/^([^=,\s]+=[^,]*(,\s*|$))*$/.test(variables.text(name) ?? "")) {
+      variables.report(name, "must be pairs such as name=value, separated by commas.");
+    }
+  }
+  for (const name of OTEL_NUMBERS) variables.whole(name, 1, 999_999_999, 1);
+  const isDisabled = variables.choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "true";
+  const telemetry = { traces: isExported("TRACES"), logs: isExported("LOGS") };
+  return !isDisabled && (telemetry.traces || telemetry.logs) ? telemetry : undefined;
+}
+
+function readMetrics(variables: Variables): Config["metrics"] {
+  const host = variables.text("METRICS_HOST") ?? "127.0.0.1";
+  const isSet = variables.text("METRICS_PORT") !== undefined;
+  return isSet ? { host, port: variables.whole("METRICS_PORT", 0, 65_535) } : undefined;
+}
+
+function readRetention(variables: Variables): Retention {
+  const days = (name: string, fallback: number) => variables.whole(name, fallback, RETENTION_DAYS_MAX, 1);
+  // The documented minimum for clients.
+  const { keptHours } = LIMITS.idempotency;
+  return {
+    resultsHours: variables.whole("RETENTION_RESULTS_HOURS", keptHours, 24 * 365, keptHours),
+    keysDays: days("RETENTION_KEYS_DAYS", 90),
+    invitationsDays: days("RETENTION_INVITATIONS_DAYS", 90),
+    auditDays: days("RETENTION_AUDIT_DAYS", 730),
+    mailsDays: days("RETENTION_MAILS_DAYS", 7),
+  };
 }
 
 /** Whether the text is one address, with or without a name before it. */

@@ -1,4 +1,4 @@
-import { ConfigError } from "../config.js";
+import { ConfigError } from "../variables.js";
 import { UserError } from "../features/access/index.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { StartError, explainSystem } from "../platform/start-error.js";
