@@ -3,7 +3,7 @@ import type { Caller } from "../operation/context.js";
 import { TooManyAtOnce } from "../operation/failure.js";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
-import { isHealthCheck, scopeOf } from "./http.js";
+import { isHealthCheck, scopeOf } from "./request-scope.js";
 import { Slots } from "./slots.js";
 import type { Work } from "./work.js";
 

@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { Handler, Request } from "express";
 import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
-import { scopeOf } from "./http.js";
+import { scopeOf } from "./request-scope.js";
 
 export class BodyTooLarge extends Failure {
   static readonly example = new BodyTooLarge(LIMITS.http.bodyBytes);

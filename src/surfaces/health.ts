@@ -4,7 +4,7 @@ import type pg from "pg";
 import { LIMITS } from "../limits.js";
 import { isMigrated } from "../platform/migrations.js";
 import { PACKAGE } from "../platform/project.js";
-import { scopeOf } from "./http.js";
+import { scopeOf } from "./request-scope.js";
 import { refuseOtherMethods } from "./plain-errors.js";
 
 export interface Health {

@@ -4,7 +4,7 @@ import { execute } from "../operation/execute.js";
 import { type RawInput, inputReader, inputTypeOf } from "../operation/input.js";
 import type { Operation } from "../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../operation/output.js";
-import type { RequestScope } from "./http.js";
+import type { RequestScope } from "./request-scope.js";
 import { throwInRestNames } from "./plain-errors.js";
 import { chargeCaller } from "./rate-limit.js";
 

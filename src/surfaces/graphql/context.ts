@@ -4,7 +4,7 @@ import { type Caller, type Context, type Services, contextOf } from "../../opera
 import { Gate } from "../../operation/gate.js";
 import { selectedFields } from "../../operation/selection.js";
 import { LIMITS } from "../../limits.js";
-import type { RequestScope } from "../http.js";
+import type { RequestScope } from "../request-scope.js";
 import { chargeCaller } from "../rate-limit.js";
 import { FieldErrors } from "./field-errors.js";
 

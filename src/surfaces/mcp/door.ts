@@ -9,15 +9,8 @@ import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import type { Budgets } from "../../platform/rate-limiter.js";
 import { BodyTooLarge, hasBody, readBody, readBodyUpTo } from "../body.js";
-import {
-  UnsupportedMediaType,
-  answerJson,
-  checkIdempotencyKey,
-  claimsJson,
-  jsonBody,
-  noteFailure,
-  scopeOf,
-} from "../http.js";
+import { UnsupportedMediaType, answerJson, claimsJson, jsonBody, noteFailure } from "../http.js";
+import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { fitObject } from "./fit.js";

@@ -8,7 +8,7 @@ import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf } from "../../operation/output.js";
 import { scopesOf } from "../../operation/permission.js";
 import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
-import type { RequestScope } from "../http.js";
+import type { RequestScope } from "../request-scope.js";
 import { type JsonSchema, type PlainField, plainFieldsOf } from "../json-schema.js";
 import { runnerOf } from "../run.js";
 import { nameArguments } from "./argument-names.js";

@@ -1,6 +1,6 @@
 import type { Handler } from "express";
 import type { Scope } from "../../operation/permission.js";
-import { scopeOf } from "../http.js";
+import { scopeOf } from "../request-scope.js";
 
 /** The URLs of OAuth for clients, and its paths on this server: they differ if a proxy serves it below a path. */
 export interface OAuthUrls {

@@ -1,6 +1,7 @@
 import { type Handler, Router } from "express";
 import { html, isolate } from "../../platform/html.js";
-import { BUG_MESSAGE, noteFailure, scopeOf } from "../http.js";
+import { BUG_MESSAGE, noteFailure } from "../http.js";
+import { scopeOf } from "../request-scope.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
 /** Finds the state of a checkout and the seats of its team; undefined for an unknown one. */

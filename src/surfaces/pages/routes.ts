@@ -5,7 +5,8 @@ import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import { type Identify, identifyCaller } from "../authentication.js";
 import { readBodyUpTo } from "../body.js";
-import { noteFailure, scopeOf } from "../http.js";
+import { noteFailure } from "../http.js";
+import { scopeOf } from "../request-scope.js";
 import {
   type ShownInvitation,
   acceptedPage,

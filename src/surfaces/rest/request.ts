@@ -1,7 +1,8 @@
 import type { Handler } from "express";
 import { InvalidInput } from "../../operation/failure.js";
 import { hasBody, readBody } from "../body.js";
-import { UnsupportedMediaType, checkIdempotencyKey, claimsJson } from "../http.js";
+import { UnsupportedMediaType, claimsJson } from "../http.js";
+import { checkIdempotencyKey } from "../request-scope.js";
 
 /** Refuses invalid UTF-8 in a query: it would become replacement characters, so a search would be for another text. */
 const refuseBrokenText: Handler = (request, _response, next) => {

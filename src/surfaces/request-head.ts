@@ -1,0 +1,72 @@
+import type { Handler } from "express";
+import { Failure } from "../operation/failure.js";
+import type { HttpLimits } from "./http-limits.js";
+import { UnreadableRequest } from "./http.js";
+
+/** Every refusal of a request's head, for the documentation. */
+export const headRefusals = ({ urlBytes, mediaTypesBytes, headers, headBytes }: HttpLimits): Failure[] => [
+  new HeadTooLarge("url_too_long", tooLongUrl(urlBytes)),
+  new HeadTooLarge("media_types_too_long", tooLongMediaTypes("accept", mediaTypesBytes)),
+  new HeadTooLarge("too_many_headers", tooManyHeaders(headers)),
+  new HeadTooLarge("head_too_large", tooLargeHead(headBytes)),
+];
+
+export class HeadTooLarge extends Failure {
+  readonly kind = "payload_too_large";
+
+  constructor(
+    override readonly reason: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * @throws HeadTooLarge when the URL, the number of headers or the whole head exceeds its limit.
+ * @throws UnreadableRequest when there is not exactly one valid `Host`, when a header that may be there only once is
+ * given twice, or when the URL has a fragment.
+ */
+export function assertHeadFits(limits: HttpLimits): Handler {
+  return ({ method, url, httpVersion, rawHeaders, headers }, _response, next) => {
+    if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));
+    for (const name of ["accept", "content-type"] as const) {
+      if ((headers[name]?.length ?? 0) > limits.mediaTypesBytes)
+        throw new HeadTooLarge("media_types_too_long", tooLongMediaTypes(name, limits.mediaTypesBytes));
+    }
+    if (rawHeaders.length > 2 * limits.headers)
+      throw new HeadTooLarge("too_many_headers", tooManyHeaders(limits.headers));
+    // The request line ends in a space, the protocol and a line break, each header in a line break.
+    let bytes = method.length + url.length + " ".length * 2 + "HTTP/1.1\r\n\r\n".length;
+    for (const part of rawHeaders) bytes += part.length + 2;
+    if (bytes > limits.headBytes) throw new HeadTooLarge("head_too_large", tooLargeHead(limits.headBytes));
+    if (headers.host === undefined && httpVersion === "1.1") throw new UnreadableRequest("Send the header `Host`.");
+    // With several hosts, a proxy in front may have routed by a different one.
+    if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isNameOf("host")).length > 1)
+      throw new UnreadableRequest("Send one header `Host`, with a name or an address and nothing else.");
+    // Node would take the first and drop the others, and a proxy in front may have checked a different one.
+    for (const name of ["authorization", "content-type"]) {
+      if (rawHeaders.filter(isNameOf(name)).length > 1)
+        throw new UnreadableRequest(`The header ${name} is given twice. Send it once.`);
+    }
+    // Express would silently drop everything after it.
+    if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");
+    next();
+  };
+}
+
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
+
+/** Names and values of headers alternate. */
+const isNameOf =
+  (name: string) =>
+  (part: string, index: number): boolean =>
+    index % 2 === 0 && part.length === name.length && part.toLowerCase() === name;
+
+const tooLongUrl = (bytes: number): string =>
+  `The URL may have at most ${bytes} bytes. Send long texts in the body of a POST.`;
+const tooLongMediaTypes = (name: string, bytes: number): string =>
+  `The header ${name} may have at most ${bytes} bytes. Name only the media types that you need.`;
+const tooManyHeaders = (count: number): string => `A request may have at most ${count} headers. Send fewer.`;
+export const tooLargeHead = (bytes: number): string =>
+  `The request line and the headers together may have at most ${bytes} bytes. Send fewer or shorter headers.`;

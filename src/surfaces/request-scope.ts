@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import type { Handler, Request, Response } from "express";
+import type { Caller } from "../operation/context.js";
+import { type Failure, InvalidInput, Unavailable } from "../operation/failure.js";
+import type { ReadAfter } from "../operation/older-reads.js";
+import { Patience } from "../operation/patience.js";
+import { type Logger, firstFew } from "../platform/logger.js";
+import type { Meter, RequestFacts as MeteredRequest } from "../platform/meter.js";
+import { readPosition, writePosition } from "../platform/replica.js";
+import type { RequestSpan, Tracer } from "../platform/tracer.js";
+import { noteUnavailable } from "./unavailable.js";
+import type { Work } from "./work.js";
+
+/** Shared by all requests of a server. */
+interface ScopeParts {
+  readonly log: Logger;
+  readonly meter?: Meter | undefined;
+  readonly tracer?: Tracer | undefined;
+  readonly work: Work;
+  /** How long a request may wait in total. */
+  readonly waitMs: number;
+}
+
+/**
+ * The state of one HTTP request, from its first byte to its log line. It is a class because V8 would give each object
+ * literal with a getter its own hidden class, which is slow.
+ */
+export class RequestScope {
+  readonly id: string;
+  readonly clientAddress: string;
+  readonly idempotencyKey: string | undefined;
+  /** The position that the client has seen; undefined unless it accepts answers that are a little old. */
+  readonly readAfter: ReadAfter | undefined;
+  /** The work of the whole process, of which this request is a part. */
+  readonly work: Work;
+  readonly patience: Patience;
+  readonly meter?: Meter | undefined;
+  /** Undefined unless requests are traced. */
+  readonly span: RequestSpan | undefined;
+  caller?: Caller;
+  /** Reads the caller again: the request's own changes, or others, may have changed it, such as its team. */
+  readCaller?: (patience?: Patience) => Promise<Caller>;
+  /** The `WWW-Authenticate` header of a 401: how to get a valid key. */
+  challenge = "Bearer";
+  /** Whether the caller's budget was charged, and whether that of its address was. */
+  charged = false;
+  keylessCharged = false;
+  /** Where it came in, if its path does not say so: a route of REST sets it before it refuses anything. */
+  door: MeteredRequest["door"] = "page";
+  /** The operations it ran, and the codes of their failures. */
+  readonly operations: string[] = [];
+  readonly failures: string[] = [];
+  readonly #response: Response;
+  readonly #log: Logger;
+
+  constructor(request: Request, response: Response, { log, meter, tracer, work, waitMs }: ScopeParts) {
+    const given = request.get("x-request-id") ?? "";
+    this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
+    this.clientAddress = request.ip ?? "";
+    this.idempotencyKey = request.get("idempotency-key");
+    const seen = request.get(READ_AFTER);
+    this.readAfter = seen === undefined ? undefined : this.#readAfter(seen);
+    this.#response = response;
+    this.work = work;
+    this.patience = new Patience(waitMs);
+    this.#log = log;
+    this.meter = meter;
+    this.span = isHealthCheck(request) ? undefined : tracer?.request(request.headers);
+  }
+
+  #readAfter(seen: string): ReadAfter | undefined {
+    const position = readPosition(seen);
+    const tell = (now: bigint) => this.setHeader(READ_AFTER, writePosition(now));
+    return position === undefined ? undefined : { position, tell };
+  }
+
+  /** Created on use: most requests log only their one line. */
+  get log(): Logger {
+    return this.#log.child({ request_id: this.id, ...this.span?.ids });
+  }
+
+  /** Adds a failure to the request's log line. Causes of 503 are also logged in lines of their own. */
+  note(failure: Failure | undefined, error: unknown, code: string = failure?.kind ?? "internal_error"): void {
+    this.failures.push(failure?.reason ?? code);
+    if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);
+  }
+
+  noteUnavailable(why: string, error?: unknown): void {
+    noteUnavailable(this.#log, why, error);
+  }
+
+  setHeader(name: string, value: string): void {
+    if (!this.#response.headersSent) this.#response.set(name, value);
+  }
+}
+
+/** By this header a client accepts answers that are a little old, but contain all that it has seen. */
+const READ_AFTER = "X-Read-After";
+
+export const isHealthCheck = ({ url }: Pick<Request, "url">): boolean => /^\/(?:healthz|readyz)(?:$|\?)/.test(url);
+
+export const scopeOf = (response: Response): RequestScope => response.locals["scope"] as RequestScope;
+
+/** Gives each request an id, and one log line when it is answered. No key, body or path with a token is logged. */
+export function requestScope(parts: ScopeParts): Handler {
+  return (request, response, next) => {
+    const scope = new RequestScope(request, response, parts);
+    const startedAt = performance.now();
+    response.locals["scope"] = scope;
+    response.set("X-Request-Id", scope.id);
+    response.set("X-Content-Type-Options", "nosniff");
+    response.once("close", () => {
+      const status = response.writableFinished ? response.statusCode : "aborted";
+      const milliseconds = performance.now() - startedAt;
+      const { operations, span } = scope;
+      const door = doorOf(request, scope);
+      const outcome = status === "aborted" ? status : (scope.failures[0] ?? "ok");
+      parts.meter?.request({ door, operations, outcome, seconds: milliseconds / 1_000 });
+      if (span) endSpan(span, { request, response, scope, door, outcome });
+      parts.log.info({
+        request_id: scope.id,
+        ...span?.ids,
+        user_id: scope.caller?.userId,
+        method: request.method,
+        operations: firstFew(scope.operations),
+        status,
+        ...(scope.failures.length > 0 ? { failures: firstFew(scope.failures) } : {}),
+        duration_ms: Math.round(milliseconds * 100) / 100,
+      });
+    });
+    if (scope.span) scope.span.bind(next)();
+    else next();
+  };
+}
+
+interface Ended {
+  readonly request: Request;
+  readonly response: Response;
+  readonly scope: RequestScope;
+  readonly door: string;
+  readonly outcome: string;
+}
+
+function endSpan(span: RequestSpan, { request, response, scope, door, outcome }: Ended): void {
+  const { caller, operations, id } = scope;
+  span.end({
+    name: `${request.method} ${door}`,
+    isFault: response.statusCode >= 500,
+    facts: {
+      "http.request.method": request.method,
+      "http.response.status_code": response.statusCode,
+      "memory_graph.door": door,
+      "memory_graph.operations": firstFew(operations),
+      "memory_graph.outcome": outcome,
+      "memory_graph.request_id": id,
+      ...(caller && { "user.id": caller.userId }),
+    },
+  });
+}
+
+function doorOf({ originalUrl }: Request, { door }: RequestScope): MeteredRequest["door"] {
+  if (originalUrl.startsWith("/graphql")) return "graphql";
+  if (originalUrl.startsWith("/mcp")) return "mcp";
+  return originalUrl.startsWith("/v1/") ? "rest" : door;
+}
+
+/** @throws InvalidInput when the Idempotency-Key is not 1 to 255 visible ASCII characters. */
+export const checkIdempotencyKey: Handler = (_request, response, next) => {
+  const { idempotencyKey } = scopeOf(response);
+  if (idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
+    throw new InvalidInput([{ path: "Idempotency-Key", message: "must have 1 to 255 visible ASCII characters" }]);
+  }
+  next();
+};
