@@ -4,22 +4,12 @@ import type { Services } from "../../operation/context.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { EmbeddingsFailed, TextsRefused, type Vector } from "../../platform/embeddings.js";
 import type { Meaning } from "../../platform/meaning.js";
-import { beginningOf, endWithin, sizeOf, wholeAt, withFittingSize } from "../../platform/text-size.js";
+import { withFittingSize } from "../../platform/text-size.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
 import { fillEmbeddings } from "./embedding-statements.js";
+import { type MemoryText, piecesOf } from "./memory-pieces.js";
 
-const {
-  attempts: ATTEMPTS_MAX,
-  batch,
-  embeddedCharacters,
-  longestWaitMs,
-  pieceSize,
-  pieceSizeMin,
-  pieces,
-  queued,
-  requestMs,
-  shortestWaitMs,
-} = LIMITS.embeddings;
+const { attempts: ATTEMPTS_MAX, batch, longestWaitMs, queued, requestMs, shortestWaitMs } = LIMITS.embeddings;
 
 /** A model counts as unused after this time. A server that uses a model records that every minute. */
 const UNUSED_MS = 3_600_000;
@@ -244,51 +234,3 @@ async function storeVectors(context: Embedding, due: DueMemory, version: number,
 /** Takes a memory out of the queue, unless it was changed again since it was claimed. */
 const settleDue = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: DueMemory) =>
   models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
-
-interface MemoryText {
-  readonly title: string;
-  readonly summary?: string | null;
-  readonly content: string;
-}
-
-/**
- * Splits a memory's text into pieces of this size, each with the title. Each repeats the end of the one before. Of a
- * very long text, only the beginning is used.
- */
-export function piecesOf(memory: MemoryText, size: number = pieceSize): string[] {
-  const { title, text, places } = cutText(memory, size);
-  return places.map(({ start, end }) => `${title}\n${text.slice(start, end)}`.toWellFormed());
-}
-
-/**
- * Where in a memory's content one of its pieces begins and ends. Its size is not stored, but is one of those whose
- * pieces are as many. Undefined if none is, or if the piece has nothing of the content.
- */
-export function placeOfPiece(
-  memory: MemoryText,
-  { piece, pieces: count }: { readonly piece: number; readonly pieces: number },
-): { readonly start: number; readonly end: number } | undefined {
-  for (let size = pieceSize; size >= pieceSizeMin; size /= 2) {
-    const { places, ahead } = cutText(memory, size);
-    const place = places.length === count ? places[piece] : undefined;
-    if (place && place.end > ahead) return { start: Math.max(0, place.start - ahead), end: place.end - ahead };
-  }
-  return undefined;
-}
-
-function cutText(memory: MemoryText, size: number) {
-  const title = beginningOf(memory.title, size / 2);
-  const parts = [memory.title.slice(title.length), memory.summary, memory.content];
-  const whole = parts.filter(Boolean).join("\n");
-  const text = whole.slice(0, wholeAt(whole, embeddedCharacters));
-  const places: Array<{ readonly start: number; readonly end: number }> = [];
-  let [start, end] = [0, 0];
-  do {
-    start = wholeAt(text, end - Math.floor((end - start) * REPEATED));
-    end = endWithin(text, start, size - sizeOf(title));
-    places.push({ start, end });
-  } while (end < text.length && places.length < pieces);
-  return { title, text, places, ahead: whole.length - memory.content.length };
-}
-
-const REPEATED = 0.1;

@@ -3,7 +3,7 @@ import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { isTimeout } from "../../platform/database.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
-import { piecesOf } from "./embed-memories.js";
+import { piecesOf } from "./memory-pieces.js";
 import { findByMeaning } from "./find-by-meaning.js";
 import { readNearMemories } from "./merge-by-rank.js";
 import { type Hit, type SearchWishes, findMemories } from "./search.js";

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import type { NearMemory } from "./find-by-meaning.js";
-import { placeOfPiece } from "./embed-memories.js";
+import { placeOfPiece } from "./memory-pieces.js";
 import { filterOf } from "./memory-filter.js";
 import { readSuperseding } from "./read-memories.js";
 import type { Found, Hit, SearchWishes } from "./search.js";

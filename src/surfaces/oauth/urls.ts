@@ -16,6 +16,9 @@ export interface OAuthUrls {
   readonly issuerMetadataPath: string;
 }
 
+/** The path of the authorization server on this server. */
+export const BASE = "/oauth";
+
 /** The paths below the issuer, for the authorization server and for its metadata. */
 export const ENDPOINTS = {
   authorization: "/authorize",
@@ -25,7 +28,7 @@ export const ENDPOINTS = {
 } as const;
 
 export function oauthUrls(publicUrl: string): OAuthUrls {
-  const issuer = `${publicUrl}/oauth`;
+  const issuer = publicUrl + BASE;
   const resource = `${publicUrl}/mcp/oauth`;
   const resourceMetadataPath = `/.well-known/oauth-protected-resource${new URL(resource).pathname}`;
   return {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { piecesOf } from "../../../src/features/memories/embed-memories.js";
+import { piecesOf } from "../../../src/features/memories/memory-pieces.js";
 import { searchMemories } from "../../../src/features/memories/search-memories.js";
 import { LIMITS } from "../../../src/limits.js";
 import { sizeOf } from "../../../src/platform/text-size.js";

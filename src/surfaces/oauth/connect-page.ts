@@ -1,0 +1,136 @@
+import type { Handler, Request, Response } from "express";
+import { type Context, type Services, contextOf } from "../../operation/context.js";
+import { execute } from "../../operation/execute.js";
+import { type Failure, InvalidInput } from "../../operation/failure.js";
+import type { Operation } from "../../operation/operation.js";
+import type { Scope } from "../../operation/permission.js";
+import { noteFailure } from "../http.js";
+import { scopeOf } from "../request-scope.js";
+import { innerRequest } from "./inner-request.js";
+import type { AuthorizationServer, PendingRequest } from "./server.js";
+import { BASE, oauthUrls } from "./urls.js";
+
+/** What the page shows. */
+interface View extends Pick<PendingRequest, "clientName" | "scopes" | "email"> {
+  readonly path: string;
+  readonly host: string;
+  readonly problem?: Failure | undefined;
+}
+
+export interface ConnectParts {
+  readonly publicUrl: string;
+  /** What a program can be allowed: the scopes of the tools. */
+  readonly scopes: readonly Scope[];
+  readonly services: Services;
+  /** Mails a code to an address. */
+  readonly signUp: Operation<{ email: string }>;
+  /** Exchanges the code for a key, with whose rights the program acts. */
+  connect(
+    context: Context,
+    proof: { readonly email: string; readonly code: string },
+    client: { readonly name: string; readonly host: string; readonly scopes: readonly Scope[] },
+  ): Promise<{ readonly keyId: string; readonly userId: string }>;
+  readonly pages: {
+    show(view: View): string;
+    showProblem(message: string): string;
+    headers(redirectUri?: string): Readonly<Record<string, string>>;
+  };
+}
+
+/** The page where a person signs in and answers. Other sites cannot answer: the cookie is not sent for their forms. */
+export class ConnectPage {
+  readonly #parts: ConnectParts;
+  readonly #server: () => Promise<AuthorizationServer>;
+
+  constructor(parts: ConnectParts, server: () => Promise<AuthorizationServer>) {
+    this.#parts = parts;
+    this.#server = server;
+  }
+
+  readonly show: Handler = async (request, response) => {
+    const pending = await this.#pending(request, response);
+    const shown = "address" in request.query ? { ...pending, email: undefined } : pending;
+    if (pending.scopes.length > 0) return this.#send(response, shown);
+    const offered = this.#parts.scopes.join(", ");
+    throw new InvalidInput([
+      { path: "", message: `There is nothing to allow. The program must ask for one of these: ${offered}.` },
+    ]);
+  };
+
+  readonly sendCode: Handler = async (request, response) => {
+    const pending = await this.#pending(request, response);
+    const email = formIn(request).get("email") ?? "";
+    const { signUp } = this.#parts;
+    const input = Object.assign(new signUp.input(), { email });
+    try {
+      await execute(signUp, this.#context(response, signUp.name), input);
+    } catch (error) {
+      return this.#sendProblem(error, response, pending);
+    }
+    await pending.rememberEmail(email);
+    // Redirected to a GET, so that reloading the page does not send another code.
+    response.redirect(303, oauthUrls(this.#parts.publicUrl).pagePath + pending.id);
+  };
+
+  readonly answer: Handler = async (request, response) => {
+    const pending = await this.#pending(request, response);
+    const form = formIn(request);
+    if (form.get("answer") === "refuse") return pending.refuse("The person refused.");
+    const { email, scopes, clientName } = pending;
+    if (form.get("answer") !== "allow" || email === undefined) return this.#send(response, pending);
+    // People copy codes with spaces, and mobile keyboards add them.
+    const code = (form.get("code") ?? "").replaceAll(/[\s-]/g, "");
+    const host = hostOf(pending.redirectUri);
+    const client = { name: clientName ?? host, host, scopes };
+    try {
+      const context = this.#context(response, "connectClient");
+      await pending.agree(await this.#parts.connect(context, { email, code }, client));
+    } catch (error) {
+      return this.#sendProblem(error, response, pending);
+    }
+  };
+
+  async #pending(request: Request, response: Response): Promise<PendingRequest> {
+    const inner = innerRequest(
+      request,
+      oauthUrls(this.#parts.publicUrl).issuer,
+      request.originalUrl.slice(BASE.length),
+    );
+    const pending = await (await this.#server()).pending(inner, response);
+    if (pending.id !== request.params["id"])
+      throw new InvalidInput([{ path: "", message: "This page is for another request. Connect the program again." }]);
+    return pending;
+  }
+
+  #context(response: Response, operation: string): Context {
+    const { operations, clientAddress, patience } = scopeOf(response);
+    operations.push(operation);
+    return contextOf(this.#parts.services, { caller: undefined, clientAddress, door: "page", patience });
+  }
+
+  /** Shows what was wrong, so that the person can try again. */
+  #sendProblem(error: unknown, response: Response, pending: PendingRequest): void {
+    if (response.headersSent) throw error;
+    const problem = noteFailure(error, response);
+    if (!problem) throw error;
+    this.#send(response, pending, problem);
+  }
+
+  #send(response: Response, pending: PendingRequest, problem?: Failure): void {
+    const { pages, publicUrl } = this.#parts;
+    const { id, clientName, scopes, email, redirectUri } = pending;
+    const path = oauthUrls(publicUrl).pagePath + id;
+    response.set(pages.headers(redirectUri));
+    response.send(pages.show({ path, clientName, host: hostOf(redirectUri), scopes, email, problem }));
+  }
+}
+
+/** The fields of a form that was sent. */
+export const formIn = ({ body }: Request & { body?: unknown }): URLSearchParams =>
+  new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
+
+/** Shows people where a redirect URI leads: its host, or the scheme of an app on their device. */
+function hostOf(redirectUri: string): string {
+  const { protocol, host } = new URL(redirectUri);
+  return /^https?:$/.test(protocol) ? host : protocol;
+}
