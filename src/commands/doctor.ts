@@ -285,7 +285,7 @@ async function stripeWorks(config: Config): Promise<string | undefined> {
   if (stripePortalId !== undefined) {
     await readFrom("STRIPE_PORTAL_ID", () => stripe.billingPortal.configurations.retrieve(stripePortalId));
   }
-  if (!(await hearsEvents(stripe))) {
+  if (!(await receivesEvents(stripe))) {
     throw new Problem(
       "No webhook in the Stripe account sends all events that are needed, so changes are noticed late: run " +
         "`npm run billing -- setup`.",
@@ -319,7 +319,7 @@ async function assertTaxed(stripe: Stripe, { tax_behavior: behavior }: Stripe.Pr
 }
 
 /** A restricted key may not see webhooks; then they are taken to be right. */
-async function hearsEvents(stripe: Stripe): Promise<boolean> {
+async function receivesEvents(stripe: Stripe): Promise<boolean> {
   return hasEndpoint(stripe).catch((error: unknown) => {
     const { statusCode, message } = error as Stripe.errors.StripeError;
     if (statusCode === 403) return true;

@@ -100,6 +100,6 @@ function fromText(type: GraphQLInputType, value: unknown): unknown {
   if (typeof value !== "string") return value;
   if (named === GraphQLInt && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (named === GraphQLFloat && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value)) return Number(value);
-  if (named === GraphQLBoolean) return value === "true" ? true : value === "false" ? false : value;
+  if (named === GraphQLBoolean && /^(?:true|false)$/.test(value)) return value === "true";
   return value;
 }

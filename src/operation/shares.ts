@@ -50,7 +50,7 @@ export class DatabaseShares {
       search: (work) => pass("searches", (locks) => database.search(work, locks)),
       readPages: (read) => all((locks) => database.readPages(read, locks)),
       transaction: (work) => all((locks) => database.transaction(work, locks)),
-      waitedInVain: (error) => database.waitedInVain(error),
+      whyWaitFailed: (error) => database.whyWaitFailed(error),
     };
   }
 
@@ -68,7 +68,7 @@ export class DatabaseShares {
       }
       return await work(this.#locksFor(patience));
     } catch (error) {
-      const why = error instanceof Unavailable ? error.why : this.database.waitedInVain(error);
+      const why = error instanceof Unavailable ? error.why : this.database.whyWaitFailed(error);
       if (why) patience.exhaust();
       // Others in these queues would only get the same failure, later.
       if (why === "unreachable") for (const gate of gates) gate.refuse(why);

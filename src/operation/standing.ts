@@ -74,7 +74,8 @@ const REFUSALS: Readonly<Record<TeamRole, new () => Failure>> = {
 
 /** The failures of a rule. A query uses the team read with the key, so it does not notice when the team was deleted. */
 export function failuresOfRule({ which, role }: TeamRule, kind: "query" | "mutation"): FailureClass[] {
-  const absent = which === "given" ? [TeamNotFound] : kind === "query" ? [NotInTeam] : [NotInTeam, TeamNotFound];
+  const own = kind === "query" ? [NotInTeam] : [NotInTeam, TeamNotFound];
+  const absent = which === "given" ? [TeamNotFound] : own;
   return role === "member" ? absent : [...absent, REFUSALS[role]];
 }
 

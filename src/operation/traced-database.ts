@@ -34,7 +34,7 @@ function partsOf(database: Database, tracer: Tracer): Database {
       during("pages", () => database.readPages((models) => read(traceModels(models, during)), patience)),
     transaction: (work, patience) =>
       during("transaction", () => database.transaction((inner) => work(traceInner(inner)), patience)),
-    waitedInVain: (error) => database.waitedInVain(error),
+    whyWaitFailed: (error) => database.whyWaitFailed(error),
   };
 }
 

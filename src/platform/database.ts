@@ -46,7 +46,7 @@ export interface Database {
   /** Runs `work` in one transaction, rolled back if it throws. Inside a transaction it joins that one. */
   transaction<T>(work: (database: Database) => Promise<T>, patience?: LockPatience): Promise<T>;
   /** The reason, if an error is a timeout while waiting for a connection or a lock; undefined for every other error. */
-  waitedInVain(error: unknown): WhyUnavailable | undefined;
+  whyWaitFailed(error: unknown): WhyUnavailable | undefined;
 }
 
 /** A shorter wait for locks than the default. Setting it costs a round trip. */
@@ -146,7 +146,7 @@ export function openDatabase(
         await inner.$executeRawUnsafe(PLAN_IN_ORDER);
         return read(inner);
       }, patience),
-    waitedInVain,
+    whyWaitFailed,
     async [Symbol.asyncDispose]() {
       await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
       await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
@@ -261,7 +261,7 @@ class SearchTimeout extends Error {
 /** Whether a statement was cancelled because it, or the search that it is part of, took too long. */
 export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUERY_CANCELED;
 
-function waitedInVain(error: unknown): WhyUnavailable | undefined {
+function whyWaitFailed(error: unknown): WhyUnavailable | undefined {
   const why = whyUnavailable(error);
   return why === "busy" || why === "unreachable" || sqlStateOf(error) === LOCK_NOT_AVAILABLE ? why : undefined;
 }
@@ -280,7 +280,7 @@ function insideTransaction(inner: PrismaTransaction): Database {
       return pages;
     },
     transaction: (work) => work(database),
-    waitedInVain,
+    whyWaitFailed,
   };
   return database;
 }

@@ -74,7 +74,7 @@ async function recorded(work: (database: Database) => Promise<unknown>): Promise
     search: (inner) => inner(database.run),
     readPages: (read) => read(database.models),
     transaction: (inner) => inner(database),
-    waitedInVain: () => undefined,
+    whyWaitFailed: () => undefined,
   };
   // The result for such a row does not matter.
   await work(database).catch(() => {});

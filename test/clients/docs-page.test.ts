@@ -88,7 +88,10 @@ describeInBrowser("the REST reference", (browser) => {
     const { url } = await world.serve();
     const page = await browser().newPage({ viewport: { width: 390, height: 844 } });
     await page.goto(`${url}/docs`);
-    for (const summary of ["Stores a memory", "Deletes a memory for good, with its versions and its relationships"]) {
+    for (const summary of [
+      "Stores a memory",
+      "Deletes a memory permanently, with its versions and its relationships",
+    ]) {
       await page.getByText(summary, { exact: true }).click();
       await page.locator(".opblock.is-open .responses-table").last().waitFor();
     }

@@ -119,7 +119,8 @@ describe.each(named.filter(([, { team }]) => team))("%s", (_name, relation) => {
     );
     const least = relation.team?.role ?? "owner";
     const isLet = who !== "outsider" && isAtLeast(who, least);
-    expect(reached).toBe(isLet ? "reached" : who === "outsider" ? "not_found" : "forbidden");
+    const refusal = who === "outsider" ? "not_found" : "forbidden";
+    expect(reached).toBe(isLet ? "reached" : refusal);
   });
 });
 

@@ -103,7 +103,8 @@ function read(type: GraphQLObjectType, value: unknown, door: "rest" | "graphql")
     if (isObjectType(named)) return [[field.name, read(named, own, door)]];
     const nameOf = (name: unknown) =>
       isEnumType(named) && door === "graphql" ? named.getValue(String(name))?.value : name;
-    return [[field.name, own === null ? null : Array.isArray(own) ? own.map(nameOf) : nameOf(own)]];
+    if (own === null) return [[field.name, null]];
+    return [[field.name, Array.isArray(own) ? own.map(nameOf) : nameOf(own)]];
   });
   return Object.fromEntries(fields);
 }

@@ -9,7 +9,7 @@ import { maxMembersOf } from "./billing-moves.js";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** After this time things are deleted for good, which other tests cover. */
+/** After this time things are deleted permanently, which other tests cover. */
 const TRAVELLED_MAX_MS = 60 * DAY_MS;
 /** Enough time to send some more requests before something ends. */
 const JUST_BEFORE_MS = 15_000;

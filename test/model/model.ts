@@ -306,7 +306,7 @@ export class Model {
 
 /** Sorts by id, newest first: ids are in the order of time. */
 export const newestFirst = (one: { readonly id: string }, other: { readonly id: string }): number =>
-  one.id < other.id ? 1 : one.id > other.id ? -1 : 0;
+  Number(one.id < other.id) - Number(one.id > other.id);
 
 export const presentOf = ({ versions }: Memory): Said & { readonly by: User } => {
   const present = versions.at(-1);

@@ -43,12 +43,13 @@ export function questionOf(
   const wrong = wantsSpoiled && real && spoiled(real.schema, operation, drawn, [whichField, whichValue]);
   const input = Object.fromEntries(Object.entries(wrong || drawn).filter(([, value]) => value !== undefined));
   const isTool = operation.mcp && idempotencyKey === undefined && isOffered(operation, input);
+  const secret = isUnknown ? "mg_live_unknown" : key.secret;
   return {
     operation,
     me: { user, key, door: door === "mcp" && !isTool ? "rest" : door },
     input,
     isSpoiled: Boolean(wrong),
-    key: operation.permission === "public" ? undefined : isUnknown ? "mg_live_unknown" : key.secret,
+    key: operation.permission === "public" ? undefined : secret,
     idempotencyKey,
   };
 }

@@ -63,4 +63,4 @@ const bestFirst = (one: Step, other: Step): number =>
   compare(one.memory.id, other.memory.id) ||
   compare(one.link.id, other.link.id);
 
-const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+const compare = (one: string, other: string): number => Number(one > other) - Number(one < other);

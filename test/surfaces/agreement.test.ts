@@ -189,11 +189,10 @@ function translate(input: Record<string, unknown>, from: Things, to: Things): Re
       ["memories", "relationships", "keys", "teams", "users", "invitations", "tokens", "addresses", "own"] as const
     ).flatMap((kind) => from[kind].map((id, index): [unknown, unknown] => [id, to[kind][index]])),
   );
-  const swap = (value: unknown): unknown =>
-    Array.isArray(value)
-      ? value.map(swap)
-      : typeof value === "object" && value !== null
-        ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, swap(inner)]))
-        : (pairs.get(value) ?? value);
+  const swap = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(swap);
+    if (typeof value !== "object" || value === null) return pairs.get(value) ?? value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, swap(inner)]));
+  };
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, swap(value)]));
 }

@@ -20,8 +20,10 @@ export async function endOfKeyInUse({ caller, database, now }: Context): Promise
 }
 
 /** The earlier of two ends; null means no end. */
-export const earlierEnd = (one: Date | null, other: Date | null): Date | null =>
-  one && other ? (one < other ? one : other) : (one ?? other);
+export function earlierEnd(one: Date | null, other: Date | null): Date | null {
+  if (!one || !other) return one ?? other;
+  return one < other ? one : other;
+}
 
 /** The key itself, its creator, the creator of that one, and so on. */
 export async function lineageOf(context: Context, keyId: string): Promise<ReadonlySet<string>> {

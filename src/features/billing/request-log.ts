@@ -181,13 +181,16 @@ const recordedOf = <Kind extends RequestKind>(row: BillingRequest): RecordedRequ
 /** Requests consist only of JSON values. */
 const asJson = (request: Requests[RequestKind]): Prisma.InputJsonObject => request as unknown as Prisma.InputJsonObject;
 
+function itemsOf(params: Requests[RequestKind]["params"]) {
+  if ("line_items" in params) return params.line_items;
+  return "items" in params ? params.items : undefined;
+}
+
 /** For the audit: the number of seats, or when the subscription ends, or that it is renewed. */
 function detailOf({ kind, request }: RecordedRequest): string {
   if (kind === "resume") return "it is renewed again";
   if ("isAtOnce" in request && request.isAtOnce) return "at once";
-  const { params } = request;
-  const items = "line_items" in params ? params.line_items : "items" in params ? params.items : undefined;
-  const seats = items?.[0]?.quantity;
+  const seats = itemsOf(request.params)?.[0]?.quantity;
   if (seats === undefined) return "at the end of the period";
   const before = "seatsBefore" in request ? request.seatsBefore : undefined;
   return before == null ? `seats: ${seats}` : `seats: ${before} → ${seats}`;

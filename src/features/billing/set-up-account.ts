@@ -144,18 +144,18 @@ async function ensureEndpoint(stripe: Stripe, url: string, made: string[]): Prom
     const { secret } = await stripe.webhookEndpoints.create({ url, enabled_events: [...EVENTS] });
     return secret ?? null;
   }
-  if (!hearsAll(known)) {
+  if (!receivesAll(known)) {
     made.push("the webhook endpoint's events");
     await stripe.webhookEndpoints.update(known.id, { enabled_events: [...EVENTS], disabled: false });
   }
   return null;
 }
 
-const hearsAll = ({ enabled_events: heard, status }: Stripe.WebhookEndpoint): boolean =>
-  status === "enabled" && EVENTS.every((event) => heard.some((name) => name === event || name === "*"));
+const receivesAll = ({ enabled_events: enabled, status }: Stripe.WebhookEndpoint): boolean =>
+  status === "enabled" && EVENTS.every((event) => enabled.some((name) => name === event || name === "*"));
 
 /** Whether Stripe sends all events that the service needs to a webhook of it, at whatever host. */
 export async function hasEndpoint(stripe: Stripe): Promise<boolean> {
   const { data } = await stripe.webhookEndpoints.list({ limit: 100 });
-  return data.some((endpoint) => endpoint.url.endsWith(WEBHOOK_PATH) && hearsAll(endpoint));
+  return data.some((endpoint) => endpoint.url.endsWith(WEBHOOK_PATH) && receivesAll(endpoint));
 }

@@ -69,7 +69,7 @@ export class TooManyToDelete extends Failure {
 export const deleteMemories = defineOperation({
   name: "deleteMemories",
   effect: "transaction",
-  summary: `Deletes up to ${ITEMS_MAX} memories for good, with their versions and relationships: all of them or none.`,
+  summary: `Deletes up to ${ITEMS_MAX} memories permanently, with their versions and relationships: all of them or none.`,
   notes: "Give `ids`, or at least one field of the filter; a memory must match all that are given.",
   input: DeleteMemoriesInput,
   output: DeletedMemories,

@@ -16,7 +16,7 @@ export class DeleteMemoryInput extends GraphInput {
 export const deleteMemory = defineOperation({
   name: "deleteMemory",
   effect: "transaction",
-  summary: "Deletes a memory for good, with its versions and its relationships.",
+  summary: "Deletes a memory permanently, with its versions and its relationships.",
   notes: "For up to a day, searches may still correct a misspelt word to one that only this memory had.",
   input: DeleteMemoryInput,
   output: Deletion,
@@ -26,7 +26,7 @@ export const deleteMemory = defineOperation({
   mcp: {
     name: "delete_memory",
     description:
-      "Deletes a memory for good, with its relationships and versions. Only for what is wrong or must not be kept; " +
+      "Deletes a memory permanently, with its relationships and versions. Only for what is wrong or must not be kept; " +
       "what is outdated is updated or linked as replaced.",
     isDestructive: true,
     isIdempotent: true,

@@ -76,7 +76,9 @@ export const memories = defineOperation({
     const read = await readMemories(context, chosen.slice(0, limit), { withContent: !isShort });
     const rows = read.filter((row) => row !== undefined);
     const items = withinPage(rows);
-    const last = items.length < rows.length ? items.at(-1) : chosen.length > limit ? chosen[limit - 1] : undefined;
+    const isCut = items.length < rows.length;
+    if (!isCut && chosen.length <= limit) return { memories: items, nextCursor: null };
+    const last = isCut ? items.at(-1) : chosen[limit - 1];
     return { memories: items, nextCursor: last ? cursorOf(last.id) : null };
   },
 });

@@ -149,7 +149,8 @@ export const relatedMemories = defineOperation({
     const { types, maxDepth, direction, limit, eachRelationship, full } = input;
     // REST selects no fields: there, they come only with `eachRelationship`.
     const isLinked = context.door !== "rest" && LINKED.some((field) => context.selects(field, "memories"));
-    const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : isLinked ? "linked" : "memories");
+    const ofMemories = isLinked ? "linked" : "memories";
+    const statement = relatedStatement(maxDepth, eachRelationship ? "relationships" : ofMemories);
     const rows = await withResolvedId(context, { graphId, id: input.id }, async ({ id: start }) => {
       // One row above the limit tells whether there are more.
       const values = {

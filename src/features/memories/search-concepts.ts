@@ -307,7 +307,8 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
       "abbreviation",
     );
   add(near, "spelling");
-  add(longer, isName ? "name" : isUnknown ? "begun" : "beginning");
+  const wordWay = isUnknown ? "begun" : "beginning";
+  add(longer, isName ? "name" : wordWay);
   add(
     alike.filter(({ asked, begins, word: other }) => asked === "" && !begins && kin.includes(other)),
     "word",

@@ -72,7 +72,8 @@ const withoutJoints = (name: string): string =>
 function patternOf(name: string): string {
   const escaped = Array.from(name, (letter) => (/[!-/:-@[-`{-~]/.test(letter) ? `\\${letter}` : letter));
   const [first = "", last = ""] = [escaped[0], escaped.at(-1)];
-  const before = /^\d/.test(first) ? "[a-z0-9]|[0-9][.,]" : LETTERS.test(first) ? "[a-z0-9]" : first;
-  const after = /^\d/.test(last) ? "[a-z0-9]|[.,][0-9]" : LETTERS.test(last) ? "[a-z0-9]" : last;
+  const besides = (letter: string) => (LETTERS.test(letter) ? "[a-z0-9]" : letter);
+  const before = /^\d/.test(first) ? "[a-z0-9]|[0-9][.,]" : besides(first);
+  const after = /^\d/.test(last) ? "[a-z0-9]|[.,][0-9]" : besides(last);
   return `(?<!${before})${escaped.join("")}(?!${after})`;
 }

@@ -96,7 +96,8 @@ export function planSearch(
     scored.flatMap((concept) => (concept.isExtra ? [] : [givenBy(concept, gate, TEXT, worthOf(concept))]));
   const rare = rareAmong(rarest, bounds.candidates);
   const { few, uncounted, many } = TUNING.shareMin;
-  const [pairs, shareMin] = [pairsOf(required), required.length > 3 ? many : memories > 0 ? few : uncounted];
+  const shareOfFew = memories > 0 ? few : uncounted;
+  const [pairs, shareMin] = [pairsOf(required), required.length > 3 ? many : shareOfFew];
   const names = namesToSpell(found, everything);
   const scans = (gate: number, of: Scored[], marks: readonly Mark[]) =>
     of.flatMap((concept) => scansOf(concept, gate, marks));

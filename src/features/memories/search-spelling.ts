@@ -1,7 +1,10 @@
 import { editDistance } from "../../platform/edit-distance.js";
 
 /** How many letters of a word may be wrong. */
-const wrongLettersMax = (word: string): number => (word.length <= 6 ? 1 : word.length <= 10 ? 2 : 3);
+function wrongLettersMax({ length }: string): number {
+  if (length <= 6) return 1;
+  return length <= 10 ? 2 : 3;
+}
 
 /**
  * Spellings near to a word: with two neighbouring letters swapped, or with one letter left out. They are looked up as

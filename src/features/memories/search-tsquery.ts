@@ -9,9 +9,10 @@ export const TAG = "#";
 export const TEXT = "";
 export const MARKS = [TITLE, TAG, TEXT] as const;
 export type Mark = (typeof MARKS)[number];
+const { title, tags, text } = TUNING.places;
+const PLACE_WORTH = { [TITLE]: title, [TAG]: tags, [TEXT]: text };
 /** What it is worth to have a word in a place. */
-export const placeWorth = (mark: Mark): number =>
-  mark === TITLE ? TUNING.places.title : mark === TAG ? TUNING.places.tags : TUNING.places.text;
+export const placeWorth = (mark: Mark): number => PLACE_WORTH[mark];
 
 /** Quotes a word of the index for a tsquery. */
 export const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;

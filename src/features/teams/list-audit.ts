@@ -1,5 +1,5 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
-import { Era, Marked, Nullable, TextLength, UUID } from "../../operation/bounds.js";
+import { Era, Marked, Nullable, TextLength } from "../../operation/bounds.js";
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
@@ -113,8 +113,7 @@ export const teamAudit = defineTeamOperation({
         teamId,
         ...(before === null ? {} : { id: { lt: before } }),
         ...(action == null ? {} : { action }),
-        // A malformed id matches nothing.
-        ...(actorId == null ? {} : UUID.test(actorId) ? { actorId } : { id: { in: [] } }),
+        ...(actorId == null ? {} : { actorId }),
         createdAt: { ...(createdAfter ? { gte: createdAfter } : {}), ...(createdBefore ? { lt: createdBefore } : {}) },
       },
       orderBy: { id: "desc" },

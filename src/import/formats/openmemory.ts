@@ -29,4 +29,4 @@ export function readOpenMemory(value: JsonObject): OpenMemory | undefined {
   return { memories: memories.map(withNames), others: new Map(counts.filter(([, count]) => count > 0)) };
 }
 
-const countOf = (value: unknown): number => (Array.isArray(value) ? value.length : value === undefined ? 0 : 1);
+const countOf = (value: unknown): number => [value ?? []].flat().length;

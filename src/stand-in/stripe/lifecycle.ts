@@ -79,6 +79,7 @@ export function startSubscription(scene: Scene, start: Start) {
   const [first] = items;
   const price = mustFind(scene.state.prices[first?.price ?? ""]);
   const now = scene.now();
+  const paidStatus = trialDays > 0 ? "trialing" : "active";
   const subscription: SubscriptionRecord = {
     id: newId("sub"),
     created: now,
@@ -87,7 +88,7 @@ export function startSubscription(scene: Scene, start: Start) {
     items,
     metadata,
     description: description ?? null,
-    status: paid ? (trialDays > 0 ? "trialing" : "active") : "incomplete",
+    status: paid ? paidStatus : "incomplete",
     periodStart: now,
     periodEnd: trialDays > 0 ? now + trialDays * DAY_SECONDS : endOfPeriod(now, now, price),
     trialEnd: trialDays > 0 ? now + trialDays * DAY_SECONDS : undefined,

@@ -24,14 +24,14 @@ export function sessionObject(source: Source, session: SessionRecord): Stripe.Ch
       enabled: session.isTaxed === true,
       liability: session.isTaxed === true ? { type: "self" } : null,
       provider: session.isTaxed === true ? "stripe" : null,
-      status: session.isTaxed !== true ? null : session.status === "complete" ? "complete" : "requires_location_inputs",
+      status: session.isTaxed === true ? taxStatusOf(session) : null,
     },
     ...(session.collectsTaxIds === true && { tax_id_collection: { enabled: true, required: "never" as const } }),
     customer_email: session.customerEmail,
     expires_at: session.expiresAt,
     invoice: session.invoice,
     metadata: { ...session.metadata },
-    payment_status: session.status !== "complete" ? "unpaid" : hasTrial(session) ? "no_payment_required" : "paid",
+    payment_status: paymentStatusOf(session),
     status: session.status,
     subscription: session.subscription,
     success_url: session.successUrl,
@@ -103,4 +103,11 @@ function customerDetails(
     tax_exempt: "none",
     tax_ids: known?.taxId === undefined ? null : [{ type: "eu_vat", value: known.taxId }],
   } satisfies Stripe.Checkout.Session.CustomerDetails;
+}
+
+const taxStatusOf = ({ status }: SessionRecord) => (status === "complete" ? "complete" : "requires_location_inputs");
+
+function paymentStatusOf(session: SessionRecord): Stripe.Checkout.Session.PaymentStatus {
+  if (session.status !== "complete") return "unpaid";
+  return hasTrial(session) ? "no_payment_required" : "paid";
 }
