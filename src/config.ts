@@ -160,9 +160,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config;
 }
 
+/** Prisma's own tools read `schema` in an address, but the service's tables are always in `public`. */
+function databaseAddress(variables: Variables, name: string): string | undefined {
+  const address = variables.url(name, POSTGRES);
+  const schema = address === undefined ? null : new URL(address).searchParams.get("schema");
+  if (schema !== null && schema !== "public") {
+    variables.report(name, "names a schema, but the tables are always in public: leave out `schema=…`.");
+  }
+  return address;
+}
+
 function readDatabases(variables: Variables) {
-  const databaseUrl = variables.url("DATABASE_URL", POSTGRES);
-  const directDatabaseUrl = variables.url("DIRECT_DATABASE_URL", POSTGRES);
+  const databaseUrl = databaseAddress(variables, "DATABASE_URL");
+  const directDatabaseUrl = databaseAddress(variables, "DIRECT_DATABASE_URL");
   if (directDatabaseUrl !== undefined && variables.text("DATABASE_URL") === undefined) {
     variables.report("DATABASE_URL", "must be set with DIRECT_DATABASE_URL: the address of the pooler.");
   }
@@ -173,7 +183,7 @@ function readDatabases(variables: Variables) {
   return {
     databaseUrl,
     directDatabaseUrl,
-    databaseReplicaUrl: variables.url("DATABASE_REPLICA_URL", POSTGRES),
+    databaseReplicaUrl: databaseAddress(variables, "DATABASE_REPLICA_URL"),
     embeddedDatabaseAsRoot: variables.isYes("EMBEDDED_DATABASE_AS_ROOT"),
     redisUrl,
   };

@@ -7,6 +7,7 @@ import { type Config, assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { hasEndpoint } from "../features/billing/index.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
+import { assertFits } from "../platform/fitting-database.js";
 import { LIMITS } from "../limits.js";
 import { EmbeddingsServer } from "../platform/embeddings.js";
 import { Meaning } from "../platform/meaning.js";
@@ -136,6 +137,8 @@ async function databaseWorks(config: Config): Promise<string> {
     const [row] = rows;
     if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
     assertVersion(row.version, new URL(address.url).host);
+    const warning = await assertFits(client, { host: new URL(address.url).host, variable: address.variable });
+    if (warning !== undefined) throw new Problem(warning);
     if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
     if (row.readOnly === "on") {
       throw new Problem(`The database is read-only: name the primary server in ${address.variable}.`);

@@ -53,7 +53,7 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
     if (placeOf(from.url) === placeOf(target)) throw new WrongUse("The target is this database: give another one.");
     return onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
       await takeAlone(client, from);
-      await migrate(there.url, { variable: there.variable });
+      await migrate(there.url, { variable: there.variable, tell: (message) => console.error(message) });
       const moved = await moveDatabase({
         from,
         to: there,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { whyUnavailable } from "./database-errors.js";
+import { withOptions } from "./session-settings.js";
 import { BEFORE_COMMIT } from "./statement.js";
 
 /** A function is called for each new connection: the embedded PostgreSQL may move to another port. */
@@ -38,6 +39,7 @@ export class BoundedPool extends pg.Pool {
 
   constructor(url: DatabaseUrl, options: PoolOptions) {
     const connections = new Set<Connection>();
+    const settings = `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`;
     super({
       max: options.max,
       connectionTimeoutMillis: options.waitMs,
@@ -45,13 +47,12 @@ export class BoundedPool extends pg.Pool {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       application_name: "memory-graph-gateway",
-      ...(!options.isPooled && {
-        statement_timeout: options.timeoutMs,
-        options: `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
-      }),
+      ...(!options.isPooled && { statement_timeout: options.timeoutMs }),
       Client: class extends pg.Client {
         constructor(config?: pg.ClientConfig) {
-          super({ ...config, connectionString: typeof url === "string" ? url : url(), pipeline: true });
+          const address = typeof url === "string" ? url : url();
+          const connectionString = options.isPooled ? address : withOptions(address, settings);
+          super({ ...config, connectionString, pipeline: true });
           // The pool removes its listener before the user of the connection adds one. PostgreSQL may end the connection
           // in between, in the packet that says it is ready: without a listener the error would end the process.
           this.on("error", () => {});

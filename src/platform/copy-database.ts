@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { type Address, onConnection } from "./one-connection.js";
+import { withOptions } from "./session-settings.js";
 import { StartError } from "./start-error.js";
 
 /*
@@ -110,12 +111,16 @@ export const COPY_NAME = "memory-graph copy";
 
 /** Without a statement timeout, since copying a large table takes long. */
 const onPatientConnection = <T>(address: Address, work: (client: pg.Client) => Promise<T>): Promise<T> =>
-  onConnection(address, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
-    await client.query(
-      "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '10s'",
-    );
-    return work(client);
-  });
+  onConnection(
+    { ...address, url: withOptions(address.url) },
+    { keepAlive: true, application_name: COPY_NAME },
+    async (client) => {
+      await client.query(
+        "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '10s'",
+      );
+      return work(client);
+    },
+  );
 
 /** The newest migration stands for the schema: two databases with the same one have the same tables. */
 async function newestMigration(client: pg.Client): Promise<string> {

@@ -15,6 +15,7 @@ import { idleProcesses } from "./idle-statement.js";
 import { ask, queryOf } from "./named-query.js";
 import type { Pooler } from "./pooler.js";
 import { PrismaClient } from "./prisma/client.js";
+import { SESSION_OPTIONS } from "./session-settings.js";
 import { type Statement, inOrder } from "./statement.js";
 
 /** Prisma's models, without the methods that would leave the transaction. */
@@ -62,11 +63,6 @@ export interface OpenDatabase extends Database, AsyncDisposable {
 }
 
 const { searchTimeoutMs } = LIMITS.database;
-/**
- * Prisma's adapter sends times without a zone, and reads all times as UTC. So connections must use UTC. Plans are not
- * compiled: PostgreSQL takes tables that were not analyzed for large, and spent up to 1 s on compiling a walk of .06 s.
- */
-const SETTINGS = "-c TimeZone=UTC -c jit=off";
 /** Settings that, turned off, make PostgreSQL read a page's rows in index order instead of sorting them. */
 const OUT_OF_ORDER = ["enable_sort", "enable_bitmapscan"];
 const IN_ORDER = OUT_OF_ORDER.map((name) => `${name}=off`);
@@ -163,7 +159,7 @@ interface PoolParts {
 function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolParts, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs } = waits;
-  const options = `${SETTINGS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
+  const options = `${SESSION_OPTIONS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
   const common = { options, isPooled: pooler !== undefined, waitMs: waits.connectionWaitMs, onError };
   const reservedPool = new BoundedPool(url, {
     ...common,

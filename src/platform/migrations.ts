@@ -9,8 +9,10 @@ import pg from "pg";
 import { LIMITS } from "../limits.js";
 import { READ_ONLY } from "./database-errors.js";
 import { forDistributed, isDistributed } from "./distribute.js";
+import { assertFits } from "./fitting-database.js";
 import { assertNotMoved } from "./moved-database.js";
 import { PROJECT } from "./project.js";
+import { withOptions } from "./session-settings.js";
 import { type AddressVariable, StartError, THROUGH_POOLER, explainDatabase } from "./start-error.js";
 
 const FOLDER = join(PROJECT, "prisma", "migrations");
@@ -51,7 +53,10 @@ export async function migrate(
   const lock = lockClient(url, waits, variable);
   try {
     await lock.connect();
-    await assertUsable(lock, new URL(url).host, waits);
+    const { host } = new URL(url);
+    await assertUsable(lock, host, waits);
+    const warning = await assertFits(lock, { host, variable: variable ?? "DATABASE_URL" });
+    if (warning !== undefined) tell(warning);
     await assertStays(lock);
     await assertNotMoved(lock);
     await takeLock(lock, tell, waits);
@@ -72,7 +77,7 @@ export async function migrate(
 function lockClient(url: string, { connectMs, catalogMs }: Waits, variable?: AddressVariable): pg.Client {
   try {
     const lock = new pg.Client({
-      ...{ connectionString: url, connectionTimeoutMillis: connectMs, keepAlive: true },
+      ...{ connectionString: withOptions(url), connectionTimeoutMillis: connectMs, keepAlive: true },
       ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
     });
     // A connection that breaks between two statements fails the next one anyway.
@@ -221,7 +226,7 @@ async function applyMigrations(
 ): Promise<string[]> {
   const { SchemaEngine } = await (engineLoaded ??= loadEngine());
   const pool = new pg.Pool({
-    ...{ connectionString: url, max: 2, connectionTimeoutMillis: connectMs, keepAlive: true },
+    ...{ connectionString: withOptions(url), max: 2, connectionTimeoutMillis: connectMs, keepAlive: true },
     ...{ lock_timeout: tableLockMs, statement_timeout: migrationMs, query_timeout: migrationMs + 1_000 },
   });
   pool.on("error", () => {});

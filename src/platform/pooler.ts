@@ -3,6 +3,7 @@ import type pg from "pg";
 import { LIMITS } from "../limits.js";
 import type { WaitBounds } from "./database.js";
 import { type Address, onConnection } from "./one-connection.js";
+import { SESSION_SETTINGS } from "./session-settings.js";
 import { StartError } from "./start-error.js";
 
 /** A pooler in transaction mode, such as PgBouncer: each transaction may run on another connection to PostgreSQL. */
@@ -24,8 +25,7 @@ const LOCK = 7_301_984_266;
  * settings are stored at the role.
  */
 export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>> => ({
-  TimeZone: "UTC",
-  jit: "off",
+  ...SESSION_SETTINGS,
   statement_timeout: String(waits.statementTimeoutMs),
   lock_timeout: String(waits.lockWaitMs),
   idle_in_transaction_session_timeout: String(LIMITS.database.idleInTransactionMs),

@@ -54,7 +54,7 @@ const FILE_SENTENCES: Readonly<Record<string, string>> = {
 };
 
 /** The parts of an address, without the password, and the variable that holds it. */
-interface Place {
+export interface Place {
   readonly variable: AddressVariable;
   readonly host: string;
   readonly user: string;
@@ -98,7 +98,7 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   );
 }
 
-type Sentence = (place: Place, said: string) => string;
+type Sentence = (place: Place, said: string) => string | undefined;
 
 const cannotCreate: Sentence = ({ host, user, database }, said) =>
   `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
@@ -115,7 +115,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `PostgreSQL at ${host} does not let ${user} in: ${said}. Correct ${variable}, or pg_hba.conf there.`,
   "3D000": ({ host, database, variable }) =>
     `PostgreSQL at ${host} has no database ${database}: create it with CREATE DATABASE, or correct ${variable}.`,
-  "0A000": lacksExtension,
+  "0A000": (place, said) => (/^extension /.test(said) ? lacksExtension(place, said) : undefined),
   "58P01": lacksExtension,
   "42501": cannotCreate,
   "25006": ({ host, variable }) =>

@@ -32,6 +32,7 @@ it.each([
   [{ BILLING_MAILS: "payment_failed,all" }, "BILLING_MAILS must be none, or some of payment_failed, plan_suspended"],
   [{ EMBEDDED_DATABASE_AS_ROOT: "true" }, "EMBEDDED_DATABASE_AS_ROOT must be one of yes, no"],
   [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
+  [{ DATABASE_URL: "postgres://a@b/c?schema=d" }, "DATABASE_URL names a schema, but the tables are always in public"],
   [{ DIRECT_DATABASE_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DIRECT_DATABASE_URL"],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"],
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json, http/protobuf"],

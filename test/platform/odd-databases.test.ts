@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { openDatabase } from "../../src/platform/database.js";
+import { migrate } from "../../src/platform/migrations.js";
+import { SESSION_SETTINGS } from "../../src/platform/session-settings.js";
+import { databaseOn, onServer } from "../support/database-server.js";
+
+/** A new database with this form, and what has to be run in it before the service starts. */
+async function oddDatabase(form: string, ...statements: readonly string[]): Promise<string> {
+  const { url, prefix } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  onTestFinished(() =>
+    onServer(url, async (server) => void (await server.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+  );
+  await onServer(
+    url,
+    async (server) => void (await server.query(`CREATE DATABASE ${name} TEMPLATE template0 ${form}`)),
+  );
+  await onServer(databaseOn(url, name), async (server) => {
+    for (const statement of statements) await server.query(statement.replaceAll("DB", name));
+  });
+  return databaseOn(url, name);
+}
+
+/** For each setting a value that an operator may have chosen, and with which results would be wrong. */
+const CHOSEN: { readonly [Name in keyof typeof SESSION_SETTINGS]: string } = {
+  TimeZone: "Asia/Kolkata",
+  DateStyle: "German",
+  IntervalStyle: "sql_standard",
+  bytea_output: "escape",
+  extra_float_digits: "-5",
+  standard_conforming_strings: "off",
+  default_transaction_isolation: "serializable",
+  jit: "on",
+};
+const setting = Object.entries(CHOSEN).map(([name, value]) => `ALTER DATABASE DB SET ${name} = '${value}'`);
+const IN_ADDRESS = `?statement_timeout=1&options=${encodeURIComponent("-c TimeZone=Asia/Kolkata -c extra_float_digits=-5")}`;
+
+it.each([
+  ["the database", setting, ""],
+  ["the address", [], IN_ADDRESS],
+])("uses its own settings where %s has others on which results depend", async (_what, statements, search) => {
+  const url = (await oddDatabase("", ...statements)) + search;
+  expect((await migrate(url)).length).toBeGreaterThan(0);
+  await using database = openDatabase(url);
+
+  for (const pool of [database.pool, database.reservedPool, database.searchPool]) {
+    const { rows } = await pool.query<{ name: string; setting: string }>(
+      "SELECT name, setting FROM pg_settings WHERE name = ANY ($1)",
+      [Object.keys(SESSION_SETTINGS)],
+    );
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual(SESSION_SETTINGS);
+  }
+  const { rows } = await database.pool.query("SHOW statement_timeout");
+  expect(rows).not.toEqual([{ statement_timeout: "1ms" }]);
+});
+
+it.each([
+  ["stores text in another encoding", "ENCODING 'SQL_ASCII' LOCALE 'C'", [], /stores text as SQL_ASCII, and .* UTF8/],
+  ["cannot store all letters", "ENCODING 'LATIN1' LOCALE 'C'", [], /stores text as LATIN1, and .* ENCODING 'UTF8'/],
+  [
+    "has another schema before public",
+    "",
+    ["CREATE SCHEMA other", "ALTER DATABASE DB SET search_path = other, public"],
+    /works in the schema other, and the service needs public: run ALTER ROLE \w+ IN DATABASE \w+ SET search_path = public\.$/,
+  ],
+  [
+    "has no schema that exists",
+    "",
+    ["ALTER DATABASE DB SET search_path = other"],
+    /works in no schema, and the service needs public/,
+  ],
+])("says what to do with a database that %s", async (_what, form, statements, sentence) => {
+  const url = await oddDatabase(form, ...statements);
+
+  await expect(migrate(url)).rejects.toThrow(sentence);
+});
+
+it("warns at each start if the locale knows no letters but A to Z, and starts", async () => {
+  const url = await oddDatabase("ENCODING 'UTF8' LOCALE 'C'");
+  const told: string[] = [];
+
+  for (const _start of [1, 2]) await migrate(url, { tell: (message) => void told.push(message) });
+
+  expect(told).toEqual([told[0], told[0]]);
+  expect(told[0]).toMatch(/^The locale of the database \w+ .* knows no letters but A to Z, .* npm run migrate-to\.$/);
+});
