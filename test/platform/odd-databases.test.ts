@@ -34,13 +34,15 @@ const CHOSEN: { readonly [Name in keyof typeof SESSION_SETTINGS]: string } = {
   jit: "on",
 };
 const setting = Object.entries(CHOSEN).map(([name, value]) => `ALTER DATABASE DB SET ${name} = '${value}'`);
-const IN_ADDRESS = `?statement_timeout=1&options=${encodeURIComponent("-c TimeZone=Asia/Kolkata -c extra_float_digits=-5")}`;
+const IN_ADDRESS = { statement_timeout: "1", options: "-c TimeZone=Asia/Kolkata -c extra_float_digits=-5" };
 
 it.each([
-  ["the database", setting, ""],
+  ["the database", setting, {}],
   ["the address", [], IN_ADDRESS],
-])("uses its own settings where %s has others on which results depend", async (_what, statements, search) => {
-  const url = (await oddDatabase("", ...statements)) + search;
+])("uses its own settings where %s has others on which results depend", async (_what, statements, parameters) => {
+  const address = new URL(await oddDatabase("", ...statements));
+  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
+  const url = address.href;
   expect((await migrate(url)).length).toBeGreaterThan(0);
   await using database = openDatabase(url);
 
