@@ -91,13 +91,18 @@ export class Variables {
     return undefined;
   }
 
-  /** A URL to which paths are appended, without a slash at its end. */
+  /**
+   * A URL to which paths are appended, without a slash at its end. In the form that clients compare: the host in small
+   * letters, no usual port.
+   */
   base(name: string): string | undefined {
     const text = this.url(name, WEB);
     if (text !== undefined && /[\s?#@]/.test(text)) {
       this.report(name, "must be a URL without a user, spaces, ? and #: paths are put at its end.");
     }
-    return text?.replace(/\/+$/, "");
+    if (text === undefined) return undefined;
+    const { origin, pathname } = new URL(text);
+    return (origin + pathname).replace(/\/+$/, "");
   }
 
   /** The URL of a server, with user and password. */

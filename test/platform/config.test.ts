@@ -9,6 +9,15 @@ import { startServerProcess } from "../support/server-process.js";
 
 const STRIPE = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_WEBHOOK_SECRET: "whsec_x", STRIPE_TEAM_PRICE_ID: "price_x" };
 
+it.each([
+  ["https://Memory.Example.COM:443/", "https://memory.example.com"],
+  ["HTTP://a.example:80/b/../c", "http://a.example/c"],
+  ["https://bücher.example:8443", "https://xn--bcher-kva.example:8443"],
+  ["http://[0:0::1]:4000/", "http://[::1]:4000"],
+])("reads the public address %s as clients compare it", (given, publicUrl) => {
+  expect(readConfig({ PUBLIC_URL: given })).toMatchObject({ publicUrl });
+});
+
 it("accepts all settings of billing or none of them, and names those that are missing", async () => {
   expect(() => assertBillingWhole(readConfig(STRIPE))).not.toThrow();
   expect(() => assertBillingWhole(readConfig({}))).not.toThrow();
