@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ImportedGraph, type Kept, type Kind, type Link, type Note, type NotTaken, labelOf } from "./graph.js";
-import { type Entry, TAG, makeNote, noteProblem } from "./note.js";
-import { CONTEXT_MAX, cut, isLonger, quote, textProblem } from "./text.js";
+import { type Entry, TAG, fitsContext, makeNote, noteProblem } from "./note.js";
+import { CONTEXT_MAX, TAGS_MAX, cut, isLonger, quote, textProblem } from "./text.js";
 import { lostInType, relationshipType } from "./type-names.js";
 
 /** A memory as it is described in the file. */
@@ -199,8 +199,19 @@ export class GraphDraft {
     for (const field of lost) {
       this.refuse("part", `the ${field} of a repeat of ${labelOf(first)}: ${second[field]}`, "the first one is kept");
     }
+    const tags = [...new Set([...first.tags, ...second.tags])];
+    for (const tag of tags.slice(TAGS_MAX)) {
+      const what = `the tag of a repeat of ${labelOf(first)}: ${quote(tag)}`;
+      this.refuse("part", what, `a memory has at most ${TAGS_MAX} tags`);
+    }
     const [one, other] = [first.kept?.context ?? {}, second.kept?.context ?? {}];
-    for (const [name, value] of Object.entries(other)) {
+    const both = { ...other, ...one };
+    const isKept = fitsContext(both);
+    if (!isKept) {
+      const what = `the context of a repeat of ${labelOf(first)}: ${quote(JSON.stringify(other))}`;
+      this.refuse("part", what, "with it, the context would be too large");
+    }
+    for (const [name, value] of isKept ? Object.entries(other) : []) {
       if (!(name in one) || isDeepStrictEqual(one[name], value)) continue;
       const what = `the context of a repeat of ${labelOf(first)}: ${quote(JSON.stringify({ [name]: value }))}`;
       this.refuse("part", what, "the first one is kept");
@@ -209,9 +220,9 @@ export class GraphDraft {
     return {
       kept: {
         ...firstOf(first.kept, second.kept),
-        ...(isEmpty(one) && isEmpty(other) ? {} : { context: { ...other, ...one } }),
+        ...(isEmpty(both) ? {} : { context: isKept ? both : one }),
       },
-      tags: [...new Set([...first.tags, ...second.tags])],
+      tags: tags.slice(0, TAGS_MAX),
       summary: first.summary ?? second.summary,
       importance: first.importance ?? second.importance,
     };
@@ -303,9 +314,12 @@ const isRepeat = ({ name, texts, details }: Entry, found: FoundMemory): boolean 
 /** Adds texts to a context that does not contain them yet. */
 function joinTexts(context: string | undefined, texts: readonly string[]): string | undefined {
   let whole = context;
+  const beyond: string[] = [];
   for (const text of texts) {
     if (whole === undefined) whole = text;
+    // Cut off later, so there is no need to look for repeats.
+    else if (whole.length > 2 * CONTEXT_MAX) beyond.push(text);
     else if (!`; ${whole}; `.includes(`; ${text}; `)) whole = `${whole}; ${text}`;
   }
-  return whole;
+  return beyond.length === 0 ? whole : [whole, ...beyond].join("; ");
 }

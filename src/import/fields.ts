@@ -1,5 +1,5 @@
 import { parseStrictly } from "./json-text.js";
-import { type JsonObject, isObject } from "./text.js";
+import { type JsonObject, isObject, toNfc } from "./text.js";
 
 /** A field of a record that is not read yet. */
 export interface Field {
@@ -89,7 +89,7 @@ export class Fields {
   rest(): string[] {
     return this.#left.flatMap(({ label, value }) => {
       const text = showValue(value);
-      return text === "" ? [] : [`${label}: ${text}`.normalize("NFC")];
+      return text === "" ? [] : [toNfc(`${label}: ${text}`)];
     });
   }
 
@@ -129,7 +129,7 @@ export function showValue(value: unknown): string {
 
 /** A text that is not blank, in NFC. The service stores NFC, so only then a later import finds the text again. */
 export function asText(value: unknown): string | undefined {
-  return typeof value === "string" && value.trim() !== "" ? value.normalize("NFC") : undefined;
+  return typeof value === "string" && value.trim() !== "" ? toNfc(value) : undefined;
 }
 
 /** A name or id: a text or a number. */
@@ -149,7 +149,7 @@ export function asTexts(value: unknown): string[] | undefined {
     const list = parseStrictly(value);
     if (Array.isArray(list)) return list.length === 0 ? [] : asTexts(list);
   }
-  if (typeof value === "string" && value.trim() !== "") return value.split(",").map((text) => text.normalize("NFC"));
+  if (typeof value === "string" && value.trim() !== "") return value.split(",").map(toNfc);
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const texts = value.map(asKey);
   return texts.every((text) => text !== undefined) ? texts : undefined;

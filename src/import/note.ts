@@ -1,5 +1,18 @@
+import { LIMITS } from "../limits.js";
 import type { Kept, Note } from "./graph.js";
-import { CONTENT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX, cut, isLonger, quote, textProblem } from "./text.js";
+import { countBrackets } from "./json-text.js";
+import {
+  CONTENT_MAX,
+  type JsonObject,
+  SUMMARY_MAX,
+  TAGS_MAX,
+  TAG_MAX,
+  TITLE_MAX,
+  cut,
+  isLonger,
+  quote,
+  textProblem,
+} from "./text.js";
 import { lostInType, memoryType } from "./type-names.js";
 
 /** The tag by which a later import finds the memories of an earlier one. */
@@ -90,4 +103,11 @@ export function noteProblem({ title, content, summary = "" }: Note): string | un
   if (title.trim() === "") return "its title is blank";
   if (isLonger(summary, SUMMARY_MAX)) return `its summary has more than ${SUMMARY_MAX} characters`;
   return undefined;
+}
+
+/** Whether the service takes an object as the context of a memory. */
+export function fitsContext(context: JsonObject): boolean {
+  const text = JSON.stringify(context);
+  const { contextBytes, contextDepth } = LIMITS.memory;
+  return Buffer.byteLength(text) <= contextBytes && countBrackets(text).deepest <= contextDepth;
 }

@@ -1,6 +1,5 @@
 import type { GraphDraft } from "./draft.js";
 import { type Field, Fields, asKey, asPast, asShare, asText, asTexts, asTime, plainName, showValue } from "./fields.js";
-import { LIMITS } from "../limits.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
 import { MEM0, MEM0_POINT, isMem0Change } from "./formats/mem0.js";
 import { readOpenMemory } from "./formats/openmemory.js";
@@ -24,10 +23,9 @@ import {
   shapeOf,
 } from "./names.js";
 import { type Kept, timesOf } from "./graph.js";
-import { NO_BRACKETS, countBrackets } from "./json-text.js";
-import type { Entry } from "./note.js";
+import { type Entry, fitsContext } from "./note.js";
 import type { FileRecord } from "./record-reader.js";
-import { type JsonObject, SUMMARY_MAX, UUID, cut, isLonger, isObject, quote } from "./text.js";
+import { type JsonObject, SUMMARY_MAX, UUID, cut, isLonger, isObject, quote, toNfc } from "./text.js";
 
 type Shape = "memory" | "relationship" | undefined;
 
@@ -219,12 +217,6 @@ function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept 
 /** Whether a record itself has a text, not only a nested object of it. */
 const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);
 
-function fitsContext(context: JsonObject): boolean {
-  const text = JSON.stringify(context);
-  const { contextBytes, contextDepth } = LIMITS.memory;
-  return Buffer.byteLength(text) <= contextBytes && countBrackets(text, NO_BRACKETS).deepest <= contextDepth;
-}
-
 /** Reads memories by name, such as `{"Alice": {"observations": […]}, …}`; false if it is something else. */
 function readMapOfMemories({ place, value }: ObjectRecord, draft: GraphDraft): boolean {
   const items = Object.values(value);
@@ -249,7 +241,7 @@ function asLines(value: unknown): Lines | undefined {
 function linesOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(linesOf);
   if (isObject(value)) return [linesOfObject(value).join("; ")].filter(Boolean);
-  const text = showValue(value).normalize("NFC");
+  const text = toNfc(showValue(value));
   return text === "" ? [] : [text];
 }
 

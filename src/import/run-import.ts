@@ -8,6 +8,7 @@ import {
   type StoredMemory,
   isDatedLink,
 } from "./graph-store.js";
+import { StoredAlike } from "./stored-alike.js";
 import { CONTENT_MAX, isLonger, quote } from "./text.js";
 
 /** The result for what was read: at the end, the other numbers add up to `read`. */
@@ -64,7 +65,7 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
   const stored = await storedAlike(graph, store);
   const notes: { note: Note; same: StoredMemory | undefined }[] = [];
   for (const note of graph.notes.values()) {
-    const same = stored.byTitle.get(note.title)?.find((memory) => isSame(note, memory));
+    const same = stored.alike.find(note);
     const { clientId = "" } = note.kept ?? {};
     if (same || !stored.byClientId.get(clientId)) notes.push({ note, same });
     else {
@@ -153,35 +154,23 @@ function placeLinks(
 const CHANGED = "the graph has this memory by its id, with another title, type or content: it is left there as it is";
 
 interface Stored {
-  readonly byTitle: ReadonlyMap<string, StoredMemory[]>;
+  readonly alike: StoredAlike;
   /** The ids of memories by their client ids. */
   readonly byClientId: ReadonlyMap<string, string>;
 }
 
 /** Reads the stored memories that have the title or the client id of a note. */
 async function storedAlike({ notes, tag }: ImportedGraph, store: GraphStore): Promise<Stored> {
-  const byTitle = new Map<string, StoredMemory[]>();
+  const alike = new StoredAlike(notes.values());
   const byClientId = new Map<string, string>();
   const wanted = new Set<string>();
-  for (const { title, kept: { clientId } = {} } of notes.values()) {
-    byTitle.set(title, []);
-    if (clientId !== undefined) wanted.add(clientId);
-  }
+  for (const { kept: { clientId } = {} } of notes.values()) if (clientId !== undefined) wanted.add(clientId);
   // Any memory may have the client id, so all are read, not only those with the tag.
   for await (const memory of notes.size === 0 ? [] : store.memories(wanted.size === 0 ? tag : undefined)) {
-    byTitle.get(memory.title)?.push(memory);
+    alike.add(memory);
     if (memory.client_id != null && wanted.has(memory.client_id)) byClientId.set(memory.client_id, memory.id);
   }
-  return { byTitle, byClientId };
-}
-
-/**
- * Whether a stored memory with the same title came from this note. A note that grows is identified by its title; if
- * that was cut, by the full title at the start of the content. Any other note is identified by its whole content.
- */
-function isSame({ key, type, title, content, lines }: Note, memory: StoredMemory): boolean {
-  if (!lines) return memory.type === type && memory.content === content;
-  return title === key || memory.content === key || memory.content.startsWith(`${key}\n`);
+  return { alike, byClientId };
 }
 
 /** Adds missing lines and tags to a memory. */
@@ -223,7 +212,9 @@ const VOLATILE = /^(?:_?(?:last|updated|accessed|access|modified)[\w .-]*|timest
 
 /** Adds the missing lines to a content, and removes none: users of the service may have written the others. */
 function grownContent({ key, lines = [] }: Note, content: string): string {
-  const gained = lines.filter((line) => !`\n${content}\n`.includes(`\n${line}\n`));
+  const [present, whole] = [new Set(content.split("\n")), `\n${content}\n`];
+  const has = (line: string) => (line.includes("\n") ? whole.includes(`\n${line}\n`) : present.has(line));
+  const gained = lines.filter((line) => !has(line));
   if (gained.length === 0) return content;
   // A memory without lines has its name as content, which is then replaced.
   const grown = content === key && !lines.includes(key) ? [] : content.split("\n");

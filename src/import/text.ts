@@ -1,3 +1,5 @@
+import { hasTooManyMarks } from "../operation/bounds.js";
+
 /** The service's documented limits, in code points. They are repeated here for dry runs without a server. */
 export const TITLE_MAX = 500;
 export const CONTENT_MAX = 50_000;
@@ -25,8 +27,12 @@ export function isLonger(text: string, codePointsMax: number): boolean {
 export function textProblem(text: string): string | undefined {
   if (text.includes("\0")) return "it has the character NUL, which cannot be stored";
   if (!text.isWellFormed()) return "it has half of a character (a lone surrogate), which cannot be stored";
+  if (hasTooManyMarks(text)) return "it has too many combining marks in a row";
   return undefined;
 }
+
+/** Converts a text to NFC, as the service stores it. One with too many marks, which it does not store, stays as it is. */
+export const toNfc = (text: string): string => (hasTooManyMarks(text) ? text : text.normalize("NFC"));
 
 /** A text of a file for messages: shortened, and without control characters for the terminal. */
 export function quote(text: string): string {

@@ -1,3 +1,5 @@
+import { hasTooManyMarks } from "../operation/bounds.js";
+
 /** The format of a relationship's type. That of a memory's type is the same in lower case. */
 const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
 
@@ -6,6 +8,7 @@ const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
  * format cannot express the text: no type is better than a wrong one.
  */
 export function relationshipType(text: string): string | undefined {
+  if (hasTooManyMarks(text)) return undefined;
   const plain = text
     .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2")
     .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")

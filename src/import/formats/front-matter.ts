@@ -110,8 +110,10 @@ const scalarOf = (value: unknown): string =>
   isObject(value)
     ? showObject(value)
     : showValue(value)
-        .replaceAll(/\s*\n\s*/g, "\n")
-        .trim();
+        .split("\n")
+        .map((line) => line.trim())
+        .filter((line) => line !== "")
+        .join("\n");
 
 /** Keys without values count, too: `{{title}}`, a placeholder of a template, is YAML. */
 const showObject = (value: JsonObject): string => showValue(value).slice(1, -1) || `{${Object.keys(value).join(", ")}}`;

@@ -1,6 +1,6 @@
 import { asShare, asText, plainName } from "../fields.js";
 import { type Kept, timesOf } from "../graph.js";
-import { SUMMARY_MAX, UUID, isLonger } from "../text.js";
+import { SUMMARY_MAX, UUID, isLonger, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 import { type NoteLink, scanBody } from "./note-links.js";
 import { asNoteTime } from "./note-time.js";
@@ -30,7 +30,7 @@ const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 /** Reads a note; all texts are in NFC, as the service stores them. */
 export function readMarkdownNote(text: string): MarkdownNote {
   const whole = text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
-  const { fields, rest, body } = readFrontMatter(whole.normalize("NFC"));
+  const { fields, rest, body } = readFrontMatter(toNfc(whole));
   const properties = propertiesOf(body);
   const left = new FrontFields(fields);
   const otherNames = left.all(OTHER_NAMES).flatMap(listOf);
@@ -68,10 +68,13 @@ export function readMarkdownNote(text: string): MarkdownNote {
       tags: [...tags, ...tagsOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
       links: [...links, ...scanned.links],
     },
-    body: body.replace(/^(?:[ \t]*\n)+/, "").trimEnd(),
+    body: withoutBlankStart(body).trimEnd(),
     otherNames: [...otherNames, ...listOf(properties.get("alias")).map(asTag)],
   };
 }
+
+/** A text without its first lines if these are blank. A regular expression for them may use up the stack. */
+const withoutBlankStart = (text: string): string => text.slice(text.lastIndexOf("\n", text.search(/[^ \t\n]/)) + 1);
 
 const OTHER_NAMES = ["permalink", "aliases", "alias", "id"];
 const TAGS = ["tags", "tag", "keywords"];
@@ -165,4 +168,4 @@ const listOf = (value: FrontValue = []): string[] =>
 
 /** Tags may also stand behind each other, as in `#one #two`, or several in an item of a list. */
 const tagsOf = (value: FrontValue = []): string[] =>
-  (typeof value === "string" ? [value] : value).flatMap((item) => listOf(item.replaceAll(/\s+(?=#)/g, ",")));
+  (typeof value === "string" ? [value] : value).flatMap((item) => listOf(item.replaceAll(/\s#/g, ",#")));

@@ -23,7 +23,8 @@ const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<
 const DEFINITION = /^ {0,3}\[(?!\^)[^[\]]{1,1000}\]:[ \t]{1,10}(?:<([^<>]{1,1000})>|(\S{1,1000}))/;
 
 const WORDS = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}\\p{Join_Control} _-]{0,49}";
-const LINKS = "\\[\\[[^[\\]]{1,1000}\\]\\](?:[ \\t]{0,10},?[ \\t]{0,10}\\[\\[[^[\\]]{1,1000}\\]\\]){0,99}";
+/** There is only one way to match the spaces between two links: otherwise a line of 20 links would take hours. */
+const LINKS = "\\[\\[[^[\\]]{1,1000}\\]\\](?:[ \\t]{0,10}(?:,[ \\t]{0,10})?\\[\\[[^[\\]]{1,1000}\\]\\]){0,99}";
 /**
  * A line with nothing but links and what they mean: `- depends_on [[Target]] (context)` of Basic Memory,
  * `- **Depends on**: [[Target]]`, `up:: [[Target]]` of Dataview.
@@ -58,7 +59,7 @@ export function scanBody(body: string): { readonly tags: readonly string[]; read
     const defined = pathIn(bracketed ?? plain ?? "#");
     if (defined !== undefined) links.push({ to: defined, isPath: true, type: "links to", context: [] });
     for (const [, tag = ""] of text.matchAll(TAG)) if (/\D/.test(tag)) tags.add(tag);
-    links.push(...linksOfLine(text));
+    for (const link of linksOfLine(text)) links.push(link);
   }
   return { tags: [...tags], links };
 }
