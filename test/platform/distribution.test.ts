@@ -196,6 +196,8 @@ async function doOtherThings(world: World): Promise<void> {
   const words = Array.from({ length: 2 * LIMITS.search.uncountedWords }, (_, at) => `word${at}x`).join(" ");
   await ann.did(createMemory, { type: "general", title: "Words", content: words, clientId: "words" });
   await aLink(ann, first, second, { relationshipType: "REPLACES" });
+  const exists = { fromMemoryId: first.id, toMemoryId: second.id, relationshipType: "REPLACES" };
+  expect(await ann.did(createMemories, { relationships: [exists] })).toMatchObject({ existingRelationships: 1 });
   await ann.did(relationships, { memoryId: first.id });
   await ann.did(deleteMemories, { tags: ["none"], dryRun: true });
   await doChores(world);

@@ -16,7 +16,7 @@ import {
   MemoryExists,
 } from "../memories/index.js";
 import { TooManyRelationships } from "../relationships/index.js";
-import { storeMemories } from "./bulk-statements.js";
+import { relationshipsAlike, storeMemories, storeRelationships } from "./bulk-statements.js";
 
 /** A memory to store with its own id, version, authors and times. */
 export interface MemoryToStore extends Contents {
@@ -59,13 +59,13 @@ export async function storeAll(
   const stored = await database
     .run(storeMemories, { graphId, memories: JSON.stringify(memories) })
     .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
-  const written = stored.map(({ id }) => id);
-  const others = memories.filter(({ id }) => !written.includes(id));
+  const written = new Set(stored.map(({ id }) => id));
+  const others = memories.filter(({ id }) => !written.has(id));
   if (others.length > 0) {
     const ids = others.map(({ id }) => id);
     const there = keepsExisting ? await idsThere(context, graphId, ids) : new Set<string>();
     // A memory whose client id belongs to another memory must not be left out silently.
-    const refused = memories.findIndex(({ id }) => ids.includes(id) && !there.has(id));
+    const refused = memories.findIndex(({ id }) => !written.has(id) && !there.has(id));
     if (refused >= 0) throw new MemoryExists(`The memory at memories.${refused}`);
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }
@@ -73,7 +73,7 @@ export async function storeAll(
   const made = await makeLinks(context, graphId, links);
   await assertFewRelationships(context, graphId, made);
   bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
-  await settle(context, graphId, { memories: written.length, bytes, written });
+  await settle(context, graphId, { memories: written.size, bytes, written: [...written] });
   const known = await idsOfLinks(context, graphId, links, made);
   return {
     relationshipIds: links.map((link) => known.get(keyOf(link)) ?? link.id),
@@ -108,16 +108,11 @@ async function assertEndsThere(
 /** Stores relationships. Returns those that did not exist yet. */
 async function makeLinks({ database }: Context, graphId: string, links: readonly LinkToStore[]) {
   if (links.length === 0) return [];
-  const rows = await database.models.relationship
-    .createManyAndReturn({
-      data: links.map((link) => ({ ...link, graphId })),
-      skipDuplicates: true,
-      select: { id: true },
-    })
-    .catch((error: unknown) => {
-      // A memory that was deleted meanwhile: its relationships violate the foreign key.
-      throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
-    });
+  const values = { graphId, relationships: JSON.stringify(links) };
+  const rows = await database.run(storeRelationships, values).catch((error: unknown) => {
+    // A memory that was deleted meanwhile: its relationships violate the foreign key.
+    throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
+  });
   const ids = new Set(rows.map(({ id }) => id));
   return links.filter(({ id }) => ids.has(id));
 }
@@ -138,11 +133,8 @@ async function idsOfLinks(
   const known = new Map(made.map((link) => [keyOf(link), link.id]));
   const others = links.filter((link) => !known.has(keyOf(link)));
   if (others.length === 0) return known;
-  const same = others.map(({ fromId, type, toId }) => ({ fromId, type, toId }));
-  const rows = await database.models.relationship.findMany({
-    where: { graphId, OR: [...same, { id: { in: others.map(({ id }) => id) } }] },
-    select: { id: true, fromId: true, type: true, toId: true },
-  });
+  const sought = others.map(({ id, fromId, type, toId }) => ({ id, fromId, type, toId }));
+  const rows = await database.run(relationshipsAlike, { graphId, relationships: JSON.stringify(sought) });
   for (const row of rows) known.set(keyOf(row), row.id);
   const ids = new Set(rows.map(({ id }) => id));
   const index = links.findIndex((link) => ids.has(link.id) && !known.has(keyOf(link)));

@@ -15,6 +15,7 @@ import { contextOf } from "../../../src/operation/context.js";
 import { ask } from "../../support/http.js";
 import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../support/memories.js";
+import { listenTo } from "../../support/statements.js";
 import { createWorld } from "../../support/world.js";
 
 const NOTE = { type: "general", title: "A note", content: "Something." };
@@ -279,4 +280,24 @@ it("says which of many ids no memory has", async () => {
     "No memory of this graph has the id that the path starts from.",
     "No memory of this graph has the id that it leads to.",
   ]);
+});
+
+it("sends the same statements for one relationship and for many: to compile long ones would take long", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [first = "", ...others] = (await manyMemories(world, ann, 101)).map(({ id }) => id);
+  const links = (count: number) =>
+    others.slice(0, count).map((toMemoryId) => ({ fromMemoryId: first, toMemoryId, relationshipType: `T${count}` }));
+  using ear = listenTo(world);
+
+  const sent: string[][] = [];
+  for (const count of [1, 100]) {
+    await ann.did(createMemories, { relationships: links(count) });
+    const again = await ann.did(createMemories, { relationships: links(count) });
+    expect(again.existingRelationships).toBe(count);
+    sent.push(ear.heard(/relationship/));
+  }
+
+  expect(sent[0]?.length).toBeGreaterThan(2);
+  expect(sent[1]).toEqual(sent[0]);
 });
