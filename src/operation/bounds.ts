@@ -316,16 +316,14 @@ const { combiningMarks } = LIMITS.text;
 /** The lookbehind matches only at the start of a run: else the search would start again at each mark of a long run. */
 const TOO_MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${combiningMarks + 1}}`, "u");
 
-/** NFC takes time in the square of a run's length; no language needs runs this long (UAX #15, Stream-Safe). */
-export const hasTooManyMarks = (text: string): boolean => TOO_MANY_MARKS.test(text);
-
 /** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8. Both are refused, not replaced. */
 const findTextProblem = (value: unknown, size: Size | undefined): string | undefined =>
   findSizeProblem(value, size, (text, { units, message }) => {
     if (text.length > units) return message;
     if (text.includes("\0")) return "must not contain the NUL character";
     if (!text.isWellFormed()) return "must be well-formed Unicode";
-    if (hasTooManyMarks(text)) return `must not have more than ${combiningMarks} combining marks in a row`;
+    // NFC takes time in the square of a run's length; no language needs runs this long (UAX #15, Stream-Safe).
+    if (TOO_MANY_MARKS.test(text)) return `must not have more than ${combiningMarks} combining marks in a row`;
     return undefined;
   });
 
