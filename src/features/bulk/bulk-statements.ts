@@ -59,7 +59,7 @@ export const storeRelationships = defineStatement({
 
 /**
  * The stored relationships that have the ends and the type, or the id, of one of these, given as JSON. SQL for the same
- * reason. `OFFSET 0` makes PostgreSQL look each of them up in an index.
+ * reason. The order leaves PostgreSQL only the unique index: by another one it reads all of a memory, or of a type.
  */
 export const relationshipsAlike = defineStatement({
   name: "relationships_alike",
@@ -69,8 +69,10 @@ export const relationshipsAlike = defineStatement({
     SELECT r.id, r.from_id AS "fromId", r.type, r.to_id AS "toId"
     FROM json_to_recordset(:relationships) AS given(${columns(END)}) CROSS JOIN LATERAL (
       (SELECT id, from_id, type, to_id FROM relationship
-       WHERE graph_id = :graphId AND from_id = given."fromId" AND type = given.type AND to_id = given."toId" OFFSET 0)
+       WHERE graph_id = :graphId AND (from_id, type, to_id) >= (given."fromId", given.type, given."toId")
+       ORDER BY from_id, type, to_id LIMIT 1)
       UNION ALL
       (SELECT id, from_id, type, to_id FROM relationship WHERE graph_id = :graphId AND id = given.id OFFSET 0)
-    ) r`,
+    ) r
+    WHERE r.id = given.id OR (r.from_id, r.type, r.to_id) = (given."fromId", given.type, given."toId")`,
 });

@@ -73,7 +73,10 @@ function walks(rows: Rows) {
   return levels.map((depth) => walkStatement(rows, levels.slice(0, depth)));
 }
 
-/** The relationships that lead on from the level before, except to memories of a nearer level. */
+/**
+ * The relationships that lead on from the level before, except to memories of a nearer level. `IS NOT TRUE` makes
+ * PostgreSQL look these up in tables of hashes: as joins it would compare 10,000 relationships with 1,000 memories.
+ */
 function step(depth: number): string {
   const nearer = Array.from({ length: depth }, (_, before) => `level_${before}`);
   const reached = nearer.slice(1).map((name) => `(SELECT count(*) FROM ${name})`);
@@ -81,7 +84,7 @@ function step(depth: number): string {
       SELECT id, via, relationship_id, type, direction, strength
       FROM (${stepsFrom("from_id", "to_id", "out", depth)} UNION ALL ${stepsFrom("to_id", "from_id", "in", depth)}
             LIMIT ${STEPS_MAX}) step
-      WHERE ${nearer.map((name) => `NOT EXISTS (SELECT 1 FROM ${name} WHERE ${name}.id = step.id)`).join(" AND ")}
+      WHERE ${nearer.map((name) => `(step.id IN (SELECT id FROM ${name})) IS NOT TRUE`).join(" AND ")}
         ${reached.length > 0 ? `AND ${reached.join(" + ")} < :limit` : ""}
     )`;
 }
