@@ -4,7 +4,7 @@ import type { ImportReport } from "./run-import.js";
 const SHOWN_MAX = 20;
 
 /** How many items were left out, by kind. */
-export function countNotTaken({ notTaken }: ImportReport): Readonly<Record<Kind, number>> {
+function countNotTaken({ notTaken }: ImportReport): Readonly<Record<Kind, number>> {
   const counts = { memory: 0, relationship: 0, part: 0, other: 0 };
   for (const { kind } of notTaken) counts[kind]++;
   return counts;

@@ -40,7 +40,7 @@ export class IdempotencyInProgress extends CommonFailure {
 }
 
 /** Deletes a batch of old results; returns whether there may be more. */
-export const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
+const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
   forget(database, forgetResults, keptHours);
 
 export const idempotencyChores = (

@@ -21,7 +21,7 @@ type Patience = Pick<HttpLimits, "lingerBytes" | "lingerMs">;
  * clients would then never read the answer. So the remaining input is read and discarded, within limits of time and
  * size.
  */
-export function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience): void {
+function closeGently(socket: Socket, { lingerBytes, lingerMs }: Patience): void {
   const end = () => socket.destroy();
   const enough = socket.bytesRead + lingerBytes;
   // Polled instead of counted per chunk: a client that sends tiny chunks must not cost more.

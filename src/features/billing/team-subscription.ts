@@ -122,7 +122,7 @@ export const PROVIDER_NOTE =
   "provider shows that it was made.";
 
 /** The subscription as a member of the team may see it. */
-export function describeSubscription(
+function describeSubscription(
   account: BillingAccount,
   { memberCount, role }: MembersTeam,
   { now, stale = false }: { readonly now: Date; readonly stale?: boolean },

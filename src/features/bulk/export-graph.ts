@@ -36,7 +36,7 @@ export type GraphRecord = Readonly<Record<string, unknown>> & {
 };
 
 /** The fields of the first record that name the format. */
-export const FORMAT = { record: "graph", format: "memory-graph", format_version: 1 } as const;
+const FORMAT = { record: "graph", format: "memory-graph", format_version: 1 } as const;
 
 const { graphId: _of, ...MEMORY } = MEMORY_EXAMPLE;
 const { graphId: _at, ...RELATIONSHIP } = RELATIONSHIP_EXAMPLE;

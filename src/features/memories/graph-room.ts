@@ -106,5 +106,5 @@ export function refuseWithoutRoom(
 }
 
 /** The failure for a graph that was deleted with its team or user. */
-export const deletedGraphFailure = ({ personalGraphId }: Caller, graphId: string): Failure =>
+const deletedGraphFailure = ({ personalGraphId }: Caller, graphId: string): Failure =>
   graphId === personalGraphId ? new Unauthorized() : new NoTeamGraph();

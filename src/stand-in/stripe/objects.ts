@@ -130,7 +130,7 @@ function planObject({ id, created, active, currency, unitAmount, product, ...pri
   } satisfies Stripe.Plan;
 }
 
-export function itemObject(
+function itemObject(
   { state }: Source,
   { id, created, price, quantity, metadata }: ItemRecord,
   subscription: SubscriptionRecord,
