@@ -134,7 +134,7 @@ class Connection {
   /**
    * Chooses the answer that the caller waits for. BEGIN is not waited for: the transaction's first statement is sent
    * right behind it, which saves a round trip. BEGIN can only fail with its connection, and then that statement fails,
-   * too. COMMIT is sent right behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails,
+   * too; should PostgreSQL refuse BEGIN, the connection is cut before the next statement. COMMIT is sent right behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails,
    * PostgreSQL rolls back, and COMMIT rejects with that failure.
    */
   #waitFor(answer: unknown, text: string): unknown {
@@ -144,7 +144,7 @@ class Connection {
     const isLast = text.startsWith(BEFORE_COMMIT);
     if (text !== "BEGIN" && !isLast) return answer;
     this.#last = isLast ? promised : undefined;
-    promised.catch(() => {});
+    promised.catch(() => isLast || this.cut());
     return Promise.resolve({ rows: [], fields: [] });
   }
 

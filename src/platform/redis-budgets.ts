@@ -61,6 +61,8 @@ export class RedisBudgets implements Budgets {
       commandTimeout: LIMITS.budgets.redisWaitMs,
       connectTimeout: 500,
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
+      // After a failover the connection leads to a replica, and the address to the new primary.
+      reconnectOnError: ({ message }) => message.startsWith("READONLY"),
     });
     redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
     redis.defineCommand("noteUse", { numberOfKeys: 1, lua: USE });
@@ -100,7 +102,7 @@ export class RedisBudgets implements Budgets {
       this.#pausedUntil = performance.now() + PAUSE_MS;
       // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever.
       if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
-      this.#lose(isTimeout(err) ? "there was no answer in time" : undefined);
+      this.#lose(reasonOf(err));
       return undefined;
     } finally {
       this.#asking--;
@@ -118,6 +120,12 @@ export class RedisBudgets implements Budgets {
   async close(): Promise<void> {
     this.#redis.disconnect();
   }
+}
+
+/** Why a command failed; undefined without a connection, of which the package tells by an event. */
+function reasonOf(error: unknown): string | undefined {
+  if (isTimeout(error)) return "there was no answer in time";
+  return error instanceof Error && error.name === "ReplyError" ? error.message : undefined;
 }
 
 /** The package marks a timeout only by its message. */

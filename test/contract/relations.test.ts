@@ -15,6 +15,7 @@ import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
 import { aLink, memoriesTitled } from "../support/memories.js";
 import { askGraphQL, askRest } from "../support/operations.js";
+import { selectionOf } from "../support/selections.js";
 import { aTeam, anInvitee } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
@@ -238,16 +239,6 @@ function isNullAt(data: unknown, path: readonly (string | number)[]): boolean {
     value = (value as Record<string, unknown>)[step];
   }
   return value === null;
-}
-
-/** Every field and, for objects, their fields again, down to this many levels. */
-function selectionOf(type: GraphQLObjectType, levels: number): string {
-  const fields = Object.values(type.getFields()).flatMap((field) => {
-    const inner = getNamedType(field.type);
-    if (!isObjectType(inner)) return [field.name];
-    return levels > 1 ? [`${field.name} ${selectionOf(inner, levels - 1)}`] : [];
-  });
-  return `{ __typename ${fields.join(" ")} }`;
 }
 
 function hasRelation(type: GraphQLObjectType, levels: number): boolean {

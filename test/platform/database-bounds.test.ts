@@ -1,4 +1,6 @@
-import { expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { searchMemories } from "../../src/features/memories/search-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import { whyUnavailable } from "../../src/platform/database-errors.js";
@@ -23,6 +25,37 @@ it("gives all statements of a search one common timeout, and each search a new o
   expect(outcomes.map((outcome) => outcome && isTimeout(outcome))).toEqual([undefined, true, true]);
   expect(world.database.searchPool.totalCount).toBe(1);
   await database.search((run) => run(sleep, [most]));
+});
+
+it("cuts the connection if PostgreSQL refuses to begin a transaction, so that no statement runs without one", async () => {
+  await using world = await createWorld();
+  await using database = openDatabase(world.databaseUrl);
+  const { query: send } = pg.Client.prototype;
+  const query = vi.spyOn(pg.Client.prototype, "query");
+  onTestFinished(() => query.mockRestore());
+  query.mockImplementation(function (this: pg.Client, ...values: unknown[]) {
+    const [{ text } = { text: "" }] = values as [{ text?: string } | undefined];
+    return Reflect.apply(send, this, text === "BEGIN" ? ["SELECT 1 / 0"] : values) as never;
+  });
+  const addressed = (email: string) => ({
+    data: {
+      mailId: randomUUID(),
+      email,
+      hash: new Uint8Array(32),
+      longHash: new Uint8Array(32),
+      expiresAt: new Date(),
+    },
+  });
+
+  const reason = await reasonOf(
+    database.transaction(async ({ models }) => {
+      await models.signUpCode.count();
+      await models.signUpCode.create(addressed("ann@example.com"));
+    }),
+  );
+
+  expect(whyUnavailable(reason)).toBe("lost");
+  expect(await world.database.models.signUpCode.count()).toBe(0);
 });
 
 it("answers other requests while searches use all their connections", async () => {

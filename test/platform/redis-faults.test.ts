@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/logger.js";
@@ -47,6 +49,71 @@ it.skipIf(!REDIS_URL)("lets only so many wait for a Redis that hangs: all others
   expect(settled).toEqual(["did not wait", ...waiting.map(() => "waited")]);
   await budgets.close();
 });
+
+it.each([
+  ["READONLY You can't write against a read only replica.", { connects: 1 }],
+  ["OOM command not allowed when used memory > 'maxmemory'.", { connects: 0 }],
+  [undefined, { connects: 1 }],
+])("counts in the process for a moment when Redis answers any command with: %s", async (refusal, { connects }) => {
+  const redis = await startFalseRedis();
+  const told: string[] = [];
+  const budgets = new RedisBudgets(redis.url, loggerTo({ write: (line) => void told.push(line) }, "info"));
+  const take = async () => (await budgets.take("ann", { limit: 60, cost: 1 })).used;
+  const use = async () => (await budgets.use("ann", { limit: 60, windowMs: 1_000 })).length;
+  const isShared = async () => (await take()) === FROM_REDIS && (await use()) === FROM_REDIS;
+  for (const ask of [take, use]) {
+    await expect.poll(isShared, PATIENCE).toBe(true);
+    const { connections } = redis;
+
+    redis.failNext(refusal);
+    // Where the connection broke, Redis may be asked again on another.
+    expect(await ask()).toBeLessThan(refusal === undefined ? FROM_REDIS + 1 : FROM_REDIS);
+
+    if (refusal !== undefined) expect(JSON.parse(told.at(-1) ?? "")).toMatchObject({ level: "warn", reason: refusal });
+    await expect.poll(isShared, PATIENCE).toBe(true);
+    expect(redis.connections - connections).toBeGreaterThanOrEqual(connects);
+    if (connects === 0) expect(redis.connections).toBe(connections);
+  }
+  await budgets.close();
+  redis.close();
+});
+
+/** A count that only the false Redis gives. */
+const FROM_REDIS = 40;
+const listOf = (length: number): string => `*${length}\r\n${`:${FROM_REDIS}\r\n`.repeat(length)}`;
+
+/** Answers scripts in Redis's protocol, until it is told to refuse one, or to break the connection instead. */
+async function startFalseRedis() {
+  let failing: { readonly refusal: string | undefined } | undefined;
+  let connections = 0;
+  const answer = (command: string): string | undefined => {
+    if (!/^\$\d\r\neval/i.test(command)) return /^\$4\r\ninfo/i.test(command) ? "$0\r\n\r\n" : "+OK\r\n";
+    const { refusal } = failing ?? {};
+    if (!failing) return listOf(command.includes("mg:uses") ? FROM_REDIS : 2);
+    failing = undefined;
+    return refusal === undefined ? undefined : `-${refusal}\r\n`;
+  };
+  const server = createServer((socket) => {
+    connections++;
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      const [, ...commands] = bytes.toString().split(/^\*\d+\r\n/m);
+      for (const said of commands.map(answer)) {
+        if (said === undefined) socket.destroy();
+        else socket.write(said);
+      }
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return connections;
+    },
+    failNext: (refusal: string | undefined) => void (failing = { refusal }),
+    close: () => void server.close(),
+  };
+}
 
 it("says why Redis cannot be reached", async () => {
   const told: string[] = [];

@@ -197,7 +197,7 @@ export function exampleInput(
     teamMembers: { teamId },
     updateMemberRole: { teamId, userId, role: "admin" },
     removeMember: { teamId, userId },
-    inviteMember: { teamId, email: "carol@example.com", role: "member" },
+    inviteMember: { teamId, email: `carol@${teamId}.example.com`, role: "member" },
     teamInvitations: { teamId },
     resendInvitation: { teamId, invitationId },
     revokeInvitation: { teamId, invitationId },

@@ -3,3 +3,6 @@ const SHARE = Number(process.env["TEST_ROUNDS"] ?? (process.env["CI_STRICT"] ===
 
 /** How often to repeat a random test or a race. `TEST_ROUNDS=1 npm test` runs all rounds, 5 runs five times as many. */
 export const roundsOf = (usual: number): number => Math.max(2, Math.round(usual * SHARE));
+
+/** Whether all rounds run, or more. */
+export const runsAllRounds = SHARE >= 1;

@@ -70,7 +70,7 @@ async function holdLock<T>(
 ): Promise<T> {
   const holder = randomUUID();
   let waitedSince = since;
-  while (!(await take(database, { teamId, holder, now }))) {
+  while (!(await takeOrLeave(database, { teamId, holder, now }))) {
     waitedSince ??= now();
     if (deadline.remainingMs === 0) throw new AccountBusy();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
@@ -103,6 +103,16 @@ async function take({ models }: Database, { teamId, holder, now }: Holder): Prom
   return count > 0;
 }
 
+/** Gives the lock back if it is unknown whether it was taken: the answer may be lost. */
+async function takeOrLeave(database: Database, wanted: Holder): Promise<boolean> {
+  try {
+    return await take(database, wanted);
+  } catch (error) {
+    await release(database, wanted).catch(() => {});
+    throw error;
+  }
+}
+
 async function renew({ models }: Database, { teamId, holder, now }: Holder): Promise<void> {
   const data = { lockedUntil: leaseFrom(now) };
   await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data });
@@ -110,7 +120,7 @@ async function renew({ models }: Database, { teamId, holder, now }: Holder): Pro
 
 const leaseFrom = (now: AccountLock["now"]): Date => new Date(now().getTime() + LEASE_MS);
 
-async function release({ models }: Database, { teamId, holder }: AccountLock): Promise<void> {
+async function release({ models }: Database, { teamId, holder }: Pick<Holder, "teamId" | "holder">): Promise<void> {
   const data = { lockedBy: null, lockedUntil: null };
   await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data });
 }

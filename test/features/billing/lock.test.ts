@@ -72,6 +72,15 @@ it("gives up at the deadline, and says since when a session waited", async () =>
   }
 });
 
+it("gives the lock back if the answer is lost that it was taken", async () => {
+  await using at = await scene();
+  at.loseNextAnswer();
+
+  await expect(at.session(() => Promise.resolve())).rejects.toThrow("The connection broke.");
+
+  expect(await at.account()).toMatchObject({ lockedBy: null, lockedUntil: null });
+});
+
 it("asks the database once for each of a process's sessions, however many come and go", async () => {
   await using at = await scene();
   /** A session that lasts until it is ended. */
@@ -109,9 +118,15 @@ async function scene() {
   const counts = { begun: 0, asked: 0 };
   // A session reads the time before it gets into the line.
   const run = (...statement: Parameters<Database["run"]>) => database.run(...statement).finally(() => counts.begun++);
-  const updateMany = (change: Parameters<typeof billingAccount.updateMany>[0]) => {
+  let losesAnswer = false;
+  const updateMany = async (change: Parameters<typeof billingAccount.updateMany>[0]) => {
     if (change?.data.lockedBy) counts.asked++;
-    return billingAccount.updateMany(change);
+    const updated = await billingAccount.updateMany(change);
+    if (losesAnswer) {
+      losesAnswer = false;
+      throw new Error("The connection broke.");
+    }
+    return updated;
   };
   const counting = { run, models: { billingAccount: { updateMany } } } as unknown as Database;
   const session = <T>(work: (lock: AccountLock) => Promise<T>, { milliseconds = 60_000 } = {}) =>
@@ -124,6 +139,7 @@ async function scene() {
     counts,
     session,
     account,
+    loseNextAnswer: () => void (losesAnswer = true),
     [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
   };
 }
