@@ -62,7 +62,9 @@ function callsOf(operation: Operation): Call[] {
     isWhole: !asksProvider(operation) && !COUNT_TRIES.includes(operation.name),
     isRepeatable: keepsResults(operation) || !isChange(operation),
   };
-  const selection = selectionOf(outputTypeOf(schema, operation), runsAllRounds ? 3 : 2);
+  // Who has left a team does not see its members.
+  const levels = runsAllRounds && operation.name !== "leaveTeam" ? 3 : 2;
+  const selection = selectionOf(outputTypeOf(schema, operation), levels);
   const call = (
     door: string,
     ask: (key: string, input: Record<string, unknown>, headers: Record<string, string>) => Promise<Answer>,
@@ -90,21 +92,17 @@ const NOTE = { type: "general", title: "A note", content: "Something." };
 /** What the clients of aliases send. */
 const aliasCalls = [...sdkAliases, ...backendAliases].map(({ method, path, standsFor }): Call => {
   const isRead = standsFor.every((name) => !isChange(operationNamed(name)));
-  const linked = (from: string, to: string) => ({
-    from_memory_id: from,
-    to_memory_id: to,
-    relationship_type: "ENABLES",
-  });
+  const bodyFor = (one: string, two: string): object => {
+    if (isRead) return { query: "two" };
+    if (!path.endsWith("relationships")) return { ...NOTE, title: "x".repeat(200) };
+    return { from_memory_id: one, to_memory_id: two, relationship_type: "ENABLES" };
+  };
   return {
     ...{ name: `${method} ${path}`, isWhole: true, isRepeatable: true },
     send(key, { memories: [one = "", two = ""] }, headers) {
-      const body = isRead
-        ? { query: "two" }
-        : path.endsWith("relationships")
-          ? linked(one, two)
-          : { ...NOTE, title: "x".repeat(200) };
-      const url = `${doors.url}${path.replace(":id", one)}${method === "GET" ? "?query=two" : ""}`;
-      return ask(url, { key, headers, method, ...(method === "GET" || method === "DELETE" ? {} : { body }) });
+      const url = `${doors.url}${path.replace(":id", one)}`;
+      if (method === "GET") return ask(`${url}?query=two`, { key, headers });
+      return ask(url, { key, headers, method, ...(method === "DELETE" ? {} : { body: bodyFor(one, two) }) });
     },
   };
 });

@@ -136,7 +136,7 @@ function forward({ near, far, cut }: Way, choose: (text: string) => StatementFau
 
 /** Calls `take` with each whole message: its type, its length, its content. */
 function messagesIn(take: (message: Buffer) => void): (bytes: Buffer) => void {
-  let left = Buffer.alloc(0);
+  let left: Buffer = Buffer.alloc(0);
   return (bytes) => {
     left = left.length === 0 ? bytes : Buffer.concat([left, bytes]);
     while (left.length >= 5 && left.length > left.readInt32BE(1)) {

@@ -14,7 +14,7 @@ type Body = Readonly<Record<string, unknown>>;
  *
  *   GET  /_stand-in/           { url, secretKey, webhookSecret, priceId, now }
  *   GET  /_stand-in/requests   every API request received, oldest first
- *   POST /_stand-in/fault      { kind, method?, path?, times?, delayMs? }, path as a regular expression's source
+ *   POST /_stand-in/fault      { kind, method?, path?, after?, times?, delayMs? }, path as a regular expression's source
  *   POST /_stand-in/faults/clear
  *   POST /_stand-in/advance    { milliseconds }
  *   POST /_stand-in/pay        { session }
@@ -112,6 +112,7 @@ function faultIn(body: Body): Fault {
     kind,
     ...(body["method"] !== undefined && { method: textIn(body, "method") }),
     ...(body["path"] !== undefined && { path: patternIn(textIn(body, "path")) }),
+    ...(body["after"] !== undefined && { after: numberIn(body, "after") }),
     ...(body["times"] !== undefined && { times: numberIn(body, "times") }),
     ...(body["delayMs"] !== undefined && { delayMs: numberIn(body, "delayMs") }),
   };

@@ -30,6 +30,8 @@ export interface Fault {
   readonly method?: string;
   /** The path without its query; any by default. */
   readonly path?: RegExp;
+  /** How many matching requests succeed before; none by default. */
+  readonly after?: number;
   /** How many requests fail; one by default. */
   readonly times?: number;
   /** How many milliseconds a slow answer is delayed; its effect is immediate. */
@@ -40,21 +42,22 @@ export const isFaultKind = (kind: unknown): kind is Fault["kind"] => KINDS.some(
 
 /** The faults that are not used up yet. */
 export class Faults {
-  #left: { readonly fault: Fault; times: number }[] = [];
+  #left: { readonly fault: Fault; times: number; after: number }[] = [];
 
   add(fault: Fault): void {
-    this.#left.push({ fault, times: fault.times ?? 1 });
+    this.#left.push({ fault, times: fault.times ?? 1, after: fault.after ?? 0 });
   }
 
   clear(): void {
     this.#left = [];
   }
 
-  /** The first fault that matches. It stays until `use` has counted it often enough. */
+  /** The first fault that matches a request. It stays until `use` has counted it often enough. */
   next(method: string, path: string): Fault | undefined {
-    return this.#left.find(
+    const matching = this.#left.filter(
       ({ fault }) => (fault.method ?? method).toUpperCase() === method && (fault.path?.test(path) ?? true),
-    )?.fault;
+    );
+    return matching.find((left) => --left.after < 0)?.fault;
   }
 
   use(fault: Fault): void {

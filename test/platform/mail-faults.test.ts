@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { expect, it } from "vitest";
+import { sendDueMails } from "../../src/features/mail/index.js";
+import { queueNotice } from "../../src/operation/notice.js";
+import { createMailer } from "../../src/platform/mailer.js";
+import { createWorld } from "../support/world.js";
+
+/** What a client sends, in its order, and what a mail server answers; the first answer comes unasked. */
+const STEPS = {
+  "": "220 ready",
+  EHLO: "250 hello",
+  "MAIL FROM": "250 ok",
+  "RCPT TO": "250 ok",
+  DATA: "354 go on",
+  ".": "250 taken",
+} as const;
+type Step = keyof typeof STEPS;
+const REFUSALS = { "breaks the connection": "", "cannot now": "421 try again later", "may not": "530 sign in first" };
+
+const cases = Object.keys(STEPS).flatMap((step) => Object.entries(REFUSALS).map(([how, said]) => [how, step, said]));
+
+it.each(cases as Array<[string, Step, string]>)(
+  "keeps a mail, and sends it once later, if the server %s at %j",
+  async (_how, step, said) => {
+    await using world = await createWorld();
+    await using smtp = await startFalseMailServer();
+    const settings = { development: false, smtpUrl: smtp.url, mailFrom: "mail@example.com", dataDir: "" };
+    const mailer = createMailer(settings, world.services.log);
+    const send = async () => mailer && (await sendDueMails({ ...world.services, mailer }));
+    const { mail } = world.database.models;
+    const notice = { subject: "A notice", body: "A text." };
+    await queueNotice(world.database, { id: world.services.newId(), email: "bob@example.com", ...notice });
+
+    smtp.failAt(step, said);
+    await send();
+    const kept = await mail.findMany();
+    await mail.updateMany({ data: { dueAt: new Date(0) } });
+    await send();
+
+    expect(kept).toMatchObject([{ attempts: 1, lastError: expect.any(String) as string }]);
+    expect(await mail.count()).toBe(0);
+    expect(smtp.taken).toBe(1);
+    expect(world.bugs).toEqual([]);
+  },
+);
+
+/** A mail server that fails once at a step: it answers with this, or breaks the connection if that is nothing. */
+async function startFalseMailServer() {
+  let failing: { readonly step: Step; readonly said: string } | undefined;
+  let taken = 0;
+  const server = createServer((socket) => {
+    let isMail = false;
+    const answer = (step: Step): void => {
+      if (failing?.step !== step) {
+        if (step === ".") taken++;
+        isMail = step === "DATA";
+        return void socket.write(`${STEPS[step]}\r\n`);
+      }
+      const { said } = failing;
+      failing = undefined;
+      if (said === "") socket.destroy();
+      else socket.write(`${said}\r\n`);
+    };
+    socket.on("error", () => {});
+    answer("");
+    let text = "";
+    socket.on("data", (bytes) => {
+      text += bytes.toString();
+      if (isMail ? !text.endsWith("\r\n.\r\n") : !text.endsWith("\r\n")) return;
+      const step = isMail ? "." : Object.keys(STEPS).find((known) => known !== "" && text.startsWith(known));
+      text = "";
+      if (step !== undefined) answer(step as Step);
+      else socket.end("221 bye\r\n");
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get taken() {
+      return taken;
+    },
+    failAt: (step: Step, said: string) => void (failing = { step, said }),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}
