@@ -1,6 +1,8 @@
-import { getIntrospectionQuery } from "graphql";
-import { expect, it } from "vitest";
+import { GraphQLString, getIntrospectionQuery, parse, validate } from "graphql";
+import { expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { graphqlSchema } from "../../src/operations.js";
+import { literalsRule } from "../../src/surfaces/graphql/literals.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
@@ -124,3 +126,12 @@ it.each([
     expect(world.bugs).toEqual([]);
   },
 );
+
+it("checks the items of a literal list only until there are as many errors as an answer shows", async () => {
+  const document = parse(`{ memories(tags: [${"1 ".repeat(900)}]) { nextCursor } }`);
+  using checked = vi.spyOn(GraphQLString, "parseLiteral");
+
+  const errors = validate(await graphqlSchema(), document, [literalsRule]);
+
+  expect([errors.length, checked.mock.calls.length]).toEqual([LIMITS.refusal.issues, LIMITS.refusal.issues]);
+});

@@ -20,26 +20,37 @@ import { LIMITS } from "../../limits.js";
 import { GRAPHQL_WORDS, type Path, describeUnknown, mustBe } from "../../operation/read-value.js";
 import { nameField } from "./variables.js";
 
-/** Reports an error in a value of a document. */
-type Report = (node: ASTNode, path: Path, message: string) => void;
+/** The errors in the values of a document, as many as an answer shows. */
+class Reports {
+  #count = 0;
+
+  constructor(private readonly context: ValidationContext) {}
+
+  /** Then nothing more is checked: each wrong value costs an error with its stack. */
+  get isFull(): boolean {
+    return this.#count >= LIMITS.refusal.issues;
+  }
+
+  add(node: ASTNode, path: Path, message: string): void {
+    if (this.isFull) return;
+    this.#count++;
+    const issue = { path: nameField(path), message };
+    this.context.reportError(
+      new GraphQLError(`${issue.path}: ${message}`, { nodes: [node], extensions: { details: [issue] } }),
+    );
+  }
+}
 
 /**
  * Checks the literal values in a document, with the same messages and `details` as for variables. Unlike GraphQL, it
  * refuses a single value for a list and a number for an id.
  */
 export function literalsRule(context: ValidationContext): ASTVisitor {
-  let count = 0;
-  const report: Report = (node, path, message) => {
-    if (++count > LIMITS.refusal.issues) return;
-    const issue = { path: nameField(path), message };
-    context.reportError(
-      new GraphQLError(`${issue.path}: ${message}`, { nodes: [node], extensions: { details: [issue] } }),
-    );
-  };
+  const reports = new Reports(context);
   return {
     Field: (node) => {
       const field = context.getFieldDef();
-      if (field) checkFields({ node, known: field.args, given: node.arguments ?? [] }, [], report);
+      if (field) checkFields({ node, known: field.args, given: node.arguments ?? [] }, [], reports);
       return undefined;
     },
   };
@@ -52,38 +63,43 @@ interface Given {
   readonly given: ReadonlyArray<ASTNode & { readonly name: { readonly value: string }; readonly value: ValueNode }>;
 }
 
-function checkFields({ node, known, given }: Given, path: Path, report: Report): void {
+function checkFields({ node, known, given }: Given, path: Path, reports: Reports): void {
   const types = new Map(known.map((field) => [field.name, field.type]));
   for (const field of given) {
+    if (reports.isFull) return;
     const type = types.get(field.name.value);
     const place = [...path, field.name.value];
-    if (type) checkLiteral(type, field.value, place, report);
-    else report(field, place, describeUnknown([...types.keys()]));
+    if (type) checkLiteral(type, field.value, place, reports);
+    else reports.add(field, place, describeUnknown([...types.keys()]));
   }
   const names = new Set(given.map(({ name }) => name.value));
   for (const { name, type, defaultValue } of known) {
     const isRequired = isNonNullType(type) && defaultValue === undefined;
-    if (isRequired && !names.has(name)) report(node, [...path, name], "is required");
+    if (isRequired && !names.has(name)) reports.add(node, [...path, name], "is required");
   }
 }
 
-function checkLiteral(type: GraphQLInputType, node: ValueNode, path: Path, report: Report): void {
+function checkLiteral(type: GraphQLInputType, node: ValueNode, path: Path, reports: Reports): void {
   if (node.kind === Kind.VARIABLE) return;
   if (isNonNullType(type)) {
-    if (node.kind === Kind.NULL) report(node, path, "must not be null");
-    else checkLiteral(type.ofType, node, path, report);
+    if (node.kind === Kind.NULL) reports.add(node, path, "must not be null");
+    else checkLiteral(type.ofType, node, path, reports);
   } else if (node.kind === Kind.NULL) {
     return;
   } else if (isListType(type)) {
-    if (node.kind !== Kind.LIST) report(node, path, "must be a list");
-    else node.values.forEach((item, index) => checkLiteral(type.ofType, item, [...path, index], report));
+    if (node.kind !== Kind.LIST) reports.add(node, path, "must be a list");
+    else
+      for (const [index, item] of node.values.entries()) {
+        if (reports.isFull) return;
+        checkLiteral(type.ofType, item, [...path, index], reports);
+      }
   } else if (isInputObjectType(type)) {
-    if (node.kind !== Kind.OBJECT) report(node, path, "must be an object");
-    else checkFields({ node, known: Object.values(type.getFields()), given: node.fields }, path, report);
+    if (node.kind !== Kind.OBJECT) reports.add(node, path, "must be an object");
+    else checkFields({ node, known: Object.values(type.getFields()), given: node.fields }, path, reports);
   } else if (type.name === "JSONObject" && node.kind === Kind.OBJECT) {
-    checkJson(node, path, report);
+    checkJson(node, path, reports);
   } else if (!isLeafOf(type, node)) {
-    report(node, path, mustBe(type, GRAPHQL_WORDS, numberIn(node)));
+    reports.add(node, path, mustBe(type, GRAPHQL_WORDS, numberIn(node)));
   }
 }
 
@@ -91,11 +107,11 @@ const numberIn = (node: ValueNode): number | undefined =>
   node.kind === Kind.INT || node.kind === Kind.FLOAT ? Number(node.value) : undefined;
 
 /** A name in place of a text, which GraphQL would read as null. */
-function checkJson(node: ValueNode, path: Path, report: Report): void {
-  if (node.kind === Kind.ENUM) report(node, path, "must be JSON: write a text in quotes");
-  else if (node.kind === Kind.LIST) node.values.forEach((item, index) => checkJson(item, [...path, index], report));
+function checkJson(node: ValueNode, path: Path, reports: Reports): void {
+  if (node.kind === Kind.ENUM) reports.add(node, path, "must be JSON: write a text in quotes");
+  else if (node.kind === Kind.LIST) node.values.forEach((item, index) => checkJson(item, [...path, index], reports));
   else if (node.kind === Kind.OBJECT)
-    for (const { name, value } of node.fields) checkJson(value, [...path, name.value], report);
+    for (const { name, value } of node.fields) checkJson(value, [...path, name.value], reports);
 }
 
 function isLeafOf(type: Parameters<typeof mustBe>[0], node: ValueNode): boolean {
