@@ -39,9 +39,9 @@ export const RELATIONSHIP_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
 const TYPES_MAX = 50;
 
 /** A filter by types of memories. */
-export const TypesField = (description: string): PropertyDecorator =>
+export const TypesField = (): PropertyDecorator =>
   combine(
-    Field(() => [String], { nullable: true, description }),
+    Field(() => [String], { nullable: true, description: "Only memories of one of these types." }),
     Nullable(),
     Form(TYPE_FORM, "must be lower-case words such as code_pattern"),
     ListSize(1, TYPES_MAX, 50),

@@ -24,7 +24,7 @@ registerEnumType(TagsMatch, {
 @ArgsType()
 @InputType()
 export abstract class MemoryFilterInput extends GraphInput {
-  @TypesField("Only memories of one of these types.")
+  @TypesField()
   types?: string[] | null;
 
   @Field(() => [String], { nullable: true, description: "Only memories that carry these tags: see `tagsMatch`." })

@@ -29,6 +29,6 @@ export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme)
  */
 export const variantQuery = ({ lexemes }: Variant, mark: string): string =>
   all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
-export const variantsQuery = (variants: readonly Variant[], mark = ""): string =>
+export const variantsQuery = (variants: readonly Variant[], mark: Mark): string =>
   any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
-export const conceptQuery = ({ variants }: Concept, mark = ""): string => variantsQuery(variants, mark);
+export const conceptQuery = ({ variants }: Concept, mark: Mark = TEXT): string => variantsQuery(variants, mark);

@@ -32,7 +32,7 @@ export class RecentActivityInput extends GraphInput {
   @ProjectField("Only memories of this project: those whose `context` has it as `project_path`.")
   project?: string | null;
 
-  @TypesField("Only memories of one of these types.")
+  @TypesField()
   types?: string[] | null;
 
   @IncludeExpiredField()
