@@ -133,9 +133,10 @@ class Connection {
 
   /**
    * Chooses the answer that the caller waits for. BEGIN is not waited for: the transaction's first statement is sent
-   * right behind it, which saves a round trip. BEGIN can only fail with its connection, and then that statement fails,
-   * too; should PostgreSQL refuse BEGIN, the connection is cut before the next statement. COMMIT is sent right behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails,
-   * PostgreSQL rolls back, and COMMIT rejects with that failure.
+   * right behind it, which saves a round trip. BEGIN hardly fails but with its connection, and then that statement
+   * fails, too; should PostgreSQL refuse BEGIN, the connection is cut before the next statement. COMMIT is sent right
+   * behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails, PostgreSQL rolls back, and
+   * COMMIT rejects with that failure.
    */
   #waitFor(answer: unknown, text: string): unknown {
     // Only Prisma's adapter sends these texts; it takes answers as promises.

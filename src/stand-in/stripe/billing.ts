@@ -168,8 +168,8 @@ const nameOf = ({ state }: Scene, { product }: PriceRecord): string => mustFind(
 
 /**
  * The lines for changing to other items: a credit for the rest of the period with the present items, and the price of
- * that time with the new ones, both less the discount, as with Stripe's `proration_discounts: included`. Approximate: by the share of seconds that is left, rounded to the smallest unit, for
- * prices in one currency.
+ * that time with the new ones, both less the discount, as with Stripe's `proration_discounts: included`. Approximate: by
+ * the share of seconds that is left, rounded to the smallest unit, for prices in one currency.
  */
 export function prorationLines(
   scene: Scene,
