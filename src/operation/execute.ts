@@ -59,18 +59,27 @@ async function run<Input extends object, Output extends object>(
   const { effect, team } = operation;
   const limits = limitsBeforeHandler(operation);
   const prepare = effect === "transaction" ? operation.prepare : undefined;
-  if (idempotency && (prepare || limits.length > 0)) {
-    const earlier = await earlierResult<Output>(context.database, resultsOf(context), idempotency);
-    if (earlier) return earlier;
+  // What runs before the transaction must not run again, either.
+  const early = prepare || limits.length > 0 ? idempotency : undefined;
+  const findEarlier = (known: Idempotency) => earlierResult<Output>(context.database, resultsOf(context), known);
+  const earlier = early && (await findEarlier(early));
+  if (earlier) return earlier;
+  let answer: unknown;
+  try {
+    await takeUses(context, limits, input);
+    answer = prepare && (await prepare(context, input, await (team && standingNow(context, team, input))));
+  } catch (error) {
+    // The first request may have ended meanwhile, and left a state that refuses a second one.
+    const meanwhile = early && error instanceof Failure && (await findEarlier(early));
+    if (meanwhile) return meanwhile;
+    throw error;
   }
-  await takeUses(context, limits, input);
   if (effect === "reads") {
     return readOlder(context, (here) => operation.handle(here, input, team && standingByKey(context, team, input)));
   }
   if (effect === "ownTransactions" || (effect === "statement" && !idempotency)) {
     return operation.handle(context, input);
   }
-  const answer = prepare && (await prepare(context, input, await (team && standingNow(context, team, input))));
   return context.database.transaction((inner) => {
     const here = within(context, inner);
     const change = async () => {

@@ -6,3 +6,6 @@ export const roundsOf = (usual: number): number => Math.max(2, Math.round(usual 
 
 /** Whether all rounds run, or more. */
 export const runsAllRounds = SHARE >= 1;
+
+/** How many times all rounds run: once, unless `TEST_ROUNDS` asks for more. */
+export const timesAllRounds = Math.max(1, Math.round(SHARE));

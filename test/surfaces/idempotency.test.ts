@@ -1,14 +1,18 @@
 import { createDecipheriv, randomUUID } from "node:crypto";
 import { type GraphQLNamedType, getNamedType, isInputObjectType } from "graphql";
+import pg from "pg";
 import { describe, expect, it, vi } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
+import { deleteTeam } from "../../src/features/teams/delete-team.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { keepsResults } from "../../src/operation/operation.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
 import { askGraphQL, askRest, inputFields } from "../support/operations.js";
+import { waitingForLocks } from "../support/locks.js";
 import { roundsOf } from "../support/rounds.js";
+import { aTeam } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
 
 const NOTE = { type: "general", title: "Once", content: "Only once." };
@@ -141,6 +145,27 @@ it("stores nothing if the result cannot be kept, and releases its connection", a
   expect([...new Set(refused), accepted.status]).toEqual([500, 201]);
   expect(await titles(world)).toEqual(["Once"]);
   expect(world.bugs.map((bug) => JSON.stringify(bug))).toEqual(Array(30).fill(expect.stringMatching(/nothing|23514/)));
+});
+
+it("gives a repetition the result of the first request, which ended after the repetition had looked for it", async () => {
+  await using world = await createWorld();
+  const { owner, teamId } = await aTeam(world);
+  const remove = () => owner.does(deleteTeam, { teamId }, { key: "again", part: "", request: "" });
+  const first = await remove();
+  const holder = new pg.Client(world.databaseUrl);
+  await holder.connect();
+  // If the test fails, the database is dropped while it is still connected.
+  holder.on("error", () => {});
+  await holder.query("CREATE TEMP TABLE kept AS SELECT * FROM idempotent_result; DELETE FROM idempotent_result");
+  await holder.query("BEGIN; LOCK TABLE team");
+
+  const repetition = remove();
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await holder.query("INSERT INTO idempotent_result SELECT * FROM kept; COMMIT");
+  await holder.end();
+
+  expect(first).toMatchObject({ ok: true });
+  expect(await repetition).toEqual(first);
 });
 
 it("forgets a key after a day, also of an operation that looks for an earlier result before it begins", async () => {
