@@ -1,7 +1,8 @@
 import { LIMITS } from "../../limits.js";
 import type { Database } from "../../platform/database.js";
+import type { RowOf } from "../../platform/statement.js";
 import type { FollowDirection } from "../memories/index.js";
-import { stepFrom } from "./walk-statements.js";
+import { idsIn, stepFrom } from "./walk-statements.js";
 
 interface Search {
   readonly graphId: string;
@@ -19,12 +20,12 @@ interface Found {
   readonly isCapped: boolean;
 }
 
-/** The relationship by which a memory was reached, and the memory it was reached from; null where a side begins. */
-type Way = { readonly via: string; readonly relationshipId: string } | null;
+type Step = RowOf<typeof stepFrom>;
 
 /** The memories reached from one of the two ends. */
 interface Side {
-  readonly known: Map<string, Way>;
+  /** By which step each was reached first; null for the end itself. */
+  readonly known: Map<string, Step | null>;
   /** The memories that the last step reached for the first time. */
   edge: string[];
   readonly direction: string;
@@ -44,15 +45,11 @@ export async function findPath(database: Database, search: Search): Promise<Foun
   let left: number = LIMITS.views.pathRelationships;
   for (let depth = 0; depth < maxDepth; depth++) {
     const [side, other] = start.edge.length <= end.edge.length ? [start, end] : [end, start];
-    const values = { graphId, ids: side.edge, types, direction: side.direction, limit: left + 1 };
-    const rows = await database.run(stepFrom, values);
-    left -= rows[0]?.looked ?? 0;
-    side.edge = [];
-    for (const { id, via, relationshipId } of rows) {
-      if (id === null || side.known.has(id)) continue;
-      side.known.set(id, { via, relationshipId });
-      side.edge.push(id);
-    }
+    const wanted = { types, direction: side.direction, limit: left + 1, strongest: null };
+    const [step = null] = await database.run(stepFrom, { graphId, ids: side.edge.join(), ...wanted });
+    left -= step?.looked ?? 0;
+    side.edge = idsIn(step?.ids).filter((id) => !side.known.has(id));
+    for (const id of side.edge) side.known.set(id, step);
     const met = side.edge.find((id) => other.known.has(id));
     const isCapped = left < 0;
     if (met !== undefined) {
@@ -66,7 +63,13 @@ export async function findPath(database: Database, search: Search): Promise<Foun
 
 /** The relationships from a memory back to the beginning of the side. */
 function wayTo({ known }: Side, id: string): string[] {
-  const ids: string[] = [];
-  for (let way = known.get(id); way; way = known.get(way.via)) ids.push(way.relationshipId);
-  return ids;
+  const relationshipIds: string[] = [];
+  let here = id;
+  for (let step = known.get(here); step; step = known.get(here)) {
+    const at = step.ids.indexOf(here);
+    const there = at + here.length;
+    relationshipIds.push(step.relationshipIds.slice(at, there));
+    here = step.vias.slice(at, there);
+  }
+  return relationshipIds;
 }

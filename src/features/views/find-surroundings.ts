@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import type { Database } from "../../platform/database.js";
-import { stepFrom } from "./walk-statements.js";
+import { idsIn, stepFrom } from "./walk-statements.js";
 
 interface Walk {
   readonly graphId: string;
@@ -21,16 +21,14 @@ export async function findSurroundings(
   let edge = [start];
   let left: number = LIMITS.views.drawnFrom;
   for (let depth = 0; depth < maxDepth && edge.length > 0; depth++) {
-    const values = { graphId, ids: edge, types: null, direction: "any", limit: left + 1 };
-    const rows = await database.run(stepFrom, values);
-    left -= rows[0]?.looked ?? 0;
-    const reached = rows.filter((row): row is typeof row & { id: string } => row.id !== null && !ids.has(row.id));
-    edge = reached.sort((one, other) => other.strength - one.strength || compare(one.id, other.id)).map(({ id }) => id);
+    // Among one more than the limit are enough new ones: at most as many as the limit are known.
+    const wanted = { types: null, direction: "any", limit: left + 1, strongest: limit + 1 };
+    const [step] = await database.run(stepFrom, { graphId, ids: edge.join(), ...wanted });
+    left -= step?.looked ?? 0;
+    edge = idsIn(step?.ids).filter((id) => !ids.has(id));
     const room = limit - ids.size;
     for (const id of edge.slice(0, room)) ids.add(id);
     if (left < 0 || edge.length > room) return { ids: [...ids], isCapped: true };
   }
   return { ids: [...ids], isCapped: false };
 }
-
-const compare = (one: string, other: string): number => (one < other ? -1 : 1);

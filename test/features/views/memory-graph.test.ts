@@ -1,6 +1,8 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { memoryGraph } from "../../../src/features/views/memory-graph.js";
+import { idsIn, type stepFrom } from "../../../src/features/views/walk-statements.js";
 import { LIMITS } from "../../../src/limits.js";
+import type { RowOf } from "../../../src/platform/statement.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
@@ -58,6 +60,7 @@ it("draws the nearest and most strongly linked memories of a hub, and says that 
     leaves.map(({ id }) => [hub.id, id] as const),
   );
   await aLink(ann, strong, hub, { strength: 0.9 });
+  const run = vi.spyOn(world.database, "run");
 
   const { nodes, edges, isCapped } = await ann.did(memoryGraph, { memoryId: hub.id, limit: 500, maxDepth: 5 });
 
@@ -65,6 +68,9 @@ it("draws the nearest and most strongly linked memories of a hub, and says that 
   expect(edges).toHaveLength(499);
   expect(edges[0]).toMatchObject({ from: strong.id, strength: 0.9 });
   expect(isCapped).toBe(true);
+  const rows = await Promise.all(run.mock.results.map(({ value }) => value as Promise<RowOf<typeof stepFrom>[]>));
+  const steps = rows.filter((_rows, index) => run.mock.calls[index]?.[0].name === "step_from").flat();
+  expect(steps.map(({ ids }) => idsIn(ids).length)).toEqual([501]);
 });
 
 it("draws no more relationships than its limit, and says so", async () => {

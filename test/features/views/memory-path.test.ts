@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { memoryPath } from "../../../src/features/views/memory-path.js";
 import { LIMITS } from "../../../src/limits.js";
 import { withLimits } from "../../support/limits.js";
@@ -119,9 +119,16 @@ it("is found between two hubs of ten thousand relationships each", async () => {
   );
   if (shared) await aLink(ann, other, shared);
 
-  const { length, isCapped } = await pathOf(ann, hub, other);
+  const run = vi.spyOn(world.database, "run");
+
+  const { length, isCapped, steps } = await pathOf(ann, hub, other);
 
   expect({ length, isCapped }).toEqual({ length: 2, isCapped: false });
+  expect(steps[1]?.memoryId).toBe(shared?.id);
+  const rows = await Promise.all(run.mock.results.map(({ value }) => value as Promise<object[]>));
+  const walked = rows.filter((_rows, index) => run.mock.calls[index]?.[0].name === "step_from");
+  // Many rows would keep Node from all other work.
+  expect(walked.map(({ length: count }) => count)).toEqual([1, 1]);
 });
 
 it("says when it would have to read too many relationships", async () => {
