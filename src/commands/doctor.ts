@@ -17,6 +17,7 @@ import { assertNotMoved } from "../platform/moved-database.js";
 import { stripeClient } from "../platform/payments.js";
 import { onConnection } from "../platform/one-connection.js";
 import { examinePooler } from "../platform/pooler.js";
+import { withOptions } from "../platform/session-settings.js";
 import { THROUGH_POOLER } from "../platform/start-error.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { sentenceFor } from "./for-operator.js";
@@ -127,7 +128,7 @@ const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
 
 async function databaseWorks(config: Config): Promise<string> {
   await using dataFolder = await openDataFolder(config);
-  const address = { url: dataFolder.databaseUrl, variable: variableOf(config) };
+  const address = { url: withOptions(dataFolder.databaseUrl), variable: variableOf(config) };
   return await onConnection(address, { ...CONNECTION, statement_timeout: STATEMENT_MS }, async (client) => {
     const { rows } = await client.query<{ version: string; now: Date; readOnly: string; timeout: string }>(
       `SELECT current_setting('server_version') AS version, clock_timestamp() AS now,

@@ -1,4 +1,4 @@
-import { LIMITS } from "../limits.js";
+import { hasTooManyMarks } from "../combining-marks.js";
 
 /** The service's documented limits, in code points. They are repeated here for dry runs without a server. */
 export const TITLE_MAX = 500;
@@ -22,12 +22,6 @@ export function isLonger(text: string, codePointsMax: number): boolean {
   // A code point is one or two UTF-16 units, so most texts need no counting.
   return text.length > codePointsMax && (text.length > 2 * codePointsMax || Array.from(text).length > codePointsMax);
 }
-
-/** The lookbehind matches only at the start of a run: else the search would start again at each mark of a long run. */
-const TOO_MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${LIMITS.text.combiningMarks + 1}}`, "u");
-
-/** Whether so many marks follow each other that NFC, which takes time in the square of their number, would take long. */
-export const hasTooManyMarks = (text: string): boolean => TOO_MANY_MARKS.test(text);
 
 /** Why the service cannot store a text; undefined if it can. */
 export function textProblem(text: string): string | undefined {

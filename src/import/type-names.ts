@@ -1,4 +1,4 @@
-import { hasTooManyMarks } from "./text.js";
+import { hasTooManyMarks } from "../combining-marks.js";
 
 /** The format of a relationship's type. That of a memory's type is the same in lower case. */
 const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;

@@ -1,4 +1,5 @@
 import { IsOptional, ValidateBy, ValidationTypes, getMetadataStorage } from "class-validator";
+import { hasTooManyMarks } from "../combining-marks.js";
 import { LIMITS } from "../limits.js";
 import { type InputIssue, InvalidInput } from "./failure.js";
 
@@ -312,18 +313,13 @@ function findSizeProblem(
 /** For ids: one that is too long is treated like any other malformed id, as unknown. */
 const findNoProblem = (): undefined => undefined;
 
-const { combiningMarks } = LIMITS.text;
-/** The lookbehind matches only at the start of a run: else the search would start again at each mark of a long run. */
-const TOO_MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${combiningMarks + 1}}`, "u");
-
 /** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8. Both are refused, not replaced. */
 const findTextProblem = (value: unknown, size: Size | undefined): string | undefined =>
   findSizeProblem(value, size, (text, { units, message }) => {
     if (text.length > units) return message;
     if (text.includes("\0")) return "must not contain the NUL character";
     if (!text.isWellFormed()) return "must be well-formed Unicode";
-    // NFC takes time in the square of a run's length; no language needs runs this long (UAX #15, Stream-Safe).
-    if (TOO_MANY_MARKS.test(text)) return `must not have more than ${combiningMarks} combining marks in a row`;
+    if (hasTooManyMarks(text)) return `must not have more than ${LIMITS.text.combiningMarks} combining marks in a row`;
     return undefined;
   });
 

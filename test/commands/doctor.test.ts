@@ -29,11 +29,14 @@ it("finds no problem in a healthy installation, and says what is not configured"
   using _patient = withLimits("embeddings", { searchMs: 60_000 });
   await using world = await createWorld();
   const { url } = await world.serve();
+  const databaseUrl = new URL(world.databaseUrl);
+  // The service ignores it.
+  databaseUrl.searchParams.set("statement_timeout", "60000");
   await using smtp = await startMailServer();
   await using embeddings = await startEmbeddingsServer();
   await using collector = await startCollector();
   const { code, errors, by } = await examined({
-    ...{ DATABASE_URL: world.databaseUrl, PUBLIC_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    ...{ DATABASE_URL: databaseUrl.href, PUBLIC_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
     ...{ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one", EMBEDDINGS_QUERY_PREFIX: "query: " },
     ...{ SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
   });

@@ -25,6 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "config.ts": ["variables.ts"],
   "variables.ts": ["platform/edit-distance.ts"],
   "limits.ts": [],
+  "combining-marks.ts": [],
   "environment.ts": ["config.ts"],
   operation: ["platform/statement.ts"],
   features: ["operation/", "platform/", "features/*/index.ts"],
@@ -32,8 +33,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   "stand-in": ["platform/html.ts"],
 };
-/** Constants that every room may import. They import nothing themselves. */
-const EVERYBODY = ["limits.ts"];
+/** Limits and rules of text that every room may import. They import nothing else themselves. */
+const EVERYBODY = ["limits.ts", "combining-marks.ts"];
 /** What a room may import types from, in addition: types cost nothing at run time. */
 const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
   operation: ["platform/", "config.ts"],

@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import type { Socket } from "node:net";
+import { type TcpProxy, endTogether, startTcpProxy } from "./tcp-proxy.js";
 
 /**
  * How a statement fails. `lost`: its connection breaks before PostgreSQL gets it. `unanswered`: its connection breaks
@@ -9,8 +9,7 @@ import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 export type StatementFault = "lost" | "unanswered" | "gone" | "40001" | "40P01" | "53100" | "57014";
 
 /** A proxy to PostgreSQL that reads its protocol, so that any statement can fail. */
-export interface FailingStatements extends AsyncDisposable {
-  readonly url: string;
+export interface FailingStatements extends TcpProxy {
   /** Lets one statement fail, counted over all connections; the next one is 1. */
   fail(fault: StatementFault, number: number): void;
   /** Lets no statement fail any more. Returns the text of the one that failed, or undefined. */
@@ -19,8 +18,6 @@ export interface FailingStatements extends AsyncDisposable {
 
 /** `disconnect` is called when a client is to be gone. */
 export async function failStatements(target: string, disconnect: () => void): Promise<FailingStatements> {
-  const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
   let next: { readonly fault: StatementFault; left: number } | undefined;
   let failed: string | undefined;
   const choose = (text: string): StatementFault | undefined => {
@@ -33,37 +30,18 @@ export async function failStatements(target: string, disconnect: () => void): Pr
     disconnect();
     return undefined;
   };
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    const cut = () => (near.destroy(), far.destroy());
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.setNoDelay(true).on("error", () => {});
-      socket.on("close", () => (sockets.delete(socket), cut()));
-    }
-    forward({ near, far, cut }, choose);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = new URL(target);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const proxy = await startTcpProxy(target, (near, far) => {
+    endTogether(near, far);
+    forward(near, far, choose);
+  });
   return {
-    url: url.href,
+    ...proxy,
     fail: (fault, number) => void ([next, failed] = [{ fault, left: number }, undefined]),
     stop() {
       next = undefined;
       return failed;
     },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
   };
-}
-
-interface Way {
-  readonly near: Socket;
-  readonly far: Socket;
-  cut(): void;
 }
 
 /** What happens to the answer to a statement: it passes, the connection breaks instead, or COMMIT is refused. */
@@ -74,7 +52,9 @@ const [QUERY, PARSE, BIND, DESCRIBE, EXECUTE, SYNC] = Buffer.from("QPBDES");
 const OF_STATEMENTS = new Set([QUERY, PARSE, BIND, DESCRIBE, EXECUTE, SYNC]);
 const [COMPLETE, READY] = Buffer.from("CZ");
 
-function forward({ near, far, cut }: Way, choose: (text: string) => StatementFault | undefined): void {
+function forward(near: Socket, far: Socket, choose: (text: string) => StatementFault | undefined): void {
+  // Both at once: what was received behind the lost statement must not reach PostgreSQL, either.
+  const cut = () => void (near.destroy(), far.destroy());
   const answers: Passing[] = [];
   const texts = new Map<string, string>();
   /** The messages of the statement that is being received. */

@@ -1,9 +1,7 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type TcpProxy, endTogether, startTcpProxy } from "./tcp-proxy.js";
 
 /** A proxy to the database that counts what passes through it. */
-export interface CountedWay extends AsyncDisposable {
-  readonly url: string;
+export interface CountedWay extends TcpProxy {
   /** How often the client sent something and then waited for the answer. */
   readonly trips: number;
   /** How many bytes the database sent. */
@@ -11,10 +9,8 @@ export interface CountedWay extends AsyncDisposable {
 }
 
 export async function countTrips(target: string): Promise<CountedWay> {
-  const { hostname, port } = new URL(target);
   let [trips, answered] = [0, 0];
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
+  const proxy = await startTcpProxy(target, (near, far) => {
     let isAnswered = true;
     near.on("data", (bytes) => {
       if (isAnswered) trips++;
@@ -26,19 +22,15 @@ export async function countTrips(target: string): Promise<CountedWay> {
       answered += bytes.length;
       near.write(bytes);
     });
-    for (const socket of [near, far]) socket.on("error", () => {}).on("close", () => (near.destroy(), far.destroy()));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = new URL(target);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    endTogether(near, far);
+  });
   return {
-    url: url.href,
+    ...proxy,
     get trips() {
       return trips;
     },
     get bytes() {
       return answered;
     },
-    [Symbol.asyncDispose]: async () => void server.close(),
   };
 }
