@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import { batchesOf, storeAll } from "./batches.js";
+import { storeAll } from "./batches.js";
 import { type ExportFormat, readExport } from "./export-lines.js";
 import { Refused } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
@@ -52,11 +52,13 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
         .catch((error: unknown) => stopUnlessDangling(error, kind));
       report[list].restored += restored;
       report[list].existing += existing;
+      onStep(records.length);
     };
-    for (const batch of batchesOf(waiting)) {
-      await storeAll(batch, store, () => void report.relationships.skipped++);
-      onStep(batch.length);
-    }
+    const skip = () => {
+      report.relationships.skipped++;
+      onStep(1);
+    };
+    await storeAll(waiting, store, skip);
     waiting = [];
   };
   for await (const line of readExport(place, format, lengthMax)) {

@@ -1,5 +1,5 @@
 import { type ImportedGraph, type Kind, type NotTaken, type Note, isDated, labelOf } from "./graph.js";
-import { batchesOf, storeAll } from "./batches.js";
+import { storeAll } from "./batches.js";
 import {
   type Change,
   type GraphStore,
@@ -60,41 +60,69 @@ interface RunOptions {
 const CONCURRENCY = 4;
 
 /** Imports a graph into the store: keeps what exists, creates what is missing, updates what has grown. */
-export async function runImport(graph: ImportedGraph, { store, report, onStep, onPlan }: RunOptions): Promise<void> {
+export async function runImport(graph: ImportedGraph, options: RunOptions): Promise<void> {
   const ids = new Map<string, string>();
+  const leaveOut = (kind: Kind, what: string, reason: string) => {
+    options.report.notTaken.push({ kind, what, reason });
+    options.onStep();
+  };
+  const run: Run = { ...options, ids, leaveOut };
+  const { fresh, existing } = await compareWithStored(graph, run);
+  const updates = existing.filter(({ note, same }) => changeOf(note, same) !== undefined).length;
+  options.onPlan?.({ items: fresh.length + graph.links.size, updates });
+  await inParallel(existing, (one) => updateExisting(one, run));
+  await createMemories(fresh, run);
+  await createRelationships(placeLinks(graph, run), run);
+}
+
+/** An import while it runs. */
+interface Run extends RunOptions {
+  /** The ids of the memories in the store, by the keys of their notes. */
+  readonly ids: Map<string, string>;
+  /** Reports what the service does not take; the import continues. */
+  leaveOut(kind: Kind, what: string, reason: string): void;
+}
+
+interface Existing {
+  readonly note: Note;
+  readonly same: StoredMemory;
+}
+
+interface Compared {
+  readonly fresh: readonly Note[];
+  readonly existing: readonly Existing[];
+}
+
+/** Finds out which notes the store has. A memory that has a note's client id, but not its text, is left as it is. */
+async function compareWithStored(graph: ImportedGraph, { store, ids, leaveOut }: Run): Promise<Compared> {
   const stored = await storedAlike(graph, store);
-  const notes: { note: Note; same: StoredMemory | undefined }[] = [];
+  const [fresh, existing]: [Note[], Existing[]] = [[], []];
   for (const note of graph.notes.values()) {
     const same = stored.alike.find(note);
-    const { clientId = "" } = note.kept ?? {};
-    if (same || !stored.byClientId.get(clientId)) notes.push({ note, same });
+    const ofClientId = stored.byClientId.get(note.kept?.clientId ?? "");
+    if (same) existing.push({ note, same });
+    else if (ofClientId === undefined) fresh.push(note);
     else {
-      report.notTaken.push({ kind: "memory", what: labelOf(note), reason: CHANGED });
-      ids.set(note.key, stored.byClientId.get(clientId) ?? "");
-      onStep();
+      leaveOut("memory", labelOf(note), CHANGED);
+      ids.set(note.key, ofClientId);
     }
   }
-  const fresh = notes.flatMap(({ note, same }) => (same ? [] : [note]));
-  const grown = notes.filter(({ note, same }) => same && changeOf(note, same) !== undefined);
-  onPlan?.({ items: fresh.length + graph.links.size, updates: grown.length });
-  /** Reports what the service refuses; the import continues. */
-  const leaveOut = (kind: Kind, what: string, { message }: Refused) => {
-    report.notTaken.push({ kind, what, reason: message });
-    onStep();
-  };
+  return { fresh, existing };
+}
 
-  await inParallel(notes, async ({ note, same }) => {
-    if (!same) return;
-    ids.set(note.key, same.id);
-    try {
-      report.memories[await grow(note, same, store)]++;
-      onStep();
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      leaveOut("memory", labelOf(note), error);
-    }
-  });
-  const createAll = async <Some extends Note>(
+async function updateExisting({ note, same }: Existing, { store, report, ids, onStep, leaveOut }: Run): Promise<void> {
+  ids.set(note.key, same.id);
+  try {
+    report.memories[await grow(note, same, store)]++;
+    onStep();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    leaveOut("memory", labelOf(note), error.message);
+  }
+}
+
+async function createMemories(notes: readonly Note[], { store, report, ids, onStep, leaveOut }: Run): Promise<void> {
+  const createAll = <Some extends Note>(
     all: readonly Some[],
     create: (some: readonly Some[]) => Promise<readonly string[]>,
   ) => {
@@ -104,16 +132,18 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
       report.memories.created += some.length;
       onStep(some.length);
     };
-    for (const batch of batchesOf(all)) {
-      await storeAll(batch, createSome, (note, failure) => leaveOut("memory", labelOf(note), failure));
-    }
+    return storeAll(all, createSome, (note, { message }) => leaveOut("memory", labelOf(note), message));
   };
-  await createAll(fresh.filter(isDated), (some) => store.createDated(some));
+  await createAll(notes.filter(isDated), (some) => store.createDated(some));
   await createAll(
-    fresh.filter((note) => !isDated(note)),
+    notes.filter((note) => !isDated(note)),
     (some) => store.createMemories(some),
   );
-  const linkAll = async <Some extends PlacedLink>(
+}
+
+async function createRelationships(links: readonly PlacedLink[], run: Run): Promise<void> {
+  const { store, report, onStep, leaveOut } = run;
+  const createAll = <Some extends PlacedLink>(
     all: readonly Some[],
     create: (some: readonly Some[]) => Promise<number>,
   ) => {
@@ -123,30 +153,23 @@ export async function runImport(graph: ImportedGraph, { store, report, onStep, o
       report.relationships.created += some.length - existing;
       onStep(some.length);
     };
-    for (const batch of batchesOf(all)) {
-      await storeAll(batch, createSome, (link, failure) => leaveOut("relationship", link.label, failure));
-    }
+    return storeAll(all, createSome, (link, { message }) => leaveOut("relationship", link.label, message));
   };
-  const links = placeLinks(graph, ids, leaveOut);
-  await linkAll(links.filter(isDatedLink), (some) => store.createDatedRelationships(some));
-  await linkAll(
+  await createAll(links.filter(isDatedLink), (some) => store.createDatedRelationships(some));
+  await createAll(
     links.filter((link) => !isDatedLink(link)),
     (some) => store.createRelationships(some),
   );
 }
 
 /** Finds the stored memories of relationships; reports relationships without them. */
-function placeLinks(
-  graph: ImportedGraph,
-  ids: ReadonlyMap<string, string>,
-  leaveOut: (kind: Kind, what: string, failure: Refused) => void,
-): PlacedLink[] {
+function placeLinks(graph: ImportedGraph, { ids, leaveOut }: Run): PlacedLink[] {
   return [...graph.links.values()].flatMap((link) => {
     const [fromId, toId] = [ids.get(link.from), ids.get(link.to)];
     if (fromId !== undefined && toId !== undefined) return [{ ...link, fromId, toId }];
     const key = fromId === undefined ? link.from : link.to;
     const what = quote(graph.notes.get(key)?.title ?? key);
-    leaveOut("relationship", link.label, new Refused(`the memory ${what} was not imported`));
+    leaveOut("relationship", link.label, `the memory ${what} was not imported`);
     return [];
   });
 }
