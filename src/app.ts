@@ -95,7 +95,7 @@ export async function startApp(
     shares: new DatabaseShares(database, waits, tracer),
     budgets,
     storage,
-    billing: billingOf(config, log, paymentWaits, tracer),
+    billing: billingOf(config, paymentWaits, tracer),
     meaning,
     log,
     publicUrl: () => config.publicUrl ?? url,

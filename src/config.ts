@@ -111,8 +111,8 @@ const RETENTION_DAYS_MAX = 36_500;
 const PREFIX_LENGTH_MAX = 500;
 
 /**
- * Checks that billing is configured completely or not at all: a missing part would make seats free. Not called by
- * commands, since one of them creates the parts.
+ * Checks that billing is configured completely or not at all: a missing part would make seats free. Not called
+ * where a command creates the parts.
  * @throws ConfigError naming what is missing.
  */
 export function assertBillingWhole(config: Config): void {

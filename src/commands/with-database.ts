@@ -1,3 +1,4 @@
+import { assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { type Services, createServices } from "../operation/context.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
@@ -34,11 +35,15 @@ export function tellTable(table: string, rows: number): void {
   if (rows > 0) console.error(`  ${table.replaceAll("_", " ")}: ${rows.toLocaleString("en")}`);
 }
 
-/** Like `withDatabase`, but with all services. Warnings go to standard error: standard output is for the result. */
+/**
+ * Like `withDatabase`, but with all services. Warnings go to standard error: standard output is for the result.
+ * @throws ConfigError when billing is configured in part: subscriptions would be left as they are.
+ */
 export function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
   const log = loggerTo(process.stderr, "warn");
   const config = configOfProcess();
+  assertBillingWhole(config);
   const publicUrl = () => config.publicUrl ?? "http://localhost:4000";
-  const others = { budgets: new ProcessBudgets(), billing: billingOf(config, log), log, publicUrl };
+  const others = { budgets: new ProcessBudgets(), billing: billingOf(config), log, publicUrl };
   return withDatabase((database) => work(createServices({ database, ...others })));
 }

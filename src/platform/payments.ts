@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
 import { LIMITS } from "../limits.js";
-import type { Logger } from "./logger.js";
 import type { Tracer } from "./tracer.js";
 
 /** What billing needs at run time. */
@@ -73,17 +72,9 @@ export interface BillingSettings {
 export type PaymentWaits = { readonly [Name in keyof typeof LIMITS.payments]: number };
 
 /** Billing through Stripe, or without `payments` if a setting is missing. */
-export function billingOf(
-  settings: BillingSettings,
-  log: Logger,
-  waits: PaymentWaits = LIMITS.payments,
-  tracer?: Tracer,
-): Billing {
+export function billingOf(settings: BillingSettings, waits: PaymentWaits = LIMITS.payments, tracer?: Tracer): Billing {
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = settings;
   const isComplete = secretKey !== undefined && webhookSecret !== undefined && priceId !== undefined;
-  if (secretKey !== undefined && !isComplete) {
-    log.warn("billing is off: with STRIPE_SECRET_KEY also set STRIPE_WEBHOOK_SECRET and STRIPE_TEAM_PRICE_ID");
-  }
   return {
     payments: isComplete
       ? new Payments(

@@ -40,6 +40,18 @@ it("changes plan, name and verification beside a running server, and shows the r
   expect(entries.map(({ action }) => action).sort()).toEqual(["renameUser", "setPlan", "verifyUser"]);
 });
 
+it("changes nothing while billing is configured in part: subscriptions would not be ended", async () => {
+  await using world = await createWorld();
+  await world.user({ email: EMAIL });
+  const part = { DATABASE_URL: world.databaseUrl, STRIPE_SECRET_KEY: "sk_test_x", STRIPE_TEAM_PRICE_ID: "price_x" };
+
+  const { code, errors } = await runHere(user, ["delete", ...OF_ANN, "--yes"], part);
+
+  expect(code).not.toBe(0);
+  expect(errors).toMatch(/STRIPE_WEBHOOK_SECRET must be set with the other STRIPE_ variables/);
+  expect(await world.database.models.user.count({ where: { email: EMAIL } })).toBe(1);
+});
+
 it("suspends, unsuspends, revokes keys and deletes", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: EMAIL });
