@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { defineConfig } from "rolldown";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -59,7 +59,7 @@ function keepAsFile(id) {
     load: {
       filter: { id },
       async handler(path) {
-        const { wasm } = await import(path);
+        const { wasm } = await import(pathToFileURL(path).href);
         const file = this.emitFile({ type: "asset", name: "query-compiler.wasm", source: Buffer.from(wasm, "base64") });
         return `import { readFileSync } from "node:fs";
 export const wasm = { valueOf: () => readFileSync(new URL(import.meta.ROLLUP_FILE_URL_${file})) };`;

@@ -64,6 +64,7 @@ async function main([...args]) {
   const options = new Set();
   while (args[0]?.startsWith("--")) options.add(args.shift());
   checkNodeVersion();
+  checkFolder();
   const wanted = options.has("--no-build") ? [client] : [client, build];
   if (options.has("--playground")) wanted.push(playground);
   if (!installed() || wanted.some(isOutdated)) await alone(() => makeReady(wanted));
@@ -83,6 +84,13 @@ function checkNodeVersion() {
   const [wanted, actual] = [engines.node.replace(">=", ""), process.versions.node].map((v) => v.split(".").map(Number));
   const difference = wanted.map((part, index) => actual[index] - part).find((part) => part !== 0) ?? 0;
   if (difference < 0) throw new Failure(`Node.js ${engines.node} is needed; this is ${process.versions.node}.`);
+}
+
+/** Bundlers take # and ? for parts of an address, and PostgreSQL's programs build shell commands from the others. */
+function checkFolder() {
+  const [sign] = /[#?"$`]/.exec(root) ?? [];
+  if (sign)
+    throw new Failure(`The path of this folder has a ${sign}, which some tools cannot handle: rename it. (${root})`);
 }
 
 function makeReady(wanted) {
@@ -109,11 +117,12 @@ function installed() {
 
 function install() {
   say("Installing the dependencies (once, up to a minute) …");
-  const args = ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
+  // Some users' settings of npm leave these out.
+  const options = "--include=dev --include=optional --package-lock --no-audit --no-fund --loglevel=error";
   const cli = process.env.npm_execpath ?? "";
   // On Windows npm is a script, which only a shell runs.
   const [command, ...start] = /npm-cli\.c?js$/.test(cli) ? [process.execPath, cli] : ["npm"];
-  const { status, error } = spawnSync(command, [...start, ...args], {
+  const { status, error } = spawnSync(command, [...start, "ci", ...options.split(" ")], {
     cwd: root,
     stdio: ["ignore", 2, 2],
     shell: command === "npm" && process.platform === "win32",
@@ -237,7 +246,7 @@ function watch(file, wanted) {
     clearInterval(timer);
     work = work.then(stop);
   };
-  process.on("SIGINT", end).on("SIGTERM", end);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
 }
 
 function readJson(path) {

@@ -1,10 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { cp, mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { program as backup } from "../../src/commands/backup.js";
 import { program as billing } from "../../src/commands/billing.js";
 import { exitCodeOf } from "../../src/commands/command-line.js";
@@ -204,6 +206,17 @@ it("shows the help of `npm start`, and refuses arguments instead of ignoring the
   for (const ran of refused) {
     expect(ran).toMatchObject({ code: 2, output: "", errors: expect.stringMatching(/^[^\n]+ --help shows how .*\n$/) });
   }
+});
+
+it("refuses a folder whose path has a sign that tools cannot handle, and says so", async () => {
+  const parent = await mkdtemp(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rm(parent, { recursive: true }));
+  const folder = join(parent, "c#");
+  for (const file of ["package.json", ".config/run.mjs", ".config/old-builds.mjs"]) await cp(file, join(folder, file));
+
+  const { code, errors } = await run(join(folder, ".config/run.mjs"), []);
+
+  expect([code, errors]).toEqual([1, expect.stringMatching(/^The path of this folder has a #, .*: rename it\. .*\n$/)]);
 });
 
 /** What a program prints for these words, without a process of its own. */
