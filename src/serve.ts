@@ -12,7 +12,7 @@ import { StartError } from "./platform/start-error.js";
 import { optimizeWasmLate } from "./platform/wasm-tiering.js";
 import { giveMemoryBack } from "./platform/young-memory.js";
 
-/** Starts the service with the settings in the environment, and serves until SIGTERM or SIGINT. */
+/** Starts the service with the settings in the environment, and serves until SIGTERM, SIGINT or SIGHUP. */
 async function main(): Promise<void> {
   optimizeWasmLate();
   const config = configOfProcess();
@@ -127,7 +127,10 @@ function tourOptions({ dataDir }: Config, url: string): string {
   return options.length === 0 ? "" : ` -- ${options.join(" ")}`;
 }
 
-/** Resolves at the first signal. Then the process ends within `LIMITS.stop.wholeMs`, and at a second signal at once. */
+/**
+ * Resolves at the first signal; SIGHUP comes when the terminal is closed. Then the process ends within
+ * `LIMITS.stop.wholeMs`, and at a second signal at once.
+ */
 function stopSignal(): Promise<NodeJS.Signals> {
   const { wholeMs, echoMs } = LIMITS.stop;
   return new Promise((resolve) => {
@@ -140,7 +143,7 @@ function stopSignal(): Promise<NodeJS.Signals> {
       setTimeout(killAtOnce, wholeMs).unref();
       resolve(signal);
     };
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, onSignal);
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
   });
 }
 

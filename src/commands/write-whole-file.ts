@@ -29,7 +29,7 @@ export async function writeWholeFile(file: string, write: (partial: string) => P
   }
 }
 
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Where a link leads: replacing the link would leave the old file, often on the disk that has room. */
 async function fileToReplace(file: string): Promise<string> {

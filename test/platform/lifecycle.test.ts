@@ -74,7 +74,8 @@ it.each([
     expect(acknowledged.length).toBeGreaterThanOrEqual(60);
     expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
     expect(keyAgain).toBe(key);
-    again.child.kill("SIGTERM");
+    // As when its terminal is closed.
+    again.child.kill("SIGHUP");
     expect(await again.ended).toEqual([0, null]);
   },
 );
