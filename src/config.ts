@@ -160,14 +160,26 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config;
 }
 
-/** Prisma's own tools read `schema` in an address, but the service's tables are always in `public`. */
+/** The modes in which node-postgres verifies certificates as in `verify-full`, with a warning of seven lines. */
+const VERIFYING = ["prefer", "require", "verify-ca"];
+const SEVERAL_HOSTS = /^[a-z]+:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)/i;
+
 function databaseAddress(variables: Variables, name: string): string | undefined {
-  const address = variables.url(name, POSTGRES);
-  const schema = address === undefined ? null : new URL(address).searchParams.get("schema");
-  if (schema !== null && schema !== "public") {
+  if (SEVERAL_HOSTS.test(variables.text(name) ?? "")) {
+    variables.report(name, "names several hosts, but must name one: that of the primary.");
+    return undefined;
+  }
+  const text = variables.url(name, POSTGRES);
+  if (text === undefined || !URL.canParse(text)) return text;
+  const address = new URL(text);
+  const parameters = address.searchParams;
+  // Prisma's own tools read it, but the service's tables are always in `public`.
+  if (!["public", null].includes(parameters.get("schema"))) {
     variables.report(name, "names a schema, but the tables are always in public: leave out `schema=…`.");
   }
-  return address;
+  if (!VERIFYING.includes(parameters.get("sslmode") ?? "") || parameters.has("uselibpqcompat")) return text;
+  parameters.set("sslmode", "verify-full");
+  return address.href;
 }
 
 function readDatabases(variables: Variables) {

@@ -18,6 +18,16 @@ it.each([
   expect(readConfig({ PUBLIC_URL: given })).toMatchObject({ publicUrl });
 });
 
+it.each([
+  ["sslmode=require", "sslmode=verify-full"],
+  ["sslmode=prefer&a=b", "sslmode=verify-full&a=b"],
+  ["sslmode=no-verify", "sslmode=no-verify"],
+  ["sslmode=require&uselibpqcompat=true", "sslmode=require&uselibpqcompat=true"],
+])("names the mode of TLS that node-postgres uses for %s, since it warns of the others", (given, used) => {
+  const { databaseUrl } = readConfig({ DATABASE_URL: `postgres://a,b:c@h/d?${given}` });
+  expect(databaseUrl).toBe(`postgres://a,b:c@h/d?${used}`);
+});
+
 it("accepts all settings of billing or none of them, and names those that are missing", async () => {
   expect(() => assertBillingWhole(readConfig(STRIPE))).not.toThrow();
   expect(() => assertBillingWhole(readConfig({}))).not.toThrow();
@@ -42,6 +52,7 @@ it.each([
   [{ EMBEDDED_DATABASE_AS_ROOT: "true" }, "EMBEDDED_DATABASE_AS_ROOT must be one of yes, no"],
   [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
   [{ DATABASE_URL: "postgres://a@b/c?schema=d" }, "DATABASE_URL names a schema, but the tables are always in public"],
+  [{ DATABASE_URL: "postgres://a:b@h:1,i:2/c" }, "DATABASE_URL names several hosts, but must name one"],
   [{ DIRECT_DATABASE_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DIRECT_DATABASE_URL"],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"],
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json, http/protobuf"],
