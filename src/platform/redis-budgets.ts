@@ -40,6 +40,13 @@ interface RedisWithBudgets extends Redis {
   noteUse(name: string, limit: number, windowMs: number): Promise<number[]>;
 }
 
+/** Adds the scripts as commands. */
+export function withBudgets(redis: Redis): RedisWithBudgets {
+  redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
+  redis.defineCommand("noteUse", { numberOfKeys: 1, lua: USE });
+  return redis as RedisWithBudgets;
+}
+
 /** Budgets in Redis, exact over all instances. While Redis is unavailable, each instance counts for itself. */
 export class RedisBudgets implements Budgets {
   readonly #redis: RedisWithBudgets;
@@ -64,11 +71,9 @@ export class RedisBudgets implements Budgets {
       // After a failover the connection leads to a replica, and the address to the new primary.
       reconnectOnError: ({ message }) => message.startsWith("READONLY"),
     });
-    redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
-    redis.defineCommand("noteUse", { numberOfKeys: 1, lua: USE });
     // Logged here, since a command without a connection only says that there is none.
     redis.on("error", (error: Error) => this.#lose(error.message));
-    this.#redis = redis as RedisWithBudgets;
+    this.#redis = withBudgets(redis);
   }
 
   async take(name: string, charge: Charge): Promise<BudgetState> {

@@ -124,16 +124,27 @@ it("says that PostgreSQL is too old", async () => {
   });
 });
 
-it("says that Redis wants a password", async () => {
+it.each([
+  ["wants a password", "", "NOAUTH Authentication required.", "required. Write the user and password into REDIS_URL"],
+  ["runs no scripts", "eval", "NOPERM this user may not run 'eval'", "docs/operations.md lists the user's rights"],
+])("says that Redis %s", async (_what, command, refusal, says) => {
   const redis = createServer((socket) => {
-    socket.on("data", () => void socket.write("-NOAUTH Authentication required.\r\n")).on("error", () => {});
+    const answer = (said: string): string => {
+      if (said.includes(command)) return `-${refusal}\r\n`;
+      return said.includes("info") ? "$0\r\n\r\n" : "+OK\r\n";
+    };
+    socket.on("data", (bytes) => {
+      const [, ...said] = bytes.toString().split(/^\*\d+\r\n/m);
+      for (const one of said) socket.write(answer(one));
+    });
+    socket.on("error", () => {});
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void redis.close());
   await once(redis, "listening");
 
   const { by } = await examined({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` });
 
-  expect(by.get("redis")?.says).toContain("required. Write the user and password into REDIS_URL");
+  expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining(says) as string });
 });
 
 it.each([
