@@ -139,8 +139,8 @@ async function databaseWorks(config: Config): Promise<string> {
     const [row] = rows;
     if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
     assertVersion(row.version, new URL(address.url).host);
-    const warning = await assertFits(client, { host: new URL(address.url).host, variable: address.variable });
-    if (warning !== undefined) throw new Problem(warning);
+    const warnings = await assertFits(client, { host: new URL(address.url).host, variable: address.variable });
+    if (warnings.length > 0) throw new Problem(warnings.join(" "));
     if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
     if (row.readOnly === "on") {
       throw new Problem(`The database is read-only: name the primary server in ${address.variable}.`);

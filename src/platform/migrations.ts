@@ -42,8 +42,8 @@ const VERSION_MIN = 14;
 /**
  * Applies the missing migrations to the database at `url`, and returns their names. If several servers start at once,
  * one migrates and the others wait, with a message.
- * @throws StartError when the database cannot be used, is being or was moved, a newer version has migrated it, a
- * migration failed earlier or was changed after it was applied, or another server migrates for too long.
+ * @throws StartError when the database cannot be used, is another program's, is being or was moved, a newer version has
+ * migrated it, a migration was changed after it was applied, or another server migrates for too long.
  */
 export async function migrate(
   url: string,
@@ -55,14 +55,15 @@ export async function migrate(
     await lock.connect();
     const { host } = new URL(url);
     await assertUsable(lock, host, waits);
-    const warning = await assertFits(lock, { host, variable: variable ?? "DATABASE_URL" });
-    if (warning !== undefined) tell(warning);
+    const warnings = await assertFits(lock, { host, variable: variable ?? "DATABASE_URL" });
+    warnings.forEach(tell);
     await assertStays(lock);
     await assertNotMoved(lock);
     await takeLock(lock, tell, waits);
     const applied = await readApplied(lock);
     assertNotNewer(applied, migrations);
     const pending = pendingOf(applied, migrations);
+    if (applied.some(({ finished }) => !finished)) await forgetFailures(lock, migrations);
     // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
     return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
   } catch (error) {
@@ -119,7 +120,15 @@ async function assertStays(database: pg.Client): Promise<void> {
 
 /** Refuses each start on this database while the connection lasts; false while one is under way. */
 export async function beginMove(database: pg.Client): Promise<boolean> {
-  const { rows } = await database.query<{ taken: boolean }>("SELECT pg_try_advisory_lock($1) AS taken", [MOVE_LOCK]);
+  return tryLock(database, MOVE_LOCK);
+}
+
+/** Its connection is idle during the work that it protects: a timeout for idle sessions would end the lock with it. */
+async function tryLock(database: pg.Client, lock: number): Promise<boolean> {
+  const { rows } = await database.query<{ taken: boolean }>(
+    "SELECT pg_try_advisory_lock($1) AS taken FROM set_config('idle_session_timeout', '0', false)",
+    [lock],
+  );
   return rows[0]?.taken === true;
 }
 
@@ -132,8 +141,7 @@ async function takeLock(
   const begunAt = performance.now();
   let isReported = false;
   for (;;) {
-    const { rows } = await database.query<{ taken: boolean }>("SELECT pg_try_advisory_lock($1) AS taken", [LOCK]);
-    if (rows[0]?.taken) return;
+    if (await tryLock(database, LOCK)) return;
     const waitedMs = performance.now() - begunAt;
     if (waitedMs > migrationLockMs) {
       throw new StartError(
@@ -166,6 +174,22 @@ function readMigrations(): Promise<Migration[]> {
       names.sort().map(async (name) => ({ name, script: await readFile(`${FOLDER}/${name}/migration.sql`, "utf8") })),
     );
   })());
+}
+
+/** The advisory lock of Prisma's own tools. */
+const PRISMA_LOCK = 72_707_369;
+
+/**
+ * Lets migrations that were begun and not finished run again: each is one transaction with the note that it finished, so
+ * an unfinished one has changed nothing, whether PostgreSQL refused it or the process was killed.
+ */
+async function forgetFailures(database: pg.Client, migrations: readonly Migration[]): Promise<void> {
+  await database.query(
+    `UPDATE _prisma_migrations SET rolled_back_at = now()
+     WHERE finished_at IS NULL AND rolled_back_at IS NULL AND migration_name = ANY($1)
+       AND pg_try_advisory_xact_lock($2)`,
+    [migrations.map(({ name }) => name), PRISMA_LOCK],
+  );
 }
 
 interface Applied {
@@ -201,18 +225,12 @@ function assertNotNewer(applied: readonly Applied[], migrations: readonly Migrat
   );
 }
 
-/** @throws StartError when a migration failed, or was changed after it was applied. */
+/** @throws StartError when a migration was changed after it was applied. */
 function pendingOf(applied: readonly Applied[], migrations: readonly Migration[]): Migration[] {
   const known = new Map(applied.map((row) => [row.migration_name, row]));
   return migrations.filter(({ name, script }) => {
     const row = known.get(name);
-    if (!row) return true;
-    if (!row.finished) {
-      throw new StartError(
-        `The migration ${name} failed earlier and may have been applied in part. Repair the database, then run ` +
-          `\`npx prisma migrate resolve --rolled-back ${name}\` (or --applied) and start again.`,
-      );
-    }
+    if (!row?.finished) return true;
     if (row.checksum === createHash("sha256").update(script).digest("hex")) return false;
     throw new StartError(`The migration ${name} was changed after it had been applied. Restore it and add a new one.`);
   });
@@ -231,6 +249,7 @@ async function applyMigrations(
   });
   pool.on("error", () => {});
   const scripts = new WholeScripts(pool);
+  for (const { name, script } of migrations) scripts.names.set(script, name);
   if (await isDistributed(pool)) scripts.formOf = forDistributed;
   const adapter = bindMigrationAwareSqlAdapterFactory(scripts);
   const engine = await SchemaEngine.new({ datamodels: undefined }, () => {}, adapter);
@@ -263,6 +282,8 @@ async function applyMigrations(
 class WholeScripts extends PrismaPg {
   /** The error of the last statement, which the engine would turn into a string. */
   failure: unknown;
+  /** The names of migrations by their script. */
+  readonly names = new Map<string, string>();
   /** Converts a script before it is sent. */
   formOf: (script: string) => string = (script) => script;
 
@@ -270,10 +291,18 @@ class WholeScripts extends PrismaPg {
     const adapter = await super.connect();
     const { queryRaw, executeRaw } = adapter;
     adapter.executeScript = (script) =>
-      this.#keepFailure(async () => void (await adapter.underlyingDriver().query(this.formOf(script))));
+      this.#keepFailure(async () => void (await adapter.underlyingDriver().query(this.formOf(this.#noted(script)))));
     adapter.queryRaw = (query) => this.#keepFailure(() => queryRaw.call(adapter, query));
     adapter.executeRaw = (query) => this.#keepFailure(() => executeRaw.call(adapter, query));
     return adapter;
+  }
+
+  /** Notes that a migration is finished in the transaction of its script: Prisma's own note comes after that. */
+  #noted(script: string): string {
+    const name = this.names.get(script);
+    return name === undefined
+      ? script
+      : `${script}\nUPDATE _prisma_migrations SET finished_at = now() WHERE migration_name = '${name}' AND rolled_back_at IS NULL;`;
   }
 
   async #keepFailure<T>(work: () => Promise<T>): Promise<T> {

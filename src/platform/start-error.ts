@@ -91,6 +91,7 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
     return `PostgreSQL at ${place.host} refuses the options in ${place.variable}: ${said}. Correct the options.`;
   }
   if ((error as { syscall?: unknown }).syscall === "open") return explainSystem(error);
+  if (codeOf(error) === PRISMA_NOT_EMPTY) return occupied(place, "its schema public is not empty");
   const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
   if (byState !== undefined) return byState;
   return (
@@ -98,11 +99,21 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   );
 }
 
+const occupied: Sentence = ({ host, database, variable }, said) =>
+  `The database ${database} at ${host} has what the service did not finish creating (${said}): another program uses it, ` +
+  `or a migration failed earlier and was applied in part. Create a database for the service alone, and name it in ` +
+  `${variable}, or restore a backup.`;
+
+/** Prisma's code for tables in a database without migrations. */
+const PRISMA_NOT_EMPTY = "P3005";
+
 type Sentence = (place: Place, said: string) => string | undefined;
 
-const cannotCreate: Sentence = ({ host, user, database }, said) =>
-  `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
-  `Let ${user} own the database ${database}, or have an administrator run CREATE EXTENSION pg_trgm and btree_gin in it.`;
+const cannotCreate: Sentence = ({ host, user, database, variable }, said) =>
+  /(?:for|of) (?:table|relation|sequence|view|function|type) /.test(said)
+    ? `PostgreSQL at ${host} does not let ${user} use what another role created: ${said}. Name that role in ${variable}.`
+    : `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
+      `Let ${user} own the database ${database}, or have an administrator run CREATE EXTENSION pg_trgm and btree_gin in it.`;
 
 const lacksExtension: Sentence = ({ host }, said) =>
   `PostgreSQL at ${host} lacks an extension: ${said}. Install PostgreSQL's contrib package there.`;
@@ -120,10 +131,12 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   "42501": cannotCreate,
   "25006": ({ host, variable }) =>
     `The database at ${host} accepts no changes: it is a standby or read only. Set ${variable} to the primary.`,
-  "53300": ({ host }) =>
-    `PostgreSQL at ${host} has no connection left: raise its max_connections, or run fewer servers.`,
+  "53300": ({ host }, said) =>
+    `PostgreSQL at ${host} has no connection left: raise its max_connections, or the CONNECTION LIMIT of role and ` +
+    `database, or run fewer servers (${said}).`,
   "57P03": ({ host }, said) =>
     `PostgreSQL at ${host} does not accept connections yet: ${said}. Start again when it does.`,
+  ...Object.fromEntries(["42P07", "42710", "42701", "42723"].map((state) => [state, occupied])),
   "55P03": ({ host }) =>
     `Another connection to ${host} has locked a table for too long, so nothing was changed. ` +
     "End that connection (see pg_stat_activity), and start again.",
@@ -142,7 +155,10 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
     return `The host name ${host} in ${variable} is unknown (${code}): correct it, or check DNS.`;
   }
   if (/CERT|ISSUER|SIGNATURE|^ERR_(TLS|SSL)_/.test(code)) {
-    return `The certificate of PostgreSQL at ${host} is not trusted (${code}): give sslrootcert in ${variable}, or correct it.`;
+    return (
+      `The certificate of PostgreSQL at ${host} is not trusted (${code}): name its authority's file by sslrootcert=… in ` +
+      `${variable}, or encrypt without checking whose it is by sslmode=no-verify.`
+    );
   }
   if (whyUnavailable(error) === "unreachable") {
     const how = code || "it does not answer";

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/platform/database.js";
-import { migrate } from "../../src/platform/migrations.js";
+import { beginMove, migrate } from "../../src/platform/migrations.js";
 import { SESSION_SETTINGS } from "../../src/platform/session-settings.js";
+import { createWorld } from "../support/world.js";
 import { databaseOn, onServer } from "../support/database-server.js";
 
 /** A new database with this form, and what has to be run in it before the service starts. */
@@ -72,6 +74,18 @@ it.each([
     ["ALTER DATABASE DB SET search_path = other"],
     /works in no schema, and the service needs public/,
   ],
+  [
+    "hides an extension",
+    "",
+    ["CREATE SCHEMA extensions", "CREATE EXTENSION pg_trgm SCHEMA extensions"],
+    /does not find the extensions in the schema extensions: run ALTER ROLE .* SET search_path = public, extensions\.$/,
+  ],
+  [
+    "has tables of another program",
+    "",
+    ["CREATE TABLE customers (id int)"],
+    /\(its schema public is not empty\): another program uses it, .* Create a database for the service alone/,
+  ],
 ])("says what to do with a database that %s", async (_what, form, statements, sentence) => {
   const url = await oddDatabase(form, ...statements);
 
@@ -86,4 +100,56 @@ it("warns at each start if the locale knows no letters but A to Z, and starts", 
 
   expect(told).toEqual([told[0], told[0]]);
   expect(told[0]).toMatch(/^The locale of the database \w+ .* knows no letters but A to Z, .* npm run migrate-to\.$/);
+});
+
+it("goes on after a migration that was refused, or whose end Prisma could not note", async () => {
+  const url = await oddDatabase("", "CREATE TYPE team AS (id int)");
+  await expect(migrate(url)).rejects.toThrow(/\(relation "team" already exists\): another program uses it, .*alone/);
+  await onServer(url, async (database) => {
+    await database.query("DROP TYPE team");
+    await database.query(
+      `CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'The connection is lost.'; END $$`,
+    );
+    await database.query(
+      "CREATE TRIGGER lose BEFORE UPDATE OF applied_steps_count ON _prisma_migrations FOR EACH ROW EXECUTE FUNCTION lose()",
+    );
+  });
+  await expect(migrate(url)).rejects.toThrow("The connection is lost.");
+  await onServer(url, async (database) => {
+    await database.query("DROP FUNCTION lose CASCADE");
+    expect((await database.query("SELECT FROM team")).rowCount).toBe(0);
+  });
+
+  expect((await migrate(url)).length).toBeGreaterThan(0);
+  expect(await migrate(url)).toEqual([]);
+});
+
+it("keeps its locks where PostgreSQL ends idle sessions", async () => {
+  const url = await oddDatabase("", "ALTER DATABASE DB SET idle_session_timeout = '10min'");
+  const client = new pg.Client(url);
+  onTestFinished(() => client.end());
+  await client.connect();
+
+  expect(await beginMove(client)).toBe(true);
+
+  expect((await client.query("SHOW idle_session_timeout")).rows).toEqual([{ idle_session_timeout: "0" }]);
+});
+
+it("warns if its role may open fewer connections than a server needs, and says whose tables a role may not use", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  const role = `role_${randomUUID().replaceAll("-", "")}`;
+  await pool.query(`CREATE ROLE ${role} LOGIN PASSWORD 'hush' CONNECTION LIMIT 16`);
+  onTestFinished(() =>
+    onServer(inject("databaseServer").url, async (server) => void (await server.query(`DROP ROLE ${role}`))),
+  );
+  const asRole = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" });
+  const told: string[] = [];
+
+  const refused = migrate(asRole.href, { tell: (message) => void told.push(message) });
+
+  await expect(refused).rejects.toThrow(/use what another role created: .* _prisma_migrations\. Name that role in DAT/);
+  expect(told).toEqual([
+    expect.stringMatching(/lets role_\w+ open 16 connections, and a server opens up to 17: .*LIMIT/),
+  ]);
 });
