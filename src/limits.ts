@@ -90,7 +90,7 @@ export const LIMITS = {
     otherNameLength: 200,
     /** One answer of a tool as compact JSON: agents pay for each byte, and some clients cut longer ones. */
     answerBytes: 8_192,
-    /** The body of a request beyond the budget: it is read only for its id, which the refusal repeats. */
+    /** The body of a refused request: it is read only for its id, which the refusal repeats. */
     refusedBodyBytes: 65_536,
     /** How long clients may keep the list of tools. */
     listKeptMs: 300_000,

@@ -96,9 +96,9 @@ export class OAuthWalker {
     return new URL(location).searchParams;
   }
 
-  async token(form: Readonly<Record<string, string>>) {
+  async token(form: Readonly<Record<string, string>>, path = "/oauth/token") {
     const request = { method: "POST", headers: this.#network, body: new URLSearchParams(form) };
-    const response = await fetch(`${this.url}/oauth/token`, request);
+    const response = await fetch(this.url + path, request);
     return { status: response.status, body: (await response.json()) as Tokens };
   }
 

@@ -143,9 +143,14 @@ describe("an error", () => {
     };
     const call = { jsonrpc: "2.0", id: 7, method: "tools/list" };
 
-    expect(await send({ key: undefined, body: call })).toEqual([401, -32_600, undefined]);
-    expect(await send({ key: "mg_live_nobody", body: call })).toEqual([401, -32_600, undefined]);
-    expect(await send({ body: call, headers: { origin: "https://evil.example" } })).toEqual([403, -32_600, undefined]);
+    const large = { ...call, params: { filler: "x".repeat(LIMITS.mcp.refusedBodyBytes) } };
+    for (const wrong of [undefined, "mg_live_nobody"]) {
+      expect(await send({ key: wrong, body: call })).toEqual([401, -32_600, 7]);
+      expect(await send({ key: wrong, body: "{" })).toEqual([401, -32_600, undefined]);
+      expect(await send({ key: wrong, body: large })).toEqual([401, -32_600, undefined]);
+      expect(await send({ key: wrong, method: "GET" })).toEqual([401, -32_600, undefined]);
+    }
+    expect(await send({ body: call, headers: { origin: "https://evil.example" } })).toEqual([403, -32_600, 7]);
     expect(await send({ method: "GET" })).toEqual([405, -32_600, undefined]);
     expect(await send({ method: "DELETE" })).toEqual([405, -32_600, undefined]);
     expect(await send({ body: "x".repeat(LIMITS.http.bodyBytes + 1) })).toEqual([413, -32_600, undefined]);

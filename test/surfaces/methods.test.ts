@@ -24,7 +24,7 @@ function paths(): Map<string, Set<string>> {
   for (const { rest } of operations) add(withIds(rest.path), methodsOf(rest));
   for (const { method, path } of [...sdkAliases, ...backendAliases]) add(withIds(path), [method]);
   for (const path of ["/mcp", "/mcp/oauth", "/billing/stripe-webhook"]) add(path, ["POST"]);
-  for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/register"]) add(path, ["POST"]);
+  for (const path of ["/oauth/token", "/token", "/oauth/revoke", "/oauth/register"]) add(path, ["POST"]);
   for (const path of ["/healthz", "/readyz", "/health", "/v1/export", "/docs", "/openapi.json"]) add(path, ["GET"]);
   for (const path of ["/docs/limits", "/docs/errors", "/docs/graphql", "/docs/access"]) add(path, ["GET"]);
   for (const path of ["/.well-known/oauth-protected-resource/mcp/oauth", "/oauth/authorize"]) add(path, ["GET"]);

@@ -216,6 +216,7 @@ it("is off without a public URL", async () => {
     "/mcp/oauth",
     "/oauth/authorize",
     "/oauth/token",
+    "/token",
     "/oauth/register",
     "/oauth/connect/x",
     "/.well-known/oauth-protected-resource/mcp/oauth",

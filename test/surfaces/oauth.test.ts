@@ -132,6 +132,20 @@ describe("a connected client", () => {
     expect(page.text).toContain("nothing to allow");
   });
 
+  it("gets new tokens without the metadata, at the path that the protocol's first revision names", async () => {
+    const { clientId, refresh_token: token } = await walker.connect();
+    const form = { grant_type: "refresh_token", client_id: clientId, refresh_token: token };
+
+    const refreshed = await walker.token(form, "/token");
+    const second = await walker.token(form, "/token");
+
+    expect([refreshed.status, (await walker.say(refreshed.body.access_token, "tools/list")).status]).toEqual([200, 200]);
+    expect(await walker.token({ ...form, resource: "https://other.example" }, "/token")).toMatchObject({
+      ...{ status: 400, body: { error: "invalid_target" } },
+    });
+    expect([second.status, second.body.error]).toEqual([400, "invalid_grant"]);
+  });
+
   it("gets new tokens for each refresh token once; a second use ends the connection", async () => {
     const { clientId, ...first } = await walker.connect();
     const second = await walker.refresh(clientId, first.refresh_token);

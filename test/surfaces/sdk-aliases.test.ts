@@ -98,6 +98,27 @@ it("finds a tag with a comma, ids that equal route names, and queries in any scr
   expect(await call(`/memories/recall?${search.toString()}`)).toMatchObject({ status: 200, body: { memories: [] } });
 });
 
+it("takes a comma as part of a tag from the SDK for Python, which repeats lists", async () => {
+  await using server = await startServer();
+  const { call, make } = server;
+  const tag = "session:Smith, Ann";
+  await make({ title: "First", tags: [tag, "role:human"] });
+  await make({ title: "Second", tags: [tag, "role:ai"] });
+  await make({ title: "Apart", tags: ["session:Smith", "Ann"] });
+  const titlesFor = async (search: string, ...tags: string[]) => {
+    const query = new URLSearchParams(tags.map((name) => ["tags", name])).toString();
+    const headers = { "user-agent": "python-httpx/0.28.1" };
+    return titlesOf(await call(`/memories?limit=20&offset=0&${search}&${query}`, { headers }));
+  };
+
+  expect(await titlesFor("", tag)).toEqual(["Second", "First"]);
+  expect(await titlesFor("query=second", tag)).toEqual(["Second"]);
+  expect(await titlesFor("", tag, "role:human")).toEqual(["First"]);
+  expect(await titlesFor("", "session:Smith", "ann")).toEqual(["Apart"]);
+  expect(await titlesFor("query=session,smith,ann&memory_types=solution,task", "ann")).toEqual(["Apart"]);
+  expect(await titlesFor("", "")).toHaveLength(3);
+});
+
 it("returns whole memories for searches and recalls", async () => {
   await using server = await startServer();
   const { call, make } = server;

@@ -1,4 +1,4 @@
-import { type Handler, type Request, type Response, Router } from "express";
+import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { RateLimited } from "../../operation/budget.js";
@@ -38,7 +38,7 @@ export function mcpDoor(operations: readonly Operation[], parts: McpParts): Rout
   const route = router.route(path);
   const refuseOthers = refuseOtherMethods(["POST"]);
   route.options(refuseOthers);
-  route.all(refuseForeignOrigin, ...identified, charge(services.budgets));
+  route.all(refuseForeignOrigin, ...identified, nameRefusedMessage, charge(services.budgets));
   route.post(readMessageBody(), checkIdempotencyKey, answerMessage(operations, parts));
   route.all((request, response, next) => {
     assertWithinBudget(response);
@@ -80,6 +80,27 @@ const refusedBudgetOf = (response: Response): RateLimited | undefined =>
   response.locals["refusedBudget"] as RateLimited | undefined;
 
 const readShortBody = readBodyUpTo(LIMITS.mcp.refusedBodyBytes);
+
+/** Reads the id of a message whose caller is refused, if it is short: some clients show no error without the id. */
+const nameRefusedMessage: ErrorRequestHandler = async (refusal: unknown, request, response, next) => {
+  const refuse = () => {
+    response.locals["messageId"] = idIn(request);
+    next(refusal);
+  };
+  try {
+    await readShortBody(request, response, refuse);
+  } catch {
+    next(refusal);
+  }
+};
+
+function idIn(request: Request): Message["id"] {
+  try {
+    return idOf(jsonBody(request));
+  } catch {
+    return undefined;
+  }
+}
 
 /** Reads the body. If the request is to be refused, reads only a short one, for the message's id. */
 const readMessageBody = (): Handler => async (request, response, next) => {

@@ -34,6 +34,12 @@ export const REGISTRATIONS: Omit<UseLimit, "by"> = {
 
 const PAGE = `${BASE}/connect`;
 
+/**
+ * Where MCP of 2025-03-26 looks for tokens without the metadata. A restarted program with the SDK for Python refreshes
+ * its tokens there; without an answer its user would have to sign in again.
+ */
+const FALLBACK_TOKEN = "/token";
+
 /** The routes of the authorization server, and of the page on which a person allows or refuses a program. */
 export function oauthRoutes(parts: OAuthParts): Router {
   const { publicUrl, scopes, services, chargeAddress } = parts;
@@ -71,10 +77,11 @@ export function oauthRoutes(parts: OAuthParts): Router {
 
   get(urls.resourceMetadataPath, describe(resourceMetadata(urls, scopes)));
   get(urls.issuerMetadataPath, describe(issuerMetadata(urls, scopes)));
-  post(BASE + ENDPOINTS.token, refuseOtherResources(urls.resource), answer(pathBelow));
+  for (const path of [BASE + ENDPOINTS.token, FALLBACK_TOKEN])
+    post(path, refuseOtherResources(urls.resource), answer(() => ENDPOINTS.token));
   post(BASE + ENDPOINTS.revocation, answer(pathBelow));
   post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(pathBelow));
-  router.use(BASE, errorAnswer(oauthError));
+  router.use([BASE, FALLBACK_TOKEN], errorAnswer(oauthError));
 
   get(BASE + ENDPOINTS.authorization, limit(STARTS), answer(pathWithScopes(scopes)));
   get(`${BASE}${ENDPOINTS.authorization}/:id`, answer(pathBelow));

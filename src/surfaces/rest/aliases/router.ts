@@ -66,14 +66,23 @@ export const answerForAliases =
     return { ...error, detail: (error as { error: { message: string } }).error.message };
   };
 
+/**
+ * How the SDK for Python names itself. A list is given repeated or joined by commas: it repeats, so a comma belongs to
+ * the tag, such as the session of an adapter.
+ */
+const PYTHON = /^python-httpx\//;
+
 function readAliasRequest(request: Request): AliasRequest {
   const { id = "" } = request.params;
   const body = request.method === "GET" ? {} : (jsonBody(request) ?? {});
   if (typeof body !== "object" || Array.isArray(body)) {
     throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
   }
-  // A list is given repeated or joined by commas.
-  const query = Object.entries(request.query).map(([name, value]) => [name, [value].flat().join(",")] as const);
+  const isFromPython = PYTHON.test(request.get("user-agent") ?? "");
+  const query = Object.entries(request.query).map(([name, value]) => {
+    const given = [value].flat();
+    return [name, isFromPython && name === "tags" ? given : given.join(",")] as const;
+  });
   return { id: String(id), query: Object.fromEntries(query), body: body as Plain };
 }
 
