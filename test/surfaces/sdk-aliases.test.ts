@@ -106,7 +106,7 @@ it("takes a comma as part of a tag from the SDK for Python, which repeats lists"
   await make({ title: "Second", tags: [tag, "role:ai"] });
   await make({ title: "Apart", tags: ["session:Smith", "Ann"] });
   const titlesFor = async (search: string, ...tags: string[]) => {
-    const query = new URLSearchParams(tags.map((name) => ["tags", name])).toString();
+    const query = new URLSearchParams(tags.map((name): [string, string] => ["tags", name])).toString();
     const headers = { "user-agent": "python-httpx/0.28.1" };
     return titlesOf(await call(`/memories?limit=20&offset=0&${search}&${query}`, { headers }));
   };

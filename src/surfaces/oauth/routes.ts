@@ -78,7 +78,11 @@ export function oauthRoutes(parts: OAuthParts): Router {
   get(urls.resourceMetadataPath, describe(resourceMetadata(urls, scopes)));
   get(urls.issuerMetadataPath, describe(issuerMetadata(urls, scopes)));
   for (const path of [BASE + ENDPOINTS.token, FALLBACK_TOKEN])
-    post(path, refuseOtherResources(urls.resource), answer(() => ENDPOINTS.token));
+    post(
+      path,
+      refuseOtherResources(urls.resource),
+      answer(() => ENDPOINTS.token),
+    );
   post(BASE + ENDPOINTS.revocation, answer(pathBelow));
   post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(pathBelow));
   router.use([BASE, FALLBACK_TOKEN], errorAnswer(oauthError));
