@@ -273,7 +273,12 @@ async function mailWorks(config: Config): Promise<string | undefined> {
 /** What to do about an error of nodemailer. */
 function mailAdvice(message: string, code: string | undefined): string {
   if (code === "EAUTH") return "Correct user and password in SMTP_URL.";
-  if (/certificate/.test(message)) return "Name the host of its certificate in SMTP_URL, and renew it if it is over.";
+  if (/certificate/.test(message)) {
+    return (
+      "Name the host of its certificate in SMTP_URL, and renew it if it is over. In your own network, " +
+      "`?tls.rejectUnauthorized=false` at the end accepts any certificate."
+    );
+  }
   if (code !== "ETLS" && !/:SSL routines:/.test(message)) return "Check SMTP_URL, and that this machine may reach it.";
   return (
     "It does not offer the TLS that SMTP_URL asks for: `smtps:` is for port 465, `smtp:` for port 587. In your own " +

@@ -1,13 +1,16 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { SMTPServer } from "smtp-server";
+import { expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
 import { claimDueMails } from "../../src/features/mail/mail-statements.js";
 import { queueNotice } from "../../src/operation/notice.js";
-import { needsStartTls } from "../../src/platform/mailer.js";
+import { needsStartTls, verifyMailServer } from "../../src/platform/mailer.js";
 import { retryMails, sendDueMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { program } from "../../src/commands/mail.js";
@@ -248,6 +251,17 @@ it.each([
   ["smtp://[::1]:2525", false],
 ])("must turn to TLS in production for %s: %s", (url, needed) => {
   expect(needsStartTls(url)).toBe(needed);
+});
+
+it("accepts the certificate that a mail server on this machine made for itself, unless SMTP_URL says otherwise", async () => {
+  const server = new SMTPServer({ authOptional: true });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => server.close());
+  const url = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}?requireTLS=true`;
+  const verify = (setting: string) => verifyMailServer(`${url}${setting}`, { development: false });
+
+  await expect(verify("")).resolves.toBeUndefined();
+  await expect(verify("&tls.rejectUnauthorized=true")).rejects.toThrow(/certificate/);
 });
 
 it("refuses to send mails without TLS in production, unless configured, and logs why", async () => {
