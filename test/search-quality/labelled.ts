@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MemoryFilterInput } from "../../src/features/memories/memory-filter.js";
 
 export interface LabelledMemory {
   readonly id: string;
@@ -15,6 +17,8 @@ export interface LabelledQuery {
   readonly class: string;
   readonly query: string;
   readonly relevant: readonly string[];
+  /** Types, tags and others that the search is given besides. */
+  readonly filters?: Partial<Omit<MemoryFilterInput, "graphId">>;
   /** Never read while search is improved: it shows whether changes help queries that nobody has seen. */
   readonly held?: boolean;
 }
@@ -26,21 +30,29 @@ export interface LabelledSet {
 }
 
 const lines = <Item>(file: string): Item[] =>
-  readFileSync(`test/search-quality/data/${file}.jsonl`, "utf8")
+  readFileSync(file, "utf8")
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Item);
+
+const setOf = (name: string, files: string): LabelledSet => ({
+  name,
+  memories: lines<LabelledMemory>(`${files}memories.jsonl`).map((memory) => ({
+    ...memory,
+    id: `${name}-${memory.id}`,
+  })),
+  queries: lines<LabelledQuery>(`${files}queries.jsonl`).map((query) => ({
+    ...query,
+    relevant: query.relevant.map((id) => `${name}-${id}`),
+  })),
+});
 
 /**
  * `first`: 394 memories of developers and agents, with queries in six classes. `own`: 72 memories with queries as
  * people type them: parts of identifiers, beginnings of words, pasted errors, Chinese, Japanese and Korean,
  * abbreviations, questions. Half of its memories' queries are held back.
  */
-export const labelledSet = (name: "first" | "own"): LabelledSet => ({
-  name,
-  memories: lines<LabelledMemory>(`${name}-memories`).map((memory) => ({ ...memory, id: `${name}-${memory.id}` })),
-  queries: lines<LabelledQuery>(`${name}-queries`).map((query) => ({
-    ...query,
-    relevant: query.relevant.map((id) => `${name}-${id}`),
-  })),
-});
+export const labelledSet = (name: "first" | "own"): LabelledSet => setOf(name, `test/search-quality/data/${name}-`);
+
+/** The set in `memories.jsonl` and `queries.jsonl` of a folder. */
+export const labelledFolder = (folder: string): LabelledSet => setOf("given", join(folder, "/"));

@@ -1,4 +1,5 @@
 /** Measures how well search ranks: `npm run search-quality -- --help`. */
+import { resolve } from "node:path";
 import { startVitest } from "vitest/node";
 import { EXIT, commandLine, runCommand } from "../../dist/modules/commands/command-line.js";
 import { WrongUse } from "../../dist/modules/commands/for-operator.js";
@@ -18,15 +19,20 @@ const program = commandLine({
   ],
 })
   .option("--misses", "list the queries whose answers are not first, but for those that are held back")
+  .option(
+    "--labels <folder>",
+    "measure your own: memories.jsonl and queries.jsonl, like those in test/search-quality/data",
+  )
   .option("--embeddings", "search by meaning as well")
   .action(measure);
 
-async function measure({ misses = false, embeddings = false }) {
+async function measure({ misses = false, labels, embeddings = false }) {
   const { env } = process;
   if (embeddings && !(env.EMBEDDINGS_URL && env.EMBEDDINGS_MODEL))
     throw new WrongUse("--embeddings needs EMBEDDINGS_URL and EMBEDDINGS_MODEL.");
   // By words only, whatever the environment contains.
   if (!embeddings) delete env.EMBEDDINGS_URL;
+  if (labels) env.SEARCH_LABELS = resolve(labels);
   if (misses) env.SEARCH_MISSES = "1";
   const vitest = await startVitest("test", [], { config: "test/vitest.config.ts", run: true, project: ["quality"] });
   const tests = vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);

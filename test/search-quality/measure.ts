@@ -63,7 +63,11 @@ export async function measureQuality(
 ) {
   const outcomes: Outcome[] = [];
   for (const query of queries) {
-    const { memories, meaning } = await actor.did(searchMemories, { query: query.query, limit: FOUND_MAX });
+    const { memories, meaning } = await actor.did(searchMemories, {
+      ...query.filters,
+      query: query.query,
+      limit: FOUND_MAX,
+    });
     const found = memories.map(({ memoryId }) => labels.get(memoryId) ?? "");
     const place = found.slice(0, 10).findIndex((label) => query.relevant.includes(label));
     const expected = Math.min(5, query.relevant.length);

@@ -5,7 +5,7 @@ import { isMerged } from "../../src/features/memories/merge-by-rank.js";
 import { EmbeddingsServer } from "../../src/platform/embeddings.js";
 import { Meaning } from "../../src/platform/meaning.js";
 import { type World, createWorld } from "../support/world.js";
-import { type LabelledMemory, type LabelledSet, labelledSet } from "./labelled.js";
+import { type LabelledMemory, type LabelledSet, labelledFolder, labelledSet } from "./labelled.js";
 import { type Outcome, type Quality, measureQuality, storeMemories, summarizeByClass } from "./measure.js";
 import { stranger } from "./strangers.js";
 
@@ -16,6 +16,13 @@ it("finds the labelled memories among other users' memories", { timeout: 0 }, as
   const { embeddings } = process.env["EMBEDDINGS_URL"] ? readConfig(process.env) : {};
   const meaning = embeddings && new Meaning(new EmbeddingsServer(embeddings), undefined, { searchMs: 60_000 });
   await using world = await createWorld(meaning && { meaning });
+  const folder = process.env["SEARCH_LABELS"];
+  if (folder) {
+    const outcomes = await measure(world, labelledFolder(folder));
+    print(folder, outcomes);
+    if (process.env["SEARCH_MISSES"]) listMisses(outcomes);
+    return;
+  }
   const [first, own] = [labelledSet("first"), labelledSet("own")];
   // Both sets are about the same topics, so in one graph each would have answers to the other's queries.
   const measuredFirst = await measure(world, first);

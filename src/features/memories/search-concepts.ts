@@ -65,8 +65,9 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const unknown = words.filter((word) => !variantsOf(word, known).some(({ isKnown }) => isKnown));
   const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
   const inflected = words.filter(({ text }) => hasForms(text)).slice(0, LIMITS.search.inflected);
+  const begun = query.lastName && !known.get(keyOf(query.lastName))?.known ? query.lastName : undefined;
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
-  const halves = await alikeOf({ words, unknown, known, signs, forms }, lookups);
+  const halves = await alikeOf({ words, unknown, begun, known, signs, forms }, lookups);
   const alike = [...halves, ...(await middlesOf(unknown, halves, lookups))];
   const memories = rows[0]?.memories ?? speltOf(halves).get(EVERY_MEMORY)?.documents ?? 0;
   const found = words.map((word) => ({
@@ -85,6 +86,16 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     // In a query without other concepts, a name of stop words such as "and/or" is required.
     return [{ ...conceptOf(text, [variant], memories), isExtra: concepts.length > 0 }];
   });
+  const longer = alike.filter(({ begins, asked }) => begins && asked === begun?.text);
+  if (begun && longer.length > 0 && concepts.length > 0)
+    names.push({
+      ...conceptOf(
+        begun.text,
+        longer.map((found) => variantOfAlike(found, "begun")),
+        memories,
+      ),
+      isExtra: true,
+    });
   const signed = query.signed.flatMap((name) => signedName(name, { concepts, known, alike, memories }));
   return { concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)], names: signed, memories };
 }
@@ -183,33 +194,44 @@ function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known):
 
 /**
  * Stems of related words that the stemmer keeps apart: a noun in -y or -a and its verb, as in "expiri" and "expir",
- * "replica" and "replic".
+ * "replica" and "replic"; German nouns and their plural, as in "Rechnung" and "Rechnungen".
  */
 function kinOf({ piece }: QueryWord, known: Known): readonly string[] {
   const [stem = "", ...more] = known.get(keyOf(piece))?.lexemes ?? [];
   if (more.length > 0 || !/^[a-z]+$/.test(stem)) return [];
-  const kin = /[ia]$/.test(stem) ? [stem.slice(0, -1)] : [`${stem}i`, `${stem}a`];
+  const kin = [...(/[ia]$/.test(stem) ? [stem.slice(0, -1)] : [`${stem}i`, `${stem}a`]), ...germanKinOf(stem)];
   return kin.filter((other) => Math.min(stem.length, other.length) >= KIN_LENGTH_MIN);
+}
+
+/** German nouns with a plural in -n or -en, by endings that tell them from other languages. */
+const GERMAN_NOUN = /^(.+(?:(er|el)|ung|ei|ion|heit|keit|schaft|tat|or))(e?n)?$/;
+
+/** The plural of such a noun, or its singular. */
+function germanKinOf(stem: string): string[] {
+  const [, singular, weak, plural] = GERMAN_NOUN.exec(stem) ?? [];
+  if (singular === undefined) return [];
+  return [plural ? singular : `${singular}${weak ? "n" : "en"}`];
 }
 
 interface Asked {
   readonly words: readonly QueryWord[];
   readonly unknown: readonly QueryWord[];
+  readonly begun: Piece | undefined;
   readonly known: Known;
   readonly signs: readonly string[];
   readonly forms: Forms;
 }
 
 async function alikeOf(
-  { words, unknown, known, signs, forms }: Asked,
+  { words, unknown, begun, known, signs, forms }: Asked,
   lookups: Lookups,
 ): Promise<readonly AlikeWord[]> {
   const misspelt = unknown
     .filter(mayBeMisspelt)
     .slice(0, LIMITS.search.misspelt)
     .map(({ text }) => text);
-  const begun = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
-  const beginnings = begun
+  const mayBegin = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
+  const beginnings = [...(begun ? [begun] : []), ...mayBegin]
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isUnspaced(text));
   const kin = words.flatMap((word) => kinOf(word, known));
@@ -223,6 +245,7 @@ async function alikeOf(
       ...kin,
       ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
+      ...words.flatMap(({ composed }) => composed),
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),
       ...signs,
       // Usually the words tell.
@@ -288,10 +311,9 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
   const kin = kinOf(word, known);
   const inflected = forms.get(word.text);
   const add = (found: readonly AlikeWord[], way: Variant["way"]) => {
-    for (const { word: text, stem, documents } of found) {
-      const lexemes = stem.length > 0 ? stem : [text];
-      if (variants.some((variant) => variant.lexemes.join(" ") === lexemes.join(" "))) continue;
-      variants.push({ text, lexemes, way, documents: Math.max(1, documents) });
+    for (const made of found.map((other) => variantOfAlike(other, way))) {
+      if (variants.some((variant) => variant.lexemes.join(" ") === made.lexemes.join(" "))) continue;
+      variants.push(made);
     }
   };
   add(
@@ -307,6 +329,10 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
       "abbreviation",
     );
   add(near, "spelling");
+  add(
+    word.composed.flatMap((compound) => spelt.get(compound) ?? []),
+    "parts",
+  );
   const wordWay = isUnknown ? "begun" : "beginning";
   add(longer, isName ? "name" : wordWay);
   add(
@@ -315,6 +341,13 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
   );
   return variants;
 }
+
+const variantOfAlike = ({ word, stem, documents }: AlikeWord, way: Variant["way"]): Variant => ({
+  text: word,
+  lexemes: stem.length > 0 ? stem : [word],
+  way,
+  documents: Math.max(1, documents),
+});
 
 /** The ways to split a word into two words that are known, else into three. */
 function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./search-fold.js";
+import { otherScripts } from "./search-han.js";
 import { type SignedName, signedNamesOf } from "./search-names.js";
 import { AMOUNTS, IDLE_WORDS, SYNONYMS } from "./search-vocabulary.js";
 
@@ -23,10 +24,15 @@ export interface QueryWord {
   readonly piece: Piece;
   /** The parts of a name in camelCase, which stand for it together. */
   readonly parts: readonly Piece[];
-  /** A name in camelCase without stemming: the index has the ends of longer names in this form. */
+  /**
+   * A name in camelCase without stemming: the index has the ends of longer names in this form. Of Chinese characters,
+   * the traditional and the simplified ones.
+   */
   readonly asWritten: readonly Piece[];
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
+  /** The same as German forms it, perhaps in the other order. */
+  readonly composed: readonly string[];
   /** Short forms of several words of the query, this one among them. */
   readonly acronyms: readonly Acronym[];
   /** Names that mean the same; all pieces of one must be there. */
@@ -40,6 +46,8 @@ export interface SearchQuery {
   readonly words: readonly QueryWord[];
   /** Names of several parts, such as `src/app.ts`, as one: worth more than their parts. */
   readonly names: readonly Piece[];
+  /** The name that the query ends with: it may be the beginning of longer ones. */
+  readonly lastName?: Piece;
   /** Names whose signs matter, such as `c++`. */
   readonly signed: ReadonlyArray<SignedName & { readonly words: readonly QueryWord[] }>;
   /** Quoted texts, whose words must stand in this order. */
@@ -52,6 +60,7 @@ const RUN = new RegExp(`${UNSPACED}+`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
 const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
+const NAME_AT_END = /[\p{L}\p{N}][-_./][\p{L}\p{N}]+\s*$/u;
 const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
@@ -94,7 +103,10 @@ export function readQuery(query: string): SearchQuery {
   const names = kept.flatMap(({ term }) =>
     Array.from(term.matchAll(NAME), ([name]) => pieceAsWritten(name.replace(/[-_./]/g, ""))),
   );
+  const endsInName = NAME_AT_END.exec(text);
+  const lastName = endsInName && names.at(-1);
   return {
+    ...(lastName && { lastName }),
     words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
     names,
     signed: signedNamesOf(setApart(query.replaceAll('"', " "))).map((name) => ({
@@ -145,13 +157,33 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
     .filter((run) => run.length >= 3 && run.every(({ text }) => SPELT_OUT.test(text)))
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
+  const composed = composedOf(first);
   return words.map((word) => ({
     ...word,
     compounds: joined.filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
+    composed: composed.filter(({ of }) => of.includes(word)).map(({ text }) => text),
     acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
       .map(({ run, piece, isKnown }) => ({ piece, of: run.map((other) => other.piece), isKnown })),
   }));
+}
+
+/** Words that may be a part of a German compound. */
+const COMPOSABLE = /^\p{L}{4,}$/u;
+const LINKS = ["", "s", "n"];
+
+/**
+ * German compounds of two words that are neighbours or have one word between: "Nummer der Rechnung" is also
+ * "Rechnungsnummer".
+ */
+function composedOf(words: readonly QueryWord[]) {
+  const runs = runsOf(words, [2, 3]).filter((run) => run.length <= 3);
+  return runs.flatMap((run) => {
+    const of = run.filter((_, place) => place === 0 || place === run.length - 1);
+    const [one, other] = of.map(({ text }) => text);
+    if (!one || !other || !of.every(({ text, isPair }) => !isPair && COMPOSABLE.test(text))) return [];
+    return LINKS.flatMap((link) => [other + link + one, one + link + other]).map((text) => ({ of, text }));
+  });
 }
 
 function distinct(words: readonly QueryWord[]): QueryWord[] {
@@ -179,6 +211,7 @@ function plainWord(word: string): QueryWord {
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     compounds: [],
+    composed: [],
     acronyms: [],
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
     isPair: false,
@@ -195,8 +228,9 @@ function neighboursOf(run: string, many: number): QueryWord[] {
     text,
     piece: pieceAsWritten(text),
     parts: [],
-    asWritten: [],
+    asWritten: otherScripts(text).map(pieceAsWritten),
     compounds: [],
+    composed: [],
     acronyms: [],
     synonyms: [],
     isPair: true,

@@ -6,6 +6,8 @@ function wrongLettersMax({ length }: string): number {
   return length <= 10 ? 2 : 3;
 }
 
+const ALPHABETS = ["abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрстуфхцчшщъыьэюя"];
+
 /**
  * Spellings near to a word: with two neighbouring letters swapped, or with one letter left out. They are looked up as
  * whole words, so they may have another first letter.
@@ -16,7 +18,20 @@ export function nearSpellings(word: string): string[] {
     .slice(1)
     .map((letter, place) => [...letters.slice(0, place), letter, letters[place], ...letters.slice(place + 2)].join(""));
   const shortened = letters.map((_, place) => [...letters.slice(0, place), ...letters.slice(place + 1)].join(""));
-  return [...new Set([...swapped, ...shortened])].filter((other) => other !== word);
+  return [...new Set([...swapped, ...shortened, ...nearBeginnings(letters)])].filter((other) => other !== word);
+}
+
+/** With one of the first two letters replaced or left out: known words are compared only if they begin with the same. */
+function nearBeginnings([first = "", second = "", ...rest]: readonly string[]): string[] {
+  if (rest.length < 3) return [];
+  const alphabet = ALPHABETS.find((letters) => letters.includes(first)) ?? "";
+  const end = rest.join("");
+  return Array.from(alphabet).flatMap((letter) => [
+    letter + second + end,
+    first + letter + end,
+    letter + first + second + end,
+    first + letter + second + end,
+  ]);
 }
 
 /** The least length of each part when a word is split in two, and of the longer part. */
@@ -31,7 +46,9 @@ export function splitWord(word: string): string[][] {
   if (/^\d{4,12}$/.test(word)) return [word.split(/(?=(?:\d{3})+$)/)];
   const runs = word.match(/\d+|\D+/g) ?? [];
   if (runs.length > 1) return [runs, ...(runs.length > 2 ? halvesOf(runs) : [])];
-  return halvesOf([...word]).filter((halves) => {
+  const halves = halvesOf([...word]);
+  const linked = halves.flatMap(([first = "", last = ""]) => (/..s$/.test(first) ? [[first.slice(0, -1), last]] : []));
+  return [...halves, ...linked].filter((halves) => {
     const lengths = halves.map((half) => [...half].length);
     return Math.min(...lengths) >= PART_LENGTH_MIN && Math.max(...lengths) >= LONGER_PART_LENGTH_MIN;
   });

@@ -41,6 +41,19 @@ describe("words without spaces between them", () => {
   });
 });
 
+it.each([
+  ["traditional characters by simplified ones", "数据库 连接池", "資料、數據庫連接池"],
+  ["simplified characters by traditional ones", "緩存過期", "缓存过期时间"],
+  ["several traditional characters for one", "理发", "附近的理髮店"],
+  ["the other one of these", "发展", "產品發展計畫"],
+])("finds %s", async (_what, query, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, "别的东西", "別的東西");
+
+  expect(await found(ann, query)).toEqual([title]);
+});
+
 describe("other forms of a word", () => {
   it.each([
     ["Arabic, with an article and a little word", "للمستخدم", "تفضيلات المستخدم"],

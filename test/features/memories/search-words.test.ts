@@ -134,6 +134,69 @@ it("finds a name of several parts by the word that they form, its beginning and 
   expect((await found(ann, "readonly")).toSorted()).toEqual(["A read-only disk", "Another readonly"]);
 });
 
+it("ranks a name that begins with the last name of the query above its parts elsewhere", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "A full disk", content: "It says cluster_block_exception for each index." });
+  await aMemory(ann, { title: "A fix", content: "Then cherry-pick it, or open src/server/middleware/limiter.ts." });
+  for (const content of ["A cluster, black or blue", "Blocks, exceptions, a cluster", "Cherry pie: pick one"])
+    await aMemory(ann, { content });
+  await aMemory(ann, { content: "The src of a server, in the middle." });
+
+  for (const query of ["cluster_bl", "index cluster_block_ex"])
+    expect((await found(ann, query))[0], query).toBe("A full disk");
+  for (const query of ["cherry-p", "src/server/midd"]) expect((await found(ann, query))[0], query).toBe("A fix");
+});
+
+it.each(["hidration", "gydration", "ydration", "hdration"])(
+  "finds a word by %s, misspelt at its beginning",
+  async (word) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "Hydration fails", "A ration of water", "Something else");
+
+    expect(await found(ann, word)).toEqual(["Hydration fails"]);
+  },
+);
+
+it("finds a word by a misspelt one that begins with another letter in Cyrillic", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Сервер не отвечает", "Другое");
+
+  expect(await found(ann, "цервер")).toEqual(["Сервер не отвечает"]);
+});
+
+it("finds German nouns by their plural and by their singular, although others have these", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Neue Verbindungen", "Die Verbindung bricht ab", "Eine Nummer", "Alle Nummern", "A list");
+  await memoriesTitled(ann, "We listen");
+
+  for (const query of ["Verbindungen offen", "Verbindung offen"])
+    expect((await found(ann, query)).toSorted()).toEqual(["Die Verbindung bricht ab", "Neue Verbindungen"]);
+  expect((await found(ann, "Nummern fehlen")).toSorted()).toEqual(["Alle Nummern", "Eine Nummer"]);
+  expect(await found(ann, "listen now")).toEqual(["We listen"]);
+});
+
+it("finds German compounds by their parts, and parts by compounds", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(
+    ann,
+    "Ablauf der Serverumstellung",
+    "Die Rechnungsnummer fehlt",
+    "Der Server",
+    "Eine Umstellung",
+  );
+  await memoriesTitled(ann, "Die Sequenz der Rechnung", "Kundendaten");
+
+  expect(await found(ann, "Umstellung Server")).toContain("Ablauf der Serverumstellung");
+  expect(await found(ann, "Nummer der Rechnung")).toContain("Die Rechnungsnummer fehlt");
+  expect(await found(ann, "Daten Kunde")).toEqual(["Kundendaten"]);
+  expect(await found(ann, "Rechnungssequenz")).toEqual(["Die Sequenz der Rechnung"]);
+});
+
 it("finds three words by the one that they form, and a name of three words by these", async () => {
   await using world = await createWorld();
   const ann = await world.user();
