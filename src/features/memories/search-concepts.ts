@@ -87,15 +87,10 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     return [{ ...conceptOf(text, [variant], memories), isExtra: concepts.length > 0 }];
   });
   const longer = alike.filter(({ begins, asked }) => begins && asked === begun?.text);
-  if (begun && longer.length > 0 && concepts.length > 0)
-    names.push({
-      ...conceptOf(
-        begun.text,
-        longer.map((found) => variantOfAlike(found, "begun")),
-        memories,
-      ),
-      isExtra: true,
-    });
+  if (begun && longer.length > 0 && concepts.length > 0) {
+    const variants = longer.map((name) => variantOfAlike(name, "begun"));
+    names.push({ ...conceptOf(begun.text, variants, memories), isExtra: true });
+  }
   const signed = query.signed.flatMap((name) => signedName(name, { concepts, known, alike, memories }));
   return { concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)], names: signed, memories };
 }
@@ -245,7 +240,7 @@ async function alikeOf(
       ...kin,
       ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
-      ...words.flatMap(({ composed }) => composed),
+      ...words.flatMap(({ composed, otherScripts }) => [...composed, ...otherScripts]),
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),
       ...signs,
       // Usually the words tell.
@@ -300,11 +295,12 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
     isName && variant.way === "parts" ? { ...variant, way: "apart" } : variant,
   );
   const spelt = speltOf(alike);
+  const lookedUp = (texts: readonly string[]) => texts.flatMap((text) => spelt.get(text) ?? []);
   const near =
     isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length > 0)
       ? nearestWords(word.text, [
           ...alike.filter(({ begins, asked }) => !begins && asked === word.text),
-          ...nearSpellings(word.text).flatMap((spelling) => spelt.get(spelling) ?? []),
+          ...lookedUp(nearSpellings(word.text)),
         ])
       : [];
   if (isUnknown && mayBeSplit(word)) variants.push(...splitsOf(word, spelt));
@@ -317,28 +313,18 @@ function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): 
     }
   };
   add(
-    alike
-      .filter(({ asked, begins, word: other }) => asked === "" && !begins && inflected?.has(other))
+    lookedUp([...(inflected ?? [])])
       .toSorted((one, other) => other.documents - one.documents)
       .slice(0, LIMITS.search.alike),
     "spelling",
   );
-  if (isUnknown)
-    add(
-      shortHashes(word.text).flatMap((short) => spelt.get(short) ?? []),
-      "abbreviation",
-    );
+  if (isUnknown) add(lookedUp(shortHashes(word.text)), "abbreviation");
   add(near, "spelling");
-  add(
-    word.composed.flatMap((compound) => spelt.get(compound) ?? []),
-    "parts",
-  );
+  add(lookedUp(word.otherScripts), "word");
+  add(lookedUp(word.composed), "parts");
   const wordWay = isUnknown ? "begun" : "beginning";
   add(longer, isName ? "name" : wordWay);
-  add(
-    alike.filter(({ asked, begins, word: other }) => asked === "" && !begins && kin.includes(other)),
-    "word",
-  );
+  add(lookedUp(kin), "word");
   return variants;
 }
 

@@ -24,15 +24,14 @@ export interface QueryWord {
   readonly piece: Piece;
   /** The parts of a name in camelCase, which stand for it together. */
   readonly parts: readonly Piece[];
-  /**
-   * A name in camelCase without stemming: the index has the ends of longer names in this form. Of Chinese characters,
-   * the traditional and the simplified ones.
-   */
+  /** A name in camelCase without stemming: the index has the ends of longer names in this form. */
   readonly asWritten: readonly Piece[];
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
   /** The same as German forms it, perhaps in the other order. */
   readonly composed: readonly string[];
+  /** Chinese characters in traditional or simplified script. */
+  readonly otherScripts: readonly string[];
   /** Short forms of several words of the query, this one among them. */
   readonly acronyms: readonly Acronym[];
   /** Names that mean the same; all pieces of one must be there. */
@@ -212,6 +211,7 @@ function plainWord(word: string): QueryWord {
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     compounds: [],
     composed: [],
+    otherScripts: [],
     acronyms: [],
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
     isPair: false,
@@ -228,9 +228,10 @@ function neighboursOf(run: string, many: number): QueryWord[] {
     text,
     piece: pieceAsWritten(text),
     parts: [],
-    asWritten: otherScripts(text).map(pieceAsWritten),
+    asWritten: [],
     compounds: [],
     composed: [],
+    otherScripts: otherScripts(text),
     acronyms: [],
     synonyms: [],
     isPair: true,
