@@ -221,6 +221,19 @@ it("signs events with the new secret if it is told to send them to the same addr
   expect(() => world.received[0]?.event()).toThrow("No signatures found matching the expected signature");
 });
 
+it("sends no events to an address that it is told to leave out, nor those that wait for it", async () => {
+  await using world = await startWorld();
+  // Not sent yet: events are collected for a moment.
+  await world.stripe.customers.create();
+
+  expect(world.standIn.sendNoEventsTo(world.webhookUrl)).toBe(true);
+  expect(world.standIn.sendNoEventsTo(world.webhookUrl)).toBe(false);
+  await world.stripe.customers.create();
+  await world.standIn.delivered();
+
+  expect(world.received).toEqual([]);
+});
+
 it("lists events by type, and whether they were delivered", async () => {
   await using world = await startWorld();
   const { session } = await openSession(world);

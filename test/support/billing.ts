@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { Stripe } from "stripe";
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { RunningApp } from "../../src/app.js";
@@ -41,6 +42,9 @@ export interface BillingWorld extends StripeWorld {
   readonly app: RunningApp;
 }
 
+/** Where a server receives events. */
+const webhookOf = ({ url }: Pick<RunningApp, "url">): string => `${url}/billing/stripe-webhook`;
+
 /** `deaf`: no event arrives, as if every one were lost. */
 export async function createBillingWorld({
   deaf = false,
@@ -49,7 +53,7 @@ export async function createBillingWorld({
 }: WorldsWishes & { deaf?: boolean; environment?: Record<string, string> } = {}): Promise<BillingWorld> {
   const world = await createStripeWorld(wishes);
   const app = await world.serve(environment);
-  if (!deaf) world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
+  if (!deaf) world.stripe.sendEventsTo(webhookOf(app));
   return { ...world, app };
 }
 
@@ -65,12 +69,24 @@ export async function aPayer(world: World, { seats = 10 }: { seats?: number } = 
   return { owner, teamId: id };
 }
 
-/** A team whose owner has paid for its seats. */
+/**
+ * A team whose owner has paid for its seats. One event tells the service, if it hears any: the six of a purchase, each
+ * twice and shuffled, take most of the time, and are for tests of purchases.
+ */
 export async function aSubscriber(world: BillingWorld, wishes: { seats?: number } = {}): Promise<Payer> {
+  const { stripe, app } = world;
   const payer = await aPayer(world, wishes);
+  // Events of earlier changes still arrive.
+  await stripe.delivered();
+  const address = webhookOf(app);
+  const hears = stripe.sendNoEventsTo(address);
   const { sessionId } = await payer.owner.did(createTeamCheckout);
-  await world.stripe.pay(sessionId);
-  await world.stripe.delivered();
+  await stripe.pay(sessionId);
+  if (hears) {
+    const event = eventOf(`evt_${sessionId}`, await customerOf(world, payer));
+    assert.equal((await sendEvent(world, event)).status, 200);
+    stripe.sendEventsTo(address);
+  }
   return payer;
 }
 
@@ -86,7 +102,7 @@ interface Sending {
 
 /** Sends an event with its signature, as Stripe does. */
 export function sendEvent(
-  { stripe, app: { url } }: { readonly stripe: StandInStripe; readonly app: Pick<RunningApp, "url"> },
+  { stripe, app }: { readonly stripe: StandInStripe; readonly app: Pick<RunningApp, "url"> },
   payload: string,
   { secret = stripe.webhookSecret, timestamp, headers }: Sending = {},
 ): Promise<Answer> {
@@ -94,7 +110,7 @@ export function sendEvent(
     ...{ payload, secret },
     ...(timestamp !== undefined && { timestamp }),
   });
-  return ask(`${url}/billing/stripe-webhook`, {
+  return ask(webhookOf(app), {
     headers: { ...headers, "stripe-signature": signature },
     body: payload,
   });

@@ -45,7 +45,8 @@ export async function startStandInStripe(options: StandInOptions = {}): Promise<
   const scene = new Scene(store, courier);
   const faults = new Faults();
   const api = new Api(scene, faults);
-  forgetEndpoints(scene, webhook?.url);
+  // Those of an earlier run's options may no longer exist.
+  forgetEndpoints(scene, (url) => url !== webhook?.url);
   // Before events are sent: the prepared objects cause no events.
   const priceId = readyPrice(scene).id;
   if (webhook) addEndpoint(scene, webhook.url, webhook.secret);
@@ -86,6 +87,7 @@ function controls({ scene, courier, faults, api, server, priceId }: Parts): Stan
     priceId,
     requests: api.requests,
     sendEventsTo: (url, secret = state.webhookSecret) => addEndpoint(scene, url, secret),
+    sendNoEventsTo: (url) => forgetEndpoints(scene, (known) => known === url),
     fail: (fault) => faults.add(fault),
     clearFaults: () => faults.clear(),
     advance: (milliseconds) =>
@@ -140,11 +142,11 @@ function addEndpoint(scene: Scene, url: string, secret: string): void {
   };
 }
 
-/** Removes endpoints of an earlier run's options, which may no longer exist. Those created through the API stay. */
-function forgetEndpoints({ state }: Scene, keptUrl: string | undefined): void {
-  for (const { id, madeByApi, url } of Object.values(state.endpoints)) {
-    if (!madeByApi && url !== keptUrl) delete state.endpoints[id];
-  }
+/** Removes endpoints by their address, and returns whether there were any. Those created through the API stay. */
+function forgetEndpoints({ state }: Scene, isUnwanted: (url: string) => boolean): boolean {
+  const unwanted = Object.values(state.endpoints).filter(({ madeByApi, url }) => !madeByApi && isUnwanted(url));
+  for (const { id } of unwanted) delete state.endpoints[id];
+  return unwanted.length > 0;
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {

@@ -28,6 +28,8 @@ export interface StandInStripe extends AsyncDisposable {
   readonly requests: readonly StandInRequest[];
   /** Sends events to this address too, signed with this secret. */
   sendEventsTo(url: string, secret?: string): void;
+  /** Sends this address no further events, nor those that wait. Returns whether it got any. */
+  sendNoEventsTo(url: string): boolean;
   /** Makes the next matching requests fail. */
   fail(fault: Fault): void;
   clearFaults(): void;
