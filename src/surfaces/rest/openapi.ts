@@ -147,6 +147,14 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
   };
 }
 
+const RECORDS = { type: "array", items: { type: "object" } };
+/** Its records are described where they were: by the service that this format comes from. */
+const MEMORY_GRAPH_JSON = {
+  type: "object",
+  properties: { memories: RECORDS, relationships: RECORDS },
+  required: ["memories", "relationships"],
+};
+
 /** All pages of an export in one answer: described like the operation that reads a page. */
 function streamPath(operation: Operation, source: Source): Record<"get", Json> {
   const page = describe(operation, "GET", source);
@@ -155,7 +163,9 @@ function streamPath(operation: Operation, source: Source): Record<"get", Json> {
   const formats = [...EXPORT_FORMATS].map(
     ([name, { contentType }]) => [name, contentType.split(";", 1)[0] ?? ""] as const,
   );
-  const content = Object.fromEntries(formats.map(([, type]) => [type, { schema: { type: "string" } }]));
+  const content = Object.fromEntries(
+    formats.map(([, type]) => [type, { schema: type === "application/json" ? MEMORY_GRAPH_JSON : { type: "string" } }]),
+  );
   return {
     get: {
       ...page,

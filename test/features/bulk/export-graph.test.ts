@@ -10,6 +10,7 @@ import { searchMemories } from "../../../src/features/memories/search-memories.j
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";
+import { document, problemsOf, resolved, validator } from "../../support/openapi.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
 import { aTeam } from "../../support/teams.js";
 import { type Actor, createWorld } from "../../support/world.js";
@@ -251,7 +252,12 @@ it("exports MemoryGraph's format too, also for an empty graph", async () => {
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
   await fill(ann);
-  const get = async ({ key }: Actor) => (await ask(`${url}/v1/export?format=memorygraph`, { key })).body as Fields;
+  const schema = resolved(document.paths["/v1/export"]?.["get"]?.responses["200"] ?? {}).content?.["application/json"];
+  const get = async ({ key }: Actor) => {
+    const { body } = await ask(`${url}/v1/export?format=memorygraph`, { key });
+    expect(problemsOf(validator(schema?.schema ?? {}), body)).toEqual([]);
+    return body as Fields;
+  };
 
   const { memories, relationships } = (await get(ann)) as { memories: Fields[]; relationships: Fields[] };
 
