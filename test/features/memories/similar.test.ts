@@ -100,6 +100,7 @@ it("also lists memories with the same meaning, unless the embeddings server is l
 
   {
     using _patient = withLimits("similar", PATIENT);
+    using _patientToo = withLimits("embeddings", { searchMs: PATIENT.waitMs });
     await expect.poll(() => namesIt("My vehicle")).toBe(true);
     // By its words it is less alike than the other one by its meaning.
     expect(await idsLike("The automobile stalls soon")).toEqual([wagen.id, automobile.id]);
