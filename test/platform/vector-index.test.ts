@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { VectorIndex } from "../../src/platform/vector-index.js";
 
@@ -62,4 +63,9 @@ it("drops the least recently used matrix when there is no room", async () => {
   expect(await isThere("three")).toBe(true);
   expect(await index.add("one", rowsOf(3_000), true)).toBe(false);
   expect(await isThere("one")).toBe(false);
+});
+
+it("has a worker that imports only types and modules of Node, since the bundle has a copy of that file alone", () => {
+  const source = readFileSync("src/platform/vector-worker.ts", "utf8");
+  expect(source.match(/^import (?!type )[^;]*from "(?!node:)/gm)).toBeNull();
 });

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
-import type { NearVector } from "../../platform/vector-worker.js";
+import type { NearVector } from "../../platform/vector-messages.js";
 import { wordsOf } from "./find-narrowed.js";
 import { passingMemories } from "./many-statements.js";
 import { type MemoryFilterInput, expiryFor, filterOf, filterValues } from "./memory-filter.js";

@@ -3,7 +3,7 @@ import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import type { TextUse } from "../../platform/embeddings.js";
 import type { Meaning } from "../../platform/meaning.js";
-import type { NearVector } from "../../platform/vector-worker.js";
+import type { NearVector } from "../../platform/vector-messages.js";
 import { warnSeldom } from "../../platform/warn-seldom.js";
 import { type Filter, chooseNear, findFewWithin } from "./choose-near.js";
 
