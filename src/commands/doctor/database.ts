@@ -1,0 +1,68 @@
+import type { Config } from "../../config.js";
+import { openDataFolder, variableOf } from "../../platform/data-folder.js";
+import { assertFits } from "../../platform/fitting-database.js";
+import { assertVersion, isMigrated } from "../../platform/migrations.js";
+import { assertNotMoved } from "../../platform/moved-database.js";
+import { onConnection } from "../../platform/one-connection.js";
+import { examinePooler } from "../../platform/pooler.js";
+import { withOptions } from "../../platform/session-settings.js";
+import { THROUGH_POOLER } from "../../platform/start-error.js";
+import { Problem } from "./problem.js";
+
+const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
+
+/** How much clocks may differ: codes, sessions and signed events depend on them. */
+const CLOCK_DIFFERENCE_MAX_MS = 5_000;
+
+/** A setting of the connection, to find out whether a pooler drops it. */
+const STATEMENT_MS = 4_000;
+
+export async function checkDatabase(config: Config): Promise<string> {
+  await using dataFolder = await openDataFolder(config);
+  const address = { url: withOptions(dataFolder.databaseUrl), variable: variableOf(config) };
+  return await onConnection(address, { ...CONNECTION, statement_timeout: STATEMENT_MS }, async (client) => {
+    const { rows } = await client.query<{ version: string; now: Date; readOnly: string; timeout: string }>(
+      `SELECT current_setting('server_version') AS version, clock_timestamp() AS now,
+              current_setting('transaction_read_only') AS "readOnly",
+              (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS timeout`,
+    );
+    const [row] = rows;
+    if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
+    assertVersion(row.version, new URL(address.url).host);
+    const warnings = await assertFits(client, { host: new URL(address.url).host, variable: address.variable });
+    if (warnings.length > 0) throw new Problem(warnings.join(" "));
+    if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
+    if (row.readOnly === "on") {
+      throw new Problem(`The database is read-only: name the primary server in ${address.variable}.`);
+    }
+    const differenceMs = Math.abs(row.now.getTime() - Date.now());
+    if (differenceMs > CLOCK_DIFFERENCE_MAX_MS) {
+      const seconds = Math.round(differenceMs / 1_000);
+      throw new Problem(`The clocks of this machine and of PostgreSQL differ by ${seconds} s: set both by NTP.`);
+    }
+    await assertNotMoved(client);
+    const isReady = await isMigrated(client).catch(() => false);
+    if (!isReady) throw new Problem("Migrations are pending, or not in order: start the service, which applies them.");
+    return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
+  });
+}
+
+export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
+  if (directDatabaseUrl === undefined || databaseUrl === undefined) return undefined;
+  const { keepsNames } = await examinePooler(databaseUrl);
+  return keepsNames
+    ? "The pooler works, and keeps names of statements apart."
+    : "The pooler works. Each statement is planned anew: PgBouncer 1.21 or newer with max_prepared_statements saves that.";
+}
+
+export async function checkReplica({ databaseReplicaUrl: url }: Config): Promise<string | undefined> {
+  if (url === undefined) return undefined;
+  return onConnection({ url, variable: "DATABASE_REPLICA_URL" }, CONNECTION, async (client) => {
+    const { rows } = await client.query<{ follows: boolean; bytes: string | null }>(
+      `SELECT pg_is_in_recovery() AS follows,
+              pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) AS bytes`,
+    );
+    if (!rows[0]?.follows) throw new Problem("DATABASE_REPLICA_URL leads to a primary: name its streaming replica.");
+    return `The replica has ${rows[0].bytes ?? "an unknown number of"} bytes left to replay.`;
+  });
+}

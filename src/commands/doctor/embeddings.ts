@@ -1,0 +1,38 @@
+import type { Config } from "../../config.js";
+import { LIMITS } from "../../limits.js";
+import { EmbeddingsServer } from "../../platform/embeddings.js";
+import { Meaning } from "../../platform/meaning.js";
+import { Problem } from "./problem.js";
+
+export async function checkEmbeddings({ embeddings }: Config): Promise<string | undefined> {
+  if (!embeddings) return undefined;
+  try {
+    const server = new EmbeddingsServer(embeddings);
+    await using meaning = new Meaning(server);
+    // The first request may load the model.
+    const [vector] = await server.embed(["A memory."], "document", 10_000);
+    const took: number[] = [];
+    for (let query = 0; query < 3; query++) {
+      const asked = performance.now();
+      await server.embed([`A query, number ${query}`], "query", 10_000);
+      took.push(performance.now() - asked);
+    }
+    const fastest = Math.ceil(Math.min(...took));
+    if (fastest > LIMITS.embeddings.searchMs) throw new Problem(tooSlow(fastest));
+    const { query, document } = server.prefixes;
+    const size = await meaning.pieceSizeBy(server.model);
+    return (
+      `The server embeds by ${embeddings.model}, in ${vector?.values.length} dimensions; a query in ${fastest} ms. ` +
+      `Before queries it gets ${JSON.stringify(query)}, before memories ${JSON.stringify(document)}. ` +
+      `Memories are sent in pieces of ${size.toLocaleString("en")} English letters.`
+    );
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const { message } = error as Error;
+    throw new Problem(`The embeddings server cannot be used: ${message}. Check EMBEDDINGS_URL, _MODEL and _KEY.`);
+  }
+}
+
+const tooSlow = (ms: number): string =>
+  `The embeddings server takes ${ms} ms for a query, and a search waits ${LIMITS.embeddings.searchMs} ms: new queries are ` +
+  "searched by words alone. Use a smaller model or a nearer server.";

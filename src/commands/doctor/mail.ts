@@ -1,0 +1,31 @@
+import type { Config } from "../../config.js";
+import { verifyMailServer } from "../../platform/mailer.js";
+import { Problem } from "./problem.js";
+
+export async function checkMail(config: Config): Promise<string | undefined> {
+  if (config.smtpUrl === undefined) return undefined;
+  try {
+    await verifyMailServer(config.smtpUrl, { development: config.development });
+    return `The mail server accepts the connection; mails come from ${config.mailFrom}.`;
+  } catch (error) {
+    const { message, code } = error as { message: string; code?: string };
+    const said = message.trim().replace(/\.$/, "");
+    throw new Problem(`The mail server cannot be used: ${said}. ${mailAdvice(said, code)}`);
+  }
+}
+
+/** What to do about an error of nodemailer. */
+function mailAdvice(message: string, code: string | undefined): string {
+  if (code === "EAUTH") return "Correct user and password in SMTP_URL.";
+  if (/certificate/.test(message)) {
+    return (
+      "Name the host of its certificate in SMTP_URL, and renew it if it is over. In your own network, " +
+      "`?tls.rejectUnauthorized=false` at the end accepts any certificate."
+    );
+  }
+  if (code !== "ETLS" && !/:SSL routines:/.test(message)) return "Check SMTP_URL, and that this machine may reach it.";
+  return (
+    "It does not offer the TLS that SMTP_URL asks for: `smtps:` is for port 465, `smtp:` for port 587. In your own " +
+    "network, `?requireTLS=false` at the end sends mails without TLS."
+  );
+}

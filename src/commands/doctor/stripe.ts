@@ -1,0 +1,81 @@
+import type Stripe from "stripe";
+import type { Config } from "../../config.js";
+import { hasEndpoint } from "../../features/billing/index.js";
+import { stripeClient } from "../../platform/payments.js";
+import { Problem } from "./problem.js";
+
+export async function checkStripe(config: Config): Promise<string | undefined> {
+  const { stripeSecretKey, stripePriceId, stripeYearlyPriceId, stripePortalId, stripeApiBase } = config;
+  if (stripeSecretKey === undefined || stripePriceId === undefined) return undefined;
+  const stripe = stripeClient(stripeSecretKey, stripeApiBase);
+  const price = await readFrom("STRIPE_TEAM_PRICE_ID", () => stripe.prices.retrieve(stripePriceId));
+  if (price.recurring?.usage_type !== "licensed" || price.recurring.interval !== "month") {
+    throw new Problem("STRIPE_TEAM_PRICE_ID must name a price by the month that is not metered.");
+  }
+  const periods = ["month"];
+  if (stripeYearlyPriceId !== undefined) {
+    const yearly = await readFrom("STRIPE_YEARLY_PRICE_ID", () => stripe.prices.retrieve(stripeYearlyPriceId));
+    if (yearly.recurring?.interval !== "year" || yearly.currency !== price.currency) {
+      throw new Problem("STRIPE_YEARLY_PRICE_ID must name a price by the year, in the currency of the other price.");
+    }
+    periods.push("year");
+  }
+  if (stripePortalId !== undefined) {
+    await readFrom("STRIPE_PORTAL_ID", () => stripe.billingPortal.configurations.retrieve(stripePortalId));
+  }
+  if ((await readIfAllowed("its webhooks", hasEndpoint(stripe))) === false) {
+    throw new Problem(
+      "No webhook in the Stripe account sends all events that are needed, so changes are noticed late: run " +
+        "`npm run billing -- setup`.",
+    );
+  }
+  if (config.billingTax) await assertTaxed(stripe, price);
+  const isTest = price.livemode ? "" : " in test mode: no money is paid";
+  const isTaxed = config.billingTax ? ", and Stripe Tax is set up" : "";
+  return `Stripe answers${isTest}; a seat is paid by the ${periods.join(" or by the ")}${isTaxed}.`;
+}
+
+/** @throws Problem if Stripe Tax cannot compute the taxes of a checkout. */
+async function assertTaxed(stripe: Stripe, { tax_behavior: behavior }: Stripe.Price): Promise<void> {
+  const settings = await readIfAllowed("the settings of Stripe Tax", stripe.tax.settings.retrieve());
+  if (!settings) return;
+  const place = "in Stripe's dashboard, under Tax, or set BILLING_TAX=no";
+  if (settings.status !== "active") {
+    const missing = settings.status_details.pending?.missing_fields ?? [];
+    const fields = missing.length > 0 ? `: ${missing.join(", ")} missing` : "";
+    throw new Problem(`Stripe Tax is not set up${fields}, so every checkout fails. Complete it ${place}.`);
+  }
+  if (settings.defaults.tax_behavior === null && (behavior === null || behavior === "unspecified")) {
+    throw new Problem(
+      `Stripe Tax does not know whether the price includes tax, so every checkout fails. Choose it ${place}.`,
+    );
+  }
+}
+
+/** A restricted key may not see everything: what it may not see is undefined, and taken to be right. */
+async function readIfAllowed<Read>(what: string, read: Promise<Read>): Promise<Read | undefined> {
+  return read.catch((error: unknown) => {
+    const { statusCode, message } = error as Stripe.errors.StripeError;
+    if (statusCode === 403) return undefined;
+    throw new Problem(`Stripe does not show ${what}: ${message}`);
+  });
+}
+
+/** Reads the object in the Stripe account that a variable names. @throws Problem if it is missing or archived. */
+async function readFrom<Named extends { readonly id: string; readonly active: boolean }>(
+  variable: string,
+  read: () => Promise<Named>,
+): Promise<Named> {
+  const named = await read().catch((error: unknown) => {
+    const { message, statusCode = 500 } = error as Stripe.errors.StripeError;
+    const said = message.replace(/\.$/, "");
+    if (statusCode >= 500) {
+      throw new Problem(
+        `Stripe cannot be used now: ${said}. Check that this machine may reach it, and status.stripe.com.`,
+      );
+    }
+    throw new Problem(`Stripe refuses: ${said}. Check STRIPE_SECRET_KEY and ${variable}.`);
+  });
+  if (!named.active) throw new Problem(`${named.id} is archived: name another one in ${variable}.`);
+  return named;
+}
