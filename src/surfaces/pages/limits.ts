@@ -20,6 +20,8 @@ const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
 const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
 
+const CONSTANT = { time: "constant", memory: "constant" };
+
 /** In the order of a request, from cheap to expensive: each limit is checked before the work that it limits. */
 export const STEPS: readonly Step[] = [
   {
@@ -46,8 +48,7 @@ export const STEPS: readonly Step[] = [
     bound:
       `${count(http.requestsAtOnce)} running requests, ${size(http.bodiesBytes)} of bodies, ` +
       `${http.loopDelayMs} ms of delay in every turn of the event loop for two windows of ${seconds(http.loopWindowMs)}`,
-    time: "constant",
-    memory: "constant",
+    ...CONSTANT,
     beyond: "503 with Retry-After, before the request is read",
   },
   {
@@ -56,18 +57,16 @@ export const STEPS: readonly Step[] = [
       `${http.connectionsPerAddress} requests of an address and ${http.connectionsPerKey} under a key at a time, ` +
       `${http.graphqlPerAccount} of an account by GraphQL, ` +
       `${http.waitingPerAddress} and ${http.waitingPerKey} more wait ${seconds(http.waitForSlotMs)}`,
-    time: "constant",
-    memory: "constant",
+    ...CONSTANT,
     beyond: "429 too_many_at_once",
   },
   {
     step: "Budget of an address",
     bound: `${budgets.keylessPerAddress} requests a minute without a key, ${budgets.failedKeysPerAddress} wrong keys a minute`,
-    time: "constant",
-    memory: "constant",
+    ...CONSTANT,
     beyond: "429",
   },
-  { step: "Key", bound: "one look-up by its hash", time: "constant", memory: "constant", beyond: "401" },
+  { step: "Key", bound: "one look-up by its hash", ...CONSTANT, beyond: "401" },
   {
     step: "Budget of an account",
     bound: Object.entries(budgets.requestsByPlan)
@@ -76,8 +75,7 @@ export const STEPS: readonly Step[] = [
       .concat(
         ` requests a minute; in a call of many, ${bulk.itemsPerRequest} items count as one, and if too few are left, the call counts as one`,
       ),
-    time: "constant",
-    memory: "constant",
+    ...CONSTANT,
     beyond: "429",
   },
   {
@@ -92,8 +90,7 @@ export const STEPS: readonly Step[] = [
     bound:
       `work starts within the first ${http.turnMs} ms of a turn, then one request a turn; answers by GraphQL are made ` +
       `in pieces, for ${http.turnMs} ms of a turn`,
-    time: "constant",
-    memory: "constant",
+    ...CONSTANT,
     beyond: "a later turn",
   },
   {
@@ -152,8 +149,7 @@ export const STEPS: readonly Step[] = [
     bound:
       `one, with an id of ${mcp.idLength} characters; of ${size(mcp.refusedBodyBytes)} when the budget is used up, ` +
       "since the refusal contains its id",
-    time: "constant",
-    memory: "constant",
+    ...CONSTANT,
     beyond: "400; 429",
   },
   {
