@@ -9,7 +9,7 @@ import {
   type Reconciled,
   reconcileAccounts,
 } from "../features/billing/index.js";
-import { UUID } from "../operation/bounds.js";
+import { UUID } from "../operation/id.js";
 import { stripeClient } from "../platform/payments.js";
 import { UserError } from "../features/access/index.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { UserError } from "../features/access/index.js";
 import { type WaitingMail, retryMails, readWaitingMails } from "../features/mail/index.js";
-import { UUID } from "../operation/bounds.js";
+import { UUID } from "../operation/id.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { minuteOf, tableOf } from "./table.js";
 import { withDatabase } from "./with-database.js";

@@ -1,6 +1,6 @@
 import { recordAudit } from "./audit.js";
 import { actionNamed } from "./audit-action.js";
-import { withinBounds } from "./bounds.js";
+import { withinBounds } from "./within-bounds.js";
 import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
 import { type Idempotency, type Results, earlierResult, once } from "./idempotency.js";

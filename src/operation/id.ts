@@ -1,6 +1,14 @@
 import { Field, ID } from "type-graphql";
 import { type Mark, Marked } from "./bounds.js";
 
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A UUID that no row has, and that is below all others. */
+export const NIL_ID = "00000000-0000-0000-0000-000000000000";
+
+/** Longest id that a client may give a memory. */
+export const CLIENT_ID_MAX = 200;
+
 /**
  * A field of an input that holds an id, or a list of ids. `withinBounds` replaces a malformed id by one that no row
  * has, so the answer is the same as for an unknown id, and converts others to lower case, as ids are stored.

@@ -9,7 +9,7 @@ import {
   getNullableType,
   isListType,
 } from "graphql";
-import { itemsMaxOf, isMarked } from "./bounds.js";
+import { itemsMaxOf, isMarked } from "./class-bounds.js";
 import { InvalidInput } from "./failure.js";
 import { snakeCase } from "./names.js";
 import { type Operation, takesBody } from "./operation.js";

@@ -1,5 +1,6 @@
 import { ArgsType, Field, Int } from "type-graphql";
-import { Between, Encoded, Form, Nullable, UUID } from "./bounds.js";
+import { Between, Encoded, Form, Nullable } from "./bounds.js";
+import { UUID } from "./id.js";
 import { LIMITS } from "../limits.js";
 
 const PAGE_LIMIT_DEFAULT = 20;

@@ -1,4 +1,4 @@
-import { isMarked } from "./bounds.js";
+import { isMarked } from "./class-bounds.js";
 import type { Operation } from "./operation.js";
 
 /** Whether the tool of an operation does not take an input. */

@@ -3,7 +3,7 @@ import { CreateMemoryInput } from "../../src/features/memories/create-memory.js"
 import { CreateRelationshipInput } from "../../src/features/relationships/create-relationship.js";
 import { CONTENT_MAX, CONTEXT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX } from "../../src/import/text.js";
 import { lostInType, memoryType, relationshipType } from "../../src/import/type-names.js";
-import { withinBounds } from "../../src/operation/bounds.js";
+import { withinBounds } from "../../src/operation/within-bounds.js";
 import { EXPORT, RETRY, entity, jsonLines, leftOut, linksOf, readText, relation } from "../support/imports.js";
 
 describe("reading", () => {

@@ -19,7 +19,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
-import { withinBounds } from "../../src/operation/bounds.js";
+import { withinBounds } from "../../src/operation/within-bounds.js";
 import { FAILURE_KINDS, InvalidInput, type InputIssue } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";

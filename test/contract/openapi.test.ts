@@ -10,7 +10,7 @@ import {
 } from "graphql";
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
-import { withinBounds } from "../../src/operation/bounds.js";
+import { withinBounds } from "../../src/operation/within-bounds.js";
 import { InvalidInput } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import { objectSchema, plainFieldsOf } from "../../src/surfaces/json-schema.js";

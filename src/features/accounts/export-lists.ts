@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { NIL_ID, UUID } from "../../operation/bounds.js";
+import { NIL_ID, UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
 import { type Invitation, readReceivedInvitations, readSentInvitations, type AuditEntry } from "../teams/index.js";

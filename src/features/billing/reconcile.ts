@@ -1,4 +1,4 @@
-import { NIL_ID } from "../../operation/bounds.js";
+import { NIL_ID } from "../../operation/id.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { claimDueAccount } from "./claim-due-account-statement.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";

@@ -1,6 +1,7 @@
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import { CLIENT_ID_MAX, Nested, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
+import { CLIENT_ID_MAX } from "../../operation/id.js";
+import { Nested, NotBlank, Nullable, SetSize, TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";

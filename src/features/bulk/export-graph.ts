@@ -1,6 +1,6 @@
 import { GraphQLJSONObject } from "graphql-scalars";
 import { ArgsType, Field, ObjectType } from "type-graphql";
-import { NIL_ID, UUID } from "../../operation/bounds.js";
+import { NIL_ID, UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { snakeCase } from "../../operation/names.js";
 import { InvalidInput } from "../../operation/failure.js";

@@ -1,17 +1,7 @@
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import {
-  Between,
-  Era,
-  Form,
-  Marked,
-  NIL_ID,
-  Nested,
-  NotBlank,
-  Nullable,
-  SetSize,
-  UUID,
-} from "../../operation/bounds.js";
+import { Between, Era, Form, Marked, Nested, NotBlank, Nullable, SetSize } from "../../operation/bounds.js";
+import { NIL_ID, UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";

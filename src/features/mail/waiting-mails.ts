@@ -1,4 +1,4 @@
-import { UUID } from "../../operation/bounds.js";
+import { UUID } from "../../operation/id.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database.js";
 

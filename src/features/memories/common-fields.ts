@@ -1,5 +1,6 @@
 import { Field } from "type-graphql";
-import { CLIENT_ID_MAX, Form, ListSize, Marked, Nullable, TextLength } from "../../operation/bounds.js";
+import { CLIENT_ID_MAX } from "../../operation/id.js";
+import { Form, ListSize, Marked, Nullable, TextLength } from "../../operation/bounds.js";
 import { combine } from "../../operation/combine.js";
 import { TYPE_FORM } from "./memory-contents.js";
 

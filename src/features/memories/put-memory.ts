@@ -1,5 +1,6 @@
 import { Field, InputType } from "type-graphql";
-import { CLIENT_ID_MAX, TextLength } from "../../operation/bounds.js";
+import { CLIENT_ID_MAX } from "../../operation/id.js";
+import { TextLength } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { changeMemory } from "./change-memory.js";
 import { ClientIdForm } from "./common-fields.js";

@@ -1,4 +1,4 @@
-import { UUID } from "../../operation/bounds.js";
+import { UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { memoriesByIds } from "./many-statements.js";
 import type { Place } from "./read-memories.js";

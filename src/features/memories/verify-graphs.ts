@@ -1,4 +1,4 @@
-import { NIL_ID } from "../../operation/bounds.js";
+import { NIL_ID } from "../../operation/id.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database.js";
 import { measure } from "./graph-room.js";

@@ -1,0 +1,127 @@
+import { hasTooManyMarks } from "../combining-marks.js";
+import { LIMITS } from "../limits.js";
+import { type Bounds, type Class, type Size, UNDECLARED, boundsOf } from "./class-bounds.js";
+import { type InputIssue, InvalidInput } from "./failure.js";
+import { NIL_ID, UUID } from "./id.js";
+
+/**
+ * Converts texts to NFC and ids to lower case, and checks the input against the bounds of its class. Cheap checks come
+ * first: sizes, then characters, then the bounds.
+ * @throws InvalidInput naming every field that is out of bounds.
+ */
+export function withinBounds<Input extends object>(input: Input): Input {
+  const issues = issuesOf(input);
+  if (issues.length > 0) throw new InvalidInput(issues);
+  return input;
+}
+
+/** The problems of an input. Bounds are checked only if sizes and characters are right. */
+function issuesOf(input: object): InputIssue[] {
+  const bounds = boundsOf(input.constructor as Class);
+  const issues = issuesOfTexts(input, bounds);
+  if (issues.length > 0) return issues;
+  normalize(input, bounds);
+  return [...issuesOfFields(input, bounds), ...issuesOfItems(input, bounds)];
+}
+
+/** Problems of sizes and characters. Of ids only the number is checked: a malformed id counts as unknown later. */
+function issuesOfTexts(input: object, { marks, sizes }: Bounds): InputIssue[] {
+  return Object.entries(input).flatMap(([path, value]) => {
+    const size = sizes.get(path);
+    const mark = marks.get(path);
+    const isId = mark === "id" || mark === "memoryId";
+    const problem = isId ? findSizeProblem(value, size, findNoProblem) : findTextProblem(value, size);
+    return problem === undefined ? [] : [{ path, message: problem }];
+  });
+}
+
+function normalize(input: object, { marks }: Bounds): void {
+  for (const [path, value] of Object.entries(input)) {
+    const normal = NORMALIZERS[marks.get(path) ?? "none"](value);
+    if (normal !== value) Object.assign(input, { [path]: normal });
+  }
+}
+
+function issuesOfFields(input: object, { fields }: Bounds): InputIssue[] {
+  const given = input as Readonly<Record<string, unknown>>;
+  return fields.flatMap(({ path, mayBeNull, checks }) => {
+    const value = given[path];
+    if (value === undefined || (value === null && mayBeNull)) return [];
+    const broken = checks.find(({ holds }) => !holds(value));
+    return broken ? [{ path, message: value === null ? "must not be null" : broken.message }] : [];
+  });
+}
+
+/** Replaces each item of the nested lists by an instance of its class, and checks it. */
+function issuesOfItems(input: object, { nested }: Bounds): InputIssue[] {
+  const issues: InputIssue[] = [];
+  for (const [path, inputClass] of nested) {
+    const given = (input as Readonly<Record<string, readonly object[]>>)[path] ?? [];
+    const items = given.map((item) => Object.assign(new inputClass(), item));
+    Object.assign(input, { [path]: items });
+    for (const [index, item] of items.entries()) {
+      if (issues.length >= LIMITS.refusal.issues) return issues;
+      issues.push(...issuesOf(item).map((issue) => ({ ...issue, path: `${path}.${index}.${issue.path}` })));
+    }
+  }
+  return issues;
+}
+
+/** Says why a value is too large, or what `problemOf` finds in one of its texts. */
+function findSizeProblem(
+  value: unknown,
+  size: Size | undefined,
+  problemOf: (text: string, size: Size) => string | undefined,
+): string | undefined {
+  const bound = size ?? UNDECLARED;
+  if (typeof value === "string") return problemOf(value, bound);
+  if (!Array.isArray(value)) return undefined;
+  if (value.length > bound.items) return size?.message ?? `must have at most ${bound.items} items`;
+  for (const item of value) {
+    const problem = typeof item === "string" ? problemOf(item, bound) : undefined;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** For ids: one that is too long is treated like any other malformed id, as unknown. */
+const findNoProblem = (): undefined => undefined;
+
+/** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8. Both are refused, not replaced. */
+const findTextProblem = (value: unknown, size: Size | undefined): string | undefined =>
+  findSizeProblem(value, size, (text, { units, message }) => {
+    if (text.length > units) return message;
+    if (text.includes("\0")) return "must not contain the NUL character";
+    if (!text.isWellFormed()) return "must be well-formed Unicode";
+    if (hasTooManyMarks(text)) return `must not have more than ${LIMITS.text.combiningMarks} combining marks in a row`;
+    return undefined;
+  });
+
+/** How texts are converted, by the mark of their field. */
+const NORMALIZERS = {
+  none: normalizeText,
+  id: normalizeId,
+  memoryId: normalizeMemoryId,
+  asSent: (value: unknown) => value,
+};
+
+function normalizeText(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeText);
+  return typeof value === "string" ? value.normalize("NFC") : value;
+}
+
+function normalizeId(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeId);
+  if (typeof value !== "string") return value;
+  return UUID.test(value) ? value.toLowerCase() : NIL_ID;
+}
+
+/** An id that no memory has, since a client's own id cannot be blank. */
+const NO_NAME = "";
+
+/** Converts a UUID, or a text that may be a client's own id, to NFC; any other text to an id that no memory has. */
+function normalizeMemoryId(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeMemoryId);
+  if (typeof value !== "string") return value;
+  return findTextProblem(value, undefined) === undefined ? value.normalize("NFC") : NO_NAME;
+}
