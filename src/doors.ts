@@ -93,7 +93,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const { database } = servicesFor(services, "keys");
   const identify = (authorization: string | undefined) => callerOf(authorization, database);
   const admitsKey = admitKey(http);
-  app.use(requestScope({ log, meter, tracer, work, waitMs }));
+  app.use(requestScope({ log, meter, tracer, work, waitMs, behindProxies: config.trustedProxies > 0 }));
   // First, so that pages of other origins can read any refusal, too.
   app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600, preflightContinue: true }));
   app.use(assertHeadFits(http));

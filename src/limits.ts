@@ -236,9 +236,9 @@ export const LIMITS = {
     migrationMs: 1_800_000, // For one migration; creating indexes on large tables takes long.
   },
   stop: {
-    leaveMs: 3_000, // In production, requests are still answered until proxies notice; each closes its connection.
+    leaveMs: 7_000, // In production, requests are still answered until proxies notice: HAProxy by default in 6 s.
     drainMs: 10_000, // For running requests and background jobs; then their connections are cut.
-    wholeMs: 17_000, // For the whole shutdown; then the process is killed, even if something hangs.
+    wholeMs: 21_000, // For the whole shutdown; then the process is killed, even if something hangs.
     echoMs: 500, // A second signal within this time is the same Ctrl-C, sent by the terminal and by npm.
   },
   /** Timeouts for Stripe. `ANSWERED_WITHIN_S` has the documented times, which include the work around the calls. */

@@ -45,10 +45,15 @@ export function closeAfterAnswer(request: IncomingMessage, patience: Patience): 
 }
 
 /** Every refusal by Node's HTTP parser, for the documentation. */
-export const parserRefusals = (limits: HttpLimits): Failure[] =>
-  ["HPE_HEADER_OVERFLOW", "HPE_CHUNK_EXTENSIONS_OVERFLOW", "ERR_HTTP_REQUEST_TIMEOUT", "HPE_INVALID_CONSTANT"].flatMap(
-    (code) => refusalOf({ code } as NodeJS.ErrnoException, limits) ?? [],
-  );
+export const parserRefusals = (limits: HttpLimits): Failure[] => [
+  ...[
+    "HPE_HEADER_OVERFLOW",
+    "HPE_CHUNK_EXTENSIONS_OVERFLOW",
+    "ERR_HTTP_REQUEST_TIMEOUT",
+    "HPE_INVALID_CONSTANT",
+  ].flatMap((code) => refusalOf({ code } as NodeJS.ErrnoException, limits) ?? []),
+  ...OTHER_PROTOCOLS.map(([, reason, message]) => new Unreadable("bad_request", reason, message)),
+];
 
 export class Unreadable extends Failure {
   constructor(
@@ -60,8 +65,24 @@ export class Unreadable extends Failure {
   }
 }
 
+/** How other protocols begin. Proxies that are configured to speak them send nothing else. */
+const OTHER_PROTOCOLS = [
+  ["PROXY ", "proxy_protocol", "The PROXY protocol is not supported. Let the proxy send `X-Forwarded-For` instead."],
+  ["\r\n\r\n\0\r\nQUIT\n", "proxy_protocol", "The PROXY protocol is not supported. Switch it off in the proxy."],
+  ["\x16\x03", "tls", "TLS is not supported at this port. Use `http:`, and let a proxy terminate TLS."],
+  ["PRI * HTTP/2", "http_2", "HTTP/2 is not supported at this port. Use HTTP/1.1 between the proxy and the service."],
+] as const;
+
+/** An error of Node's parser, with the bytes that it could not read. */
+interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+}
+
 /** Why Node's parser refused a request; undefined when the client has disconnected. */
-function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits) {
+function refusalOf(
+  { code, rawPacket }: ParserError,
+  { headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits,
+): Unreadable | undefined {
   switch (code ?? "") {
     case "ECONNRESET":
     case "EPIPE":
@@ -77,12 +98,16 @@ function refusalOf({ code }: NodeJS.ErrnoException, { headBytes, headTimeoutMs, 
         `The request took too long: its head must arrive within ${headTimeoutMs / 1_000} s, all of it within ` +
           `${bodyTimeoutMs / 1_000} s. Send it faster, or send less at once.`,
       );
-    default:
+    default: {
+      const begin = rawPacket?.toString("latin1", 0, 12) ?? "";
+      const [, reason, message] = OTHER_PROTOCOLS.find(([first]) => begin.startsWith(first)) ?? [];
+      if (reason) return new Unreadable("bad_request", reason, message);
       return new Unreadable(
         "bad_request",
         "malformed_request",
         "This is not a valid HTTP/1.1 request. Use an HTTP client, and check the request line and the headers.",
       );
+    }
   }
 }
 

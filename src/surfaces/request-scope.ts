@@ -8,6 +8,7 @@ import { type Logger, firstFew } from "../platform/logger.js";
 import type { Meter, RequestFacts as MeteredRequest } from "../platform/meter.js";
 import { readPosition, writePosition } from "../platform/replica.js";
 import type { RequestSpan, Tracer } from "../platform/tracer.js";
+import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { noteUnavailable } from "./unavailable.js";
 import type { Work } from "./work.js";
 
@@ -19,6 +20,8 @@ interface ScopeParts {
   readonly work: Work;
   /** How long a request may wait in total. */
   readonly waitMs: number;
+  /** Whether the operator's proxies tell the clients' addresses. */
+  readonly behindProxies: boolean;
 }
 
 /**
@@ -53,10 +56,11 @@ export class RequestScope {
   readonly #response: Response;
   readonly #log: Logger;
 
-  constructor(request: Request, response: Response, { log, meter, tracer, work, waitMs }: ScopeParts) {
+  constructor(request: Request, response: Response, { log, meter, tracer, work, waitMs, behindProxies }: ScopeParts) {
     const given = request.get("x-request-id") ?? "";
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
-    this.clientAddress = request.ip ?? "";
+    this.clientAddress = clientAddressOf(request);
+    if (!behindProxies) warnOfProxy(request, log);
     this.idempotencyKey = request.get("idempotency-key");
     const seen = request.get(READ_AFTER);
     this.readAfter = seen === undefined ? undefined : this.#readAfter(seen);

@@ -8,8 +8,13 @@ import { Connections } from "./connections.js";
 import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
 
-/** Longer than most proxies keep idle connections (60 s), so that no proxy sends a request on one that just closed. */
-const KEEP_ALIVE_MS = 65_000;
+/**
+ * How long idle connections are kept: those of clients longer than usual, those of proxies longer than Envoy's hour. A
+ * request on a connection that is just being closed is lost, so a proxy would answer 502.
+ */
+const KEEP_ALIVE_MS = { clients: 65_000, proxies: 3_900_000 };
+/** After this time the system asks whether the proxy at the other end still exists. */
+const PROBE_MS = 60_000;
 /** How much of a large answer is written at once. */
 const PIECE_BYTES = 65_536;
 /** How often timeouts of slow requests are checked, at least. */
@@ -85,7 +90,8 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
     // From the first byte of the request to the last of its body.
     requestTimeout: bodyTimeoutMs,
     connectionsCheckingInterval: Math.min(CHECK_MS, headTimeoutMs, bodyTimeoutMs),
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS[behindProxies ? "proxies" : "clients"],
+    ...{ keepAlive: behindProxies, keepAliveInitialDelay: PROBE_MS },
     // Otherwise the parser itself answers, not in the documented format.
     requireHostHeader: false,
     IncomingMessage: AppRequest,

@@ -19,12 +19,12 @@ const PATIENCE = { timeout: 60_000 };
 const LARGE = "/openapi.json";
 const LARGE_BYTES = 200_000;
 
-function emptyServer() {
+function emptyServer({ behindProxies = false } = {}) {
   const parts = {
     limits: LIMITS.http,
     log: loggerTo({ write() {} }, "info"),
     form: () => ({}),
-    behindProxies: false,
+    behindProxies,
     turns: new Turns(25),
     isStopping: () => false,
   };
@@ -37,9 +37,16 @@ it("uses the documented limits by default", () => {
   const server = emptyServer();
 
   expect(server).toMatchObject({ headersTimeout: 10_000, requestTimeout: 30_000, maxConnections: 10_000 });
-  // Proxies keep idle connections for a minute, and must not send a request on one that just closed.
-  expect(server.keepAliveTimeout).toBeGreaterThan(60_000);
+  expect(server.keepAliveTimeout).toBe(65_000);
   expect(LIMITS.http).toMatchObject({ stalledAnswerMs: 30_000, connectionsPerAddress: 50, connectionsPerKey: 50 });
+});
+
+it("keeps the idle connections of proxies longer than they do, but not those of proxies that are gone", () => {
+  const server = emptyServer({ behindProxies: true });
+
+  // Envoy keeps them for an hour. A request on a connection that is just being closed is lost.
+  expect(server.keepAliveTimeout).toBeGreaterThan(3_600_000);
+  expect(server).toMatchObject({ keepAlive: true });
 });
 
 it("closes a connection whose client reads nothing, and keeps one whose client is slow", async () => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Request } from "express";
+import { clientAddressOf } from "../client-address.js";
 
 /** Headers that are wrong for the inner request: its connection is another one, and its body was read. */
 const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"];
@@ -12,7 +13,7 @@ const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"
  */
 export function innerRequest(request: Request, issuer: string, path: string): IncomingMessage {
   const { host, protocol, pathname } = new URL(issuer);
-  const { method, ip, body } = request as Request & { body?: unknown };
+  const { method, body } = request as Request & { body?: unknown };
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   const kept = Object.entries(request.headers).filter(([name]) => !OUTER.includes(name));
   const headers = {
@@ -21,7 +22,7 @@ export function innerRequest(request: Request, issuer: string, path: string): In
     cookie: (request.headers.cookie ?? "").replaceAll(/(?<=^|;) *_session(?:\.sig)?=[^;]*;?/g, ""),
     ...(method === "POST" ? { "content-length": String(bytes.length) } : {}),
   };
-  const socket = { encrypted: protocol === "https:", remoteAddress: ip };
+  const socket = { encrypted: protocol === "https:", remoteAddress: clientAddressOf(request) };
   const inner = Readable.from(bytes.length > 0 ? [bytes] : []);
   // Koa, in which the authorization server is written, reads nothing else of a request.
   return Object.assign(inner, {

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { exchange, saidIn } from "../support/socket.js";
+import { type World, createWorld } from "../support/world.js";
+
+/** How many requests without a key the address that these headers name has left. */
+async function leftFor(url: string, headers: Record<string, string>): Promise<number> {
+  const answer = await ask(`${url}/nothing`, { headers });
+  return Number(/r=(\d+)/.exec(answer.headers.get("ratelimit") ?? "")?.[1]);
+}
+
+const warnings = (world: World) => world.log.filter((line) => line.includes("TRUSTED_PROXIES"));
+
+it("finds a client's address without the port that some proxies write behind it", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const left = (address: string) => leftFor(url, { "x-forwarded-for": address });
+
+  const v4 = ["192.0.2.1", "192.0.2.1:50000", "::ffff:192.0.2.1", "[::ffff:192.0.2.1]:443", "192.0.2.9, 192.0.2.1:1"];
+  const v6 = ["2001:db8::1", "[2001:db8::1]", "[2001:db8::2]:50000", "2001:DB8:0:0::3"];
+  const unknown = ["unknown", "_hidden", "[unknown]:1"];
+  const counts = [];
+  for (const address of [...v4, ...v6, ...unknown]) counts.push(await left(address));
+
+  expect(counts).toEqual([v4, v6, unknown].flatMap((same) => same.map((_, index) => 299 - index)));
+});
+
+it("warns once a minute of a proxy that TRUSTED_PROXIES does not count", async () => {
+  await using world = await createWorld();
+  const direct = await world.serve();
+
+  await leftFor(direct.url, {});
+  expect(warnings(world)).toEqual([]);
+  for (const name of ["x-forwarded-for", "forwarded"]) await leftFor(direct.url, { [name]: "for=192.0.2.1" });
+  expect(warnings(world)).toHaveLength(1);
+
+  const behind = await world.serve({ TRUSTED_PROXIES: "1" });
+  await leftFor(behind.url, { "x-forwarded-for": "192.0.2.1" });
+  expect(warnings(world)).toHaveLength(1);
+});
+
+it("tells which other protocol a proxy speaks", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const begins = {
+    "PROXY TCP4 192.0.2.1 192.0.2.2 50000 80\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n": "proxy_protocol",
+    "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x01\xc0\0\x02\x02\xc3\x50\0\x50GET / HTTP/1.1\r\n\r\n":
+      "proxy_protocol",
+    [`\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${"a".repeat(500)}`]: "tls",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n": "http_2",
+    "QUIT\r\n": "malformed_request",
+  };
+
+  for (const [bytes, why] of Object.entries(begins)) {
+    const answer = await exchange(url, Buffer.from(bytes, "latin1"), { silenceMs: 30_000 });
+    expect(saidIn(answer)).toEqual({ status: 400, closes: true, why });
+    expect(world.log.at(-1)).toContain(`"failures":["${why}"]`);
+  }
+});
