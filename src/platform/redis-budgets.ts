@@ -72,7 +72,11 @@ export class RedisBudgets implements Budgets {
       reconnectOnError: ({ message }) => message.startsWith("READONLY"),
     });
     // Logged here, since a command without a connection only says that there is none.
-    redis.on("error", (error: Error) => this.#lose(error.message));
+    redis.on("error", (error: Error) => {
+      this.#lose(error.message);
+      // Redis refused the password or the database. The package would continue with the first database.
+      if (error.name === "ReplyError") redis.disconnect(true);
+    });
     this.#redis = withBudgets(redis);
   }
 

@@ -127,6 +127,16 @@ it("says that PostgreSQL is too old", async () => {
 it.each([
   ["wants a password", "", "NOAUTH Authentication required.", "required. Write the user and password into REDIS_URL"],
   ["runs no scripts", "eval", "NOPERM this user may not run 'eval'", "docs/operations.md lists the user's rights"],
+  [
+    "refuses a command to a script",
+    "eval",
+    "ERR The user executing the script can't run this",
+    "lists the user's rights",
+  ],
+  ["is a replica", "eval", "READONLY You can't write against a read only replica.", "name its primary in REDIS_URL"],
+  ["is full", "eval", "OOM command not allowed when used memory > 'maxmemory'.", "maxmemory-policy"],
+  ["is a part of a cluster", "eval", "MOVED 866 127.0.0.1:7001", "one Redis, no cluster"],
+  ["lacks the database", "select", "ERR DB index is out of range", "End REDIS_URL with the number of a database"],
 ])("says that Redis %s", async (_what, command, refusal, says) => {
   const redis = createServer((socket) => {
     const answer = (said: string): string => {
@@ -142,7 +152,7 @@ it.each([
   onTestFinished(() => void redis.close());
   await once(redis, "listening");
 
-  const { by } = await examined({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` });
+  const { by } = await examined({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}/99` });
 
   expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining(says) as string });
 });

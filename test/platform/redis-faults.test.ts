@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/logger.js";
@@ -78,15 +80,55 @@ it.each([
   redis.close();
 });
 
+it("counts in the process when Redis does not have the database, instead of in another one", async () => {
+  const redis = await startFalseRedis({ select: "ERR DB index is out of range" });
+  const told: string[] = [];
+  const log = loggerTo({ write: (line) => void told.push(line) }, "info");
+  const budgets = new RedisBudgets(`${redis.url}/99`, log);
+  await expect.poll(() => redis.connections, PATIENCE).toBeGreaterThan(2);
+
+  expect((await budgets.take("ann", { limit: 60, cost: 1 })).used).toBe(0);
+  expect(told.map((line) => (JSON.parse(line) as { reason?: string }).reason)).toEqual([
+    "ERR DB index is out of range",
+  ]);
+  await budgets.close();
+  redis.close();
+});
+
+it.skipIf(!REDIS_URL)("needs no other rights in Redis than those that are documented", async () => {
+  const text = (await readFile("docs/operations.md", "utf8")).replaceAll(/\s+/g, " ");
+  const rights = /`ACL SETUSER service_2 on >… ([^`]*)`/.exec(text)?.[1]?.split(" ") ?? [];
+  const url = new URL(REDIS_URL ?? "");
+  const admin = new Redis(url.href);
+  const user = `test-${randomUUID()}`;
+  await admin.call("ACL", "SETUSER", user, "on", `>${user}`, ...rights);
+  url.username = url.password = user;
+  const told: string[] = [];
+  const budgets = new RedisBudgets(url.href, loggerTo({ write: (line) => void told.push(line) }, "info"));
+  const isBack = async () => (await budgets.take(user, { limit: 9, cost: 1 })) && told.at(-1)?.includes("back");
+  await expect.poll(isBack, PATIENCE).toBe(true);
+
+  const uses = [];
+  for (let use = 0; use < 3; use++) uses.push((await budgets.use(user, { limit: 9, windowMs: 60_000 })).length);
+
+  expect(uses).toEqual([0, 1, 2]);
+  expect(told.at(-1)).toContain("back");
+  await budgets.close();
+  await admin.del(`mg:uses:${user}`, `mg:budget:${user}`);
+  await admin.call("ACL", "DELUSER", user);
+  admin.disconnect();
+});
+
 /** A count that only the false Redis gives. */
 const FROM_REDIS = 40;
 const listOf = (length: number): string => `*${length}\r\n${`:${FROM_REDIS}\r\n`.repeat(length)}`;
 
 /** Answers scripts in Redis's protocol, until it is told to refuse one, or to break the connection instead. */
-async function startFalseRedis() {
+async function startFalseRedis({ select }: { select?: string } = {}) {
   let failing: { readonly refusal: string | undefined } | undefined;
   let connections = 0;
   const answer = (command: string): string | undefined => {
+    if (select !== undefined && /^\$6\r\nselect/i.test(command)) return `-${select}\r\n`;
     if (!/^\$\d\r\neval/i.test(command)) return /^\$4\r\ninfo/i.test(command) ? "$0\r\n\r\n" : "+OK\r\n";
     const { refusal } = failing ?? {};
     if (!failing) return listOf(command.includes("mg:uses") ? FROM_REDIS : 2);

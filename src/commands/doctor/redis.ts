@@ -12,6 +12,8 @@ export async function checkRedis({ redisUrl }: Config): Promise<string | undefin
   redis.on("error", (error) => (cause = error));
   try {
     await redis.connect();
+    // A database that does not exist is only told by an event; the package would then use the first one.
+    if (cause !== undefined) throw cause;
     const version = /redis_version:(\S+)/.exec(await redis.info("server"))?.[1] ?? "of an unknown version";
     // What the service does there: a Redis may answer, and yet refuse scripts or changes.
     await redis.takeFromBudget("mg:budget:doctor", 1, 1, 1_000);
@@ -26,11 +28,19 @@ export async function checkRedis({ redisUrl }: Config): Promise<string | undefin
 }
 
 function todoForRedis(message: string): string {
-  if (/^(NOAUTH|WRONGPASS)/.test(message)) {
-    return "Write the user and password into REDIS_URL: redis://user:password@host:6379.";
-  }
-  // Redis's own errors begin with a word in capitals.
-  return /^[A-Z]{3,} /.test(message)
-    ? "It must be one Redis, no cluster, that runs scripts and has memory; docs/operations.md lists the user's rights."
-    : "Check REDIS_URL, and that this machine may reach it.";
+  const [, todo] = TODOS.find(([error]) => error.test(message)) ?? [];
+  return todo ?? "Check REDIS_URL, with `rediss:` if it uses TLS, and that this machine may reach it.";
 }
+
+/** What to do, by the beginnings of Redis's own errors, which are words in capitals, and by errors of TLS. */
+const TODOS = [
+  [/^(NOAUTH|WRONGPASS)/, "Write the user and password into REDIS_URL: redis://user:password@host:6379."],
+  [/DB index|\bSELECT\b/, "End REDIS_URL with the number of a database that it has, or with none."],
+  [/^READONLY/, "It is a replica: name its primary in REDIS_URL."],
+  [/^OOM/, "Raise its maxmemory, or set its maxmemory-policy to allkeys-lru."],
+  [/^[A-Z]{3,} /, "It must be one Redis, no cluster, that runs scripts; docs/operations.md lists the user's rights."],
+  [
+    /certificate/,
+    "Name the file of the authority in NODE_EXTRA_CA_CERTS, and the host of the certificate in REDIS_URL.",
+  ],
+] as const;
