@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { it } from "vitest";
-import { type Lookups, resolve } from "../../../src/features/memories/search-concepts.js";
+import type { Lookups } from "../../../src/features/memories/search-alike.js";
+import { resolve } from "../../../src/features/memories/search-concepts.js";
 import { finderOf } from "../../../src/features/memories/search-occurrences.js";
 import { planSearch } from "../../../src/features/memories/search-plan.js";
 import { readQuery } from "../../../src/features/memories/search-query.js";

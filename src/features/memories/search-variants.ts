@@ -1,0 +1,156 @@
+import { LIMITS } from "../../limits.js";
+import type { Variant } from "./search-concepts.js";
+import type { Piece, QueryWord } from "./search-query.js";
+import { nearSpellings, nearestWords, shortHashes, splitInThree, splitWord } from "./search-spelling.js";
+import type { AlikeWord, KnownPiece } from "./search-statements.js";
+import { KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN } from "./search-tuning.js";
+
+export type Known = ReadonlyMap<string, KnownPiece>;
+/** The other forms of some words. */
+export type Forms = ReadonlyMap<string, ReadonlySet<string>>;
+type FoundVariant = Variant & { readonly isKnown: boolean };
+
+export const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : "~"}${piece?.text ?? ""}`;
+
+interface Finds {
+  readonly known: Known;
+  readonly alike: readonly AlikeWord[];
+  readonly forms: Forms;
+  readonly isUnknown: boolean;
+}
+
+/** What a word may stand for: what is written, and the words of the graph that are alike. */
+export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): Variant[] {
+  const spelt = speltOf(alike);
+  const lookUp = (texts: readonly string[]) => texts.flatMap((text) => spelt.get(text) ?? []);
+  const longer = alike.filter(({ begins, asked, word: other }) => begins && asked === word.text && other !== word.text);
+  const written = variantsOf(word, known);
+  const isName =
+    word.parts.length > 0 && (longer.length > 0 || written.some(({ way, isKnown }) => way === "word" && isKnown));
+  const isMisspelt = isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length > 0);
+  const wayOfWord = isUnknown ? "begun" : "beginning";
+  const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
+    [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
+    [isUnknown ? lookUp(shortHashes(word.text)) : [], "abbreviation"],
+    [isMisspelt ? spellingsOf(word, alike, lookUp) : [], "spelling"],
+    [lookUp(word.otherScripts), "word"],
+    [lookUp(word.composed), "parts"],
+    [longer, isName ? "name" : wayOfWord],
+    [lookUp(kinOf(word, known)), "word"],
+  ];
+  const variants: Variant[] = [
+    ...written.map((variant) => (isName && variant.way === "parts" ? { ...variant, way: "apart" as const } : variant)),
+    ...(isUnknown && mayBeSplit(word) ? splitsOf(word, spelt) : []),
+  ];
+  for (const made of found.flatMap(([words, way]) => words.map((other) => variantOfAlike(other, way)))) {
+    if (!variants.some((variant) => variant.lexemes.join(" ") === made.lexemes.join(" "))) variants.push(made);
+  }
+  return variants;
+}
+
+const mostCommon = (words: readonly AlikeWord[]): AlikeWord[] =>
+  words.toSorted((one, other) => other.documents - one.documents).slice(0, LIMITS.search.alike);
+
+/** The words of the graph of which a word may be a misspelling. */
+const spellingsOf = (
+  { text }: QueryWord,
+  alike: readonly AlikeWord[],
+  lookUp: (texts: readonly string[]) => readonly AlikeWord[],
+): readonly AlikeWord[] =>
+  nearestWords(text, [
+    ...alike.filter(({ begins, asked }) => !begins && asked === text),
+    ...lookUp(nearSpellings(text)),
+  ]);
+
+/** The word itself, its parts, the compounds that it is a part of, and the names that mean the same. */
+export function variantsOf(
+  { piece, parts, asWritten, compounds, acronyms, synonyms }: QueryWord,
+  known: Known,
+): FoundVariant[] {
+  const own = variantOf([piece], "word", known);
+  // Initials stand for no stop words. Initials that are more common than the word are a word of their own.
+  const initials = acronyms
+    .filter(({ of, isKnown }) => isKnown || of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
+    .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
+    .filter(({ way, documents }) => way === "abbreviation" || !own.isKnown || documents <= own.documents);
+  const others = [
+    ...asWritten
+      .map((whole) => variantOf([whole], "word", known))
+      .filter(({ lexemes }) => lexemes.join(" ") !== own.lexemes.join(" ")),
+    ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
+    ...compounds.map((compound) => variantOf([compound], "parts", known)),
+    ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
+    ...initials,
+  ];
+  return [own, ...others.filter(({ isKnown }) => isKnown)];
+}
+
+function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
+  const rows = pieces.map((piece) => known.get(keyOf(piece)));
+  const telling = rows.filter((row) => (row?.lexemes.length ?? 0) > 0);
+  return {
+    text: pieces.map(({ text }) => text).join(" "),
+    lexemes: [...new Set(telling.flatMap((row) => row?.lexemes ?? []))],
+    way,
+    documents: Math.max(1, Math.min(...telling.map((row) => row?.documents ?? 0))),
+    isKnown: telling.length > 0 && telling.every((row) => row?.known),
+  };
+}
+
+/**
+ * Stems of related words that the stemmer keeps apart: a noun in -y or -a and its verb, as in "expiri" and "expir",
+ * "replica" and "replic"; German nouns and their plural, as in "Rechnung" and "Rechnungen".
+ */
+export function kinOf({ piece }: QueryWord, known: Known): readonly string[] {
+  const [stem = "", ...more] = known.get(keyOf(piece))?.lexemes ?? [];
+  if (more.length > 0 || !/^[a-z]+$/.test(stem)) return [];
+  const kin = [...(/[ia]$/.test(stem) ? [stem.slice(0, -1)] : [`${stem}i`, `${stem}a`]), ...germanKinOf(stem)];
+  return kin.filter((other) => Math.min(stem.length, other.length) >= KIN_LENGTH_MIN);
+}
+
+/** German nouns with a plural in -n or -en, by endings that tell them from other languages. */
+const GERMAN_NOUN = /^(.+(?:(er|el)|ung|ei|ion|heit|keit|schaft|tat|or))(e?n)?$/;
+
+/** The plural of such a noun, or its singular. */
+function germanKinOf(stem: string): string[] {
+  const [, singular, weak, plural] = GERMAN_NOUN.exec(stem) ?? [];
+  if (singular === undefined) return [];
+  return [plural ? singular : `${singular}${weak ? "n" : "en"}`];
+}
+
+/** The words that were looked up as they are, by their text. */
+export const speltOf = (alike: readonly AlikeWord[]): ReadonlyMap<string, AlikeWord> =>
+  new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
+
+export const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
+  !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= 40 && /\p{L}{3}/u.test(text);
+
+export const mayBeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= 40;
+
+export const variantOfAlike = ({ word, stem, documents }: AlikeWord, way: Variant["way"]): Variant => ({
+  text: word,
+  lexemes: stem.length > 0 ? stem : [word],
+  way,
+  documents: Math.max(1, documents),
+});
+
+/** The ways to split a word into two words that are known, else into three. */
+export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
+  const inTwo = knownSplits(splitWord(text), spelt);
+  return inTwo.length > 0
+    ? inTwo
+    : knownSplits(
+        splitInThree(text, (part) => spelt.has(part)),
+        spelt,
+      );
+}
+
+function knownSplits(splits: readonly string[][], spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
+  return splits.flatMap((parts) => {
+    const found = parts.flatMap((part) => spelt.get(part) ?? []);
+    if (found.length < parts.length) return [];
+    const lexemes = [...new Set(found.flatMap(({ word, stem }) => (stem.length > 0 ? stem : [word])))];
+    const documents = Math.max(1, Math.min(...found.map((part) => part.documents)));
+    return [{ text: parts.join(" "), lexemes, way: "parts", documents }];
+  });
+}
