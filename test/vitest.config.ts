@@ -19,7 +19,7 @@ const STATIC = [
  * the model run every operation, so of the features it runs only those with much SQL, and races.
  */
 const STRICT = [
-  "test/contract/{database,statement-types,statements,upgrade,use-limits}.test.ts",
+  "test/contract/{contention,database,statement-types,statements,upgrade,use-limits}.test.ts",
   "test/features/{bulk,memories,relationships,views}/*.test.ts",
   "test/model/model.test.ts",
   "test/platform/{database-errors,distribution,early-shutdown,killed-while-storing}.test.ts",

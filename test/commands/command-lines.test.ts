@@ -184,8 +184,10 @@ it.each([
   ["build", ".config/build.js"],
   ["check", ".config/check.js"],
 ])("shows the same help for `%s`, which needs a clone", async (script, file) => {
-  const compiler = ["node_modules/typescript/bin/tsc", "-p", "test/bench/tsconfig.build.json"];
-  expect(spawnSync(process.execPath, compiler).status).toBe(0);
+  if (script === "bench") {
+    const compiler = ["node_modules/typescript/bin/tsc", "-p", "test/bench/tsconfig.build.json"];
+    expect(spawnSync(process.execPath, compiler).status).toBe(0);
+  }
 
   const [help, wrong] = [await run(file, ["--help"]), await run(file, ["--no-such-option"])];
 

@@ -13,12 +13,13 @@ import { exampleInput, thingsOf } from "../support/examples.js";
 import type { Answer } from "../support/http.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 import { PATIENT_PAYMENTS } from "../support/patience.js";
+import { roundsOf } from "../support/rounds.js";
 import { brokenInvariants } from "../support/teams.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
-/** Calls at once in each way. Billing has locks of its own, for which more calls are harder. */
+/** Calls at once in each way. Billing has locks of its own, for which more calls are harder, and take long. */
 const CALLS = 10;
-const CALLS_OF_BILLING = 40;
+const CALLS_OF_BILLING = Math.max(CALLS, Math.min(roundsOf(40), 40));
 const mutations = operations.filter(({ kind }) => kind === "mutation");
 
 /** Who calls at the same time, and how. */
