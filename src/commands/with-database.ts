@@ -4,7 +4,7 @@ import { type Services, createServices } from "../operation/context.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
 import { type Database, openDatabase } from "../platform/database.js";
 import { loggerTo } from "../platform/logger.js";
-import { billingOf } from "../platform/payments.js";
+import { billingOf } from "../platform/billing.js";
 import { migrate } from "../platform/migrations.js";
 import type { Address } from "../platform/one-connection.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";

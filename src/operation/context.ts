@@ -4,7 +4,7 @@ import type { Database } from "../platform/database.js";
 import type { Logger } from "../platform/logger.js";
 import type { Meaning } from "../platform/meaning.js";
 import type { Meter } from "../platform/meter.js";
-import type { Billing } from "../platform/payments.js";
+import type { Billing } from "../platform/billing.js";
 import type { Budgets } from "../platform/rate-limiter.js";
 import type { Tracer } from "../platform/tracer.js";
 import type { AnswerBudget } from "./answer-budget.js";

@@ -1,7 +1,7 @@
 import type { Caller, Context } from "../../src/operation/context.js";
 import type { Database, Models } from "../../src/platform/database.js";
 import type { Statement } from "../../src/platform/statement.js";
-import type { Billing } from "../../src/platform/payments.js";
+import type { Billing } from "../../src/platform/billing.js";
 import { built } from "./built.js";
 
 const { createMemory } = await built<typeof import("../../src/features/memories/create-memory.js")>(

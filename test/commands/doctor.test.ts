@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { program } from "../../src/commands/doctor.js";
-import { stripeClient } from "../../src/platform/payments.js";
+import { stripeClient } from "../../src/platform/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { LIMITS } from "../../src/limits.js";

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { reconcileAccount } from "../../../src/features/billing/reconcile.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
-import { Payments, stripeClient } from "../../../src/platform/payments.js";
+import { Payments } from "../../../src/platform/payments.js";
+import { stripeClient } from "../../../src/platform/stripe-client.js";
 import {
   type BillingWorld,
   aPayer,
