@@ -1,10 +1,15 @@
 import { LIMITS } from "../limits.js";
 import { type Brackets, NO_BRACKETS, countBrackets, parseJson } from "./json-text.js";
+import type { JsonObject } from "./text.js";
 
 /** A JSON value of a file, and its place, such as "line 3". */
 export interface FileRecord {
   readonly place: string;
   readonly value: unknown;
+}
+
+export interface ObjectRecord extends FileRecord {
+  readonly value: JsonObject;
 }
 
 /** A part of a file that is not JSON. */

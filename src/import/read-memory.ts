@@ -1,0 +1,147 @@
+import type { GraphDraft } from "./draft.js";
+import { type Field, Fields, asKey, asPast, asShare, asText, asTexts, asTime, plainName, showValue } from "./fields.js";
+import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
+import { MEM0, MEM0_POINT } from "./formats/mem0.js";
+import type { ToolFormat } from "./formats/tool-format.js";
+import { IDS, NAMES, NESTED_RELATIONS, TAGS, TEXTS, TYPES, shapeOf } from "./names.js";
+import { type Kept, timesOf } from "./graph.js";
+import { fitsContext } from "./note.js";
+import { type JsonObject, SUMMARY_MAX, UUID, cut, isLonger, isObject, quote, toNfc } from "./text.js";
+import type { ObjectRecord } from "./record-reader.js";
+import { isEmbedding, leaveToService } from "./service-fields.js";
+import { readNested } from "./read-relationship.js";
+
+const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP];
+
+/** How many characters of a text without a name become its title. */
+const TITLE_FROM_TEXT = 100;
+
+/** Adds a memory to the draft, with the relationships inside it. */
+export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: GraphDraft): void {
+  // A text with a topic is one of several; so is one with a title.
+  const isNamed = fields.has(["name", "entityname", "entity", "observation", "fact"], asKey);
+  // A name in the metadata is not the name of a text: several texts may have the same one.
+  const isOwn = hasText(value);
+  const called = fields.take(NAMES, asKey, { isOwn });
+  const found =
+    fields.take(TEXTS, asLines) ??
+    (called === undefined ? fields.take(["summary"], asLines, { isOwn: true }) : undefined);
+  const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
+  const id = identifier?.value;
+  const tool = toolOf(value);
+  const named = called ?? (found && titleOf(found.lines)) ?? (tool ? undefined : id);
+  if (named === undefined) {
+    return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");
+  }
+  if (isDeleted(value)) return draft.refuseMemory({ place, name: named, id }, "it is marked as deleted");
+  const labels = fields.take(["labels"], asTexts) ?? [];
+  const type = fields.take(TYPES, asText) ?? labels.find((label) => shapeOf(label.toLowerCase()) === undefined);
+  const tags = [...labels, ...(fields.take(TAGS, asTexts) ?? [])];
+  const summary = fields.take(["summary"], asSummary);
+  const importance = fields.take(["importance"], asShare);
+  const nested = fields.takeAll((field) => NESTED_RELATIONS.has(field.name) && typeof field.value === "object");
+  // Of a record that has only an id for a name, the first text says more than a UUID.
+  const first = named === id && UUID.test(id) ? fields.firstText() : undefined;
+  const name = first === undefined ? named : titleOf([first]);
+  const grows = first === undefined && (!found?.isProse || (called !== undefined && isNamed));
+  const kept = takeKept(value, fields, { id, grows });
+  leaveToService(fields, draft);
+  if (tool) leaveOutDerived(tool, fields, draft);
+  if (identifier && id !== name && kept.clientId === undefined) draft.notCarry(identifier.label);
+  const memory = { place, name, id, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
+  const entry = draft.addMemory({ ...memory, details: fields.rest() });
+  for (const field of nested) readNested(field, { place, draft, entry, name });
+}
+
+interface Kind {
+  readonly id: string | undefined;
+  readonly grows: boolean;
+}
+
+const CREATED = ["createdat", "createdatiso"];
+const UPDATED = ["updatedat", "updatedatiso"];
+
+/** Whether its tool has deleted a record, and only still has it. */
+function isDeleted(value: JsonObject): boolean {
+  return Object.entries(value).some(([label, field]) => {
+    const name = plainName(label);
+    if (name === "deletedat") return asTime(field) !== undefined;
+    return name === "isdeleted" ? field === true || field === 1 : name === "state" && field === "deleted";
+  });
+}
+
+/** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */
+function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept {
+  const context = value["context"];
+  const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
+  if (isContext) fields.takeWithin("context");
+  const times = timesOf(
+    // Tools rewrite the time of an entity that grows, which is then that of its last change.
+    fields.take(CREATED, asPast) ?? (grows ? undefined : fields.take(["timestamp", "ts"], asPast, { isOwn: true })),
+    fields.take(UPDATED, asPast),
+  );
+  // The service lets nobody store what has expired already, except together with the time when it was stored.
+  const isKept = (end: Date) => times.createdAt !== undefined || end.getTime() > Date.now();
+  const asExpiry = (value: unknown) => [asTime(value)].find((end) => end && isKept(end));
+  return {
+    context: isContext && Object.keys(context).length > 0 ? context : undefined,
+    clientId: id !== undefined && UUID.test(id) ? id : undefined,
+    confidence: grows ? undefined : fields.take(["confidence"], asShare),
+    ...times,
+    expiresAt: fields.take(["expiresat", "expirationdate"], asExpiry),
+  };
+}
+
+/** Whether a record itself has a text, not only a nested object of it. */
+const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);
+
+interface Lines {
+  readonly lines: string[];
+  /** Whether it is one text instead of a list. */
+  readonly isProse: boolean;
+}
+
+/** The content of a memory: a text, a list of texts or of objects, or an object. */
+function asLines(value: unknown): Lines | undefined {
+  const lines = isObject(value) ? linesOfObject(value) : linesOf(value);
+  return lines.length > 0 ? { lines, isProse: typeof value === "string" } : undefined;
+}
+
+function linesOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(linesOf);
+  if (isObject(value)) return [linesOfObject(value).join("; ")].filter(Boolean);
+  const text = toNfc(showValue(value));
+  return text === "" ? [] : [text];
+}
+
+/** The object's text with its other fields in brackets; without a text, one line for each field. */
+function linesOfObject(value: JsonObject): string[] {
+  const fields = new Fields(value);
+  fields.takeAll(isEmbedding);
+  const text = fields.take(TEXTS, asKey);
+  const rest = fields.rest();
+  if (text === undefined) return rest;
+  return [rest.length > 0 ? `${text} (${rest.join("; ")})` : text];
+}
+
+/** The first line of a text, without the mark of a heading. */
+const titleOf = (lines: readonly string[]): string => {
+  const line = lines.join("\n").trim().split("\n")[0] ?? "";
+  return cut(line.replace(/^#{1,6}\s+(?=\S)/, ""), TITLE_FROM_TEXT).trim();
+};
+
+const asSummary = (value: unknown) => {
+  const text = asText(value);
+  return text === undefined || isLonger(text, SUMMARY_MAX) ? undefined : text;
+};
+
+function toolOf(value: JsonObject): ToolFormat | undefined {
+  const names = new Set(Object.keys(value).map(plainName));
+  return TOOLS.find(({ recognises }) => recognises(names));
+}
+
+function leaveOutDerived({ derived, isNested = false }: ToolFormat, fields: Fields, draft: GraphDraft): void {
+  const isDerived = ({ name, value, isInner }: Field) =>
+    (isNested || !isInner) && derived.has(name) && showValue(value) !== "";
+  for (const { label } of fields.takeAll(isDerived)) draft.notCarry(label);
+}

@@ -1,0 +1,87 @@
+import type { GraphDraft } from "./draft.js";
+import { type Field, Fields, asKey, asPast, asShare, asText, showValue } from "./fields.js";
+import { FROM, IDS, NAMES, OTHER_END, RELATION_TYPES, TO, shapeOf } from "./names.js";
+import type { Entry } from "./note.js";
+import { type JsonObject, isObject, quote } from "./text.js";
+import type { ObjectRecord } from "./record-reader.js";
+import { leaveToService } from "./service-fields.js";
+
+/** The end of a relationship: a name or id, or an object with one. */
+export const asEnd = (value: unknown): string | undefined =>
+  isObject(value) ? new Fields(value).take([...NAMES, ...IDS], asKey) : asKey(value);
+
+interface Owner {
+  readonly place: string;
+  readonly draft: GraphDraft;
+  readonly entry: Entry | undefined;
+  readonly name: string;
+}
+
+/** Reads the relationships inside a memory: objects, names, or names by type. */
+export function readNested({ label, value }: Field, owner: Owner): void {
+  const { place, draft, name, entry } = owner;
+  const readNames = (type: string, names: unknown) => {
+    for (const to of Array.isArray(names) ? names : [names]) {
+      if (isObject(to)) readEnds(to, { ...owner, place: `${place}.${label}` }, type);
+      else if (asKey(to) !== undefined && entry) {
+        const line = { of: entry, text: `${type}: ${asKey(to)}` };
+        draft.addRelationship({ place, from: name, to: asKey(to) ?? "", type, context: [], line });
+      } else if (showValue(to) !== "") {
+        draft.refuse("relationship", `${place}.${label}: ${quote(JSON.stringify(to))}`, "it names no memory");
+      }
+    }
+  };
+  if (!isObject(value)) return readNames(label, value);
+  if (new Fields(value).has(OTHER_END, asEnd)) return readEnds(value, { ...owner, place: `${place}.${label}` }, label);
+  for (const [type, names] of Object.entries(value)) readNames(type, names);
+}
+
+function readEnds(value: JsonObject, { place, draft, name }: Owner, type: string): void {
+  const fields = new Fields(value);
+  fields.takeAll((field) => field.name === "type" && shapeOf(field.value) !== undefined);
+  readRelationship({ place, value }, fields, draft, { name, type });
+}
+
+/** @param owner the memory that contains it, and the name of the list there. */
+export function readRelationship(
+  { place, value }: ObjectRecord,
+  fields: Fields,
+  draft: GraphDraft,
+  owner?: { readonly name: string; readonly type: string },
+): void {
+  const from = takeEnd(fields, FROM, "from");
+  const to = takeEnd(fields, owner && !from ? OTHER_END : TO, "to");
+  const [fromKey, toKey] = [from?.key ?? owner?.name, to?.key ?? owner?.name];
+  if (fromKey === undefined || toKey === undefined || (!from && !to)) {
+    const missing = [from ? "" : "from", to ? "" : "to"].filter(Boolean).join(" and ");
+    return draft.refuse("relationship", `${place}: ${quote(JSON.stringify(value))}`, `it has no field ${missing}`);
+  }
+  const said = fields.take(RELATION_TYPES, asText);
+  const strength = fields.take(["strength", "weight"], asShare);
+  const confidence = fields.take(["confidence", "certainty"], asShare);
+  const context = fields.take(["context"], asText);
+  const createdAt = fields.take(["createdat"], asPast);
+  leaveToService(fields, draft);
+  for (const { label } of fields.takeAll(({ name, isInner }) => ["id", "uuid"].includes(name) && !isInner)) {
+    draft.notCarry(label);
+  }
+  draft.addRelationship({
+    ...{ place, from: fromKey, to: toKey, type: said ?? owner?.type ?? "related to" },
+    ...{ strength, confidence, createdAt },
+    context: [
+      ...(context === undefined ? [] : [context]),
+      ...(from?.rest ?? []),
+      ...(to?.rest ?? []),
+      ...fields.rest(),
+    ],
+  });
+}
+
+/** Takes an end; its other fields stay with the relationship. */
+function takeEnd(fields: Fields, names: readonly string[], label: string) {
+  return fields.take(names, (value) => {
+    const end = isObject(value) ? new Fields(value) : undefined;
+    const key = end ? end.take([...NAMES, ...IDS], asKey) : asKey(value);
+    return key === undefined ? undefined : { key, rest: end?.rest().map((line) => `${label}.${line}`) ?? [] };
+  });
+}
