@@ -1,12 +1,13 @@
-import { IncomingMessage, type Server, ServerResponse, createServer } from "node:http";
+import { IncomingMessage, type Server, type ServerOptions, type ServerResponse, createServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Express, Request, Response } from "express";
 import { Failure } from "../operation/failure.js";
 import { readInSlices } from "../platform/read-in-slices.js";
-import { type RefusalParts, closeAfterAnswer, refusalAnswer, refuse, refuseUnreadable } from "./closing.js";
+import { type RefusalParts, refusalAnswer, refuse, refuseUnreadable } from "./closing.js";
 import { Connections } from "./connections.js";
-import type { Turns } from "./turns.js";
 import type { HttpLimits } from "./http-limits.js";
+import { responseClass } from "./response-class.js";
+import type { Turns } from "./turns.js";
 
 /**
  * How long idle connections are kept: those of clients longer than usual, those of proxies longer than Envoy's hour. A
@@ -15,8 +16,6 @@ import type { HttpLimits } from "./http-limits.js";
 const KEEP_ALIVE_MS = { clients: 65_000, proxies: 3_900_000 };
 /** After this time the system asks whether the proxy at the other end still exists. */
 const PROBE_MS = 60_000;
-/** How much of a large answer is written at once. */
-const PIECE_BYTES = 65_536;
 /** How often timeouts of slow requests are checked, at least. */
 const CHECK_MS = 1_000;
 
@@ -36,68 +35,10 @@ interface ServerParts extends RefusalParts {
 export function createExpressServer(app: Express, parts: ServerParts): Server {
   const { limits, behindProxies, turns, isStopping } = parts;
   class AppRequest extends IncomingMessage {}
-  class AppResponse extends ServerResponse {
-    /** Discards what is left of the request's body; closes the connection if that may be large. */
-    override writeHead(status: number, ...rest: []): this {
-      if (!this.req.complete) {
-        this.req.resume();
-        if (mayBeTooLong(this.req, limits)) {
-          this.setHeader("Connection", "close");
-          closeAfterAnswer(this.req, limits);
-        }
-      }
-      if (isStopping() || connections.isOverLimit(this.req.socket)) this.setHeader("Connection", "close");
-      return super.writeHead(status, ...rest);
-    }
-
-    /** Counts large parts of a streamed answer as unsent: they wait in memory until the client has read them. */
-    override write(...args: readonly unknown[]): boolean {
-      const hasRoom = super.write(...(args as [string]));
-      const [data] = args;
-      const isLarge = (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
-      if (isLarge && !hasRoom) connections.trackUnsent(this.req.socket, this, Buffer.byteLength(data), "drain");
-      return hasRoom;
-    }
-
-    /** Writes a large answer in pieces as the client reads it, so that a client that stops reading is noticed. */
-    override end(...args: readonly unknown[]): this {
-      this.emit("answered");
-      const [data] = args;
-      const isLarge = (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
-      if (!isLarge || this.req.method === "HEAD") return super.end(...(args as []));
-      const bytes = Buffer.isBuffer(data) ? data : Buffer.from(data as string);
-      if (!this.headersSent && !this.hasHeader("Content-Length")) this.setHeader("Content-Length", bytes.length);
-      connections.trackUnsent(this.req.socket, this, bytes.length);
-      this.#endInPieces(bytes, 0);
-      return this;
-    }
-
-    #endInPieces(bytes: Buffer, from: number): void {
-      for (let at = from; !this.destroyed; at += PIECE_BYTES) {
-        const piece = bytes.subarray(at, at + PIECE_BYTES);
-        if (at + PIECE_BYTES >= bytes.length) return void super.end(piece);
-        if (!this.write(piece)) return void this.once("drain", () => this.#endInPieces(bytes, at + PIECE_BYTES));
-      }
-    }
-  }
+  const AppResponse = responseClass({ limits, isStopping, connections: () => connections });
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request) as Express["request"];
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response) as Express["response"];
-  const { headBytes, headTimeoutMs, bodyTimeoutMs } = limits;
-  const options = {
-    // The parser does not count the characters between names and values; `assertHeadFits` counts all.
-    maxHeaderSize: headBytes,
-    headersTimeout: headTimeoutMs,
-    // From the first byte of the request to the last of its body.
-    requestTimeout: bodyTimeoutMs,
-    connectionsCheckingInterval: Math.min(CHECK_MS, headTimeoutMs, bodyTimeoutMs),
-    keepAliveTimeout: KEEP_ALIVE_MS[behindProxies ? "proxies" : "clients"],
-    ...{ keepAlive: behindProxies, keepAliveInitialDelay: PROBE_MS },
-    // Otherwise the parser itself answers, not in the documented format.
-    requireHostHeader: false,
-    IncomingMessage: AppRequest,
-    // Its request is always an AppRequest, which Node's types cannot express.
-    ServerResponse: AppResponse as typeof ServerResponse,
-  };
+  const options = { ...optionsOf(limits, behindProxies), IncomingMessage: AppRequest, ServerResponse: AppResponse };
   const server = createServer(options, (request, response) => {
     // Later requests on a connection that is closing are not answered.
     if (request.socket.writableEnded || !connections.beginRequest(request.socket, response)) return;
@@ -117,6 +58,21 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   // An unknown `Expect` is ignored; RFC 9110 lets a server do so.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   return server;
+}
+
+function optionsOf({ headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits, behindProxies: boolean): ServerOptions {
+  return {
+    // The parser does not count the characters between names and values; `assertHeadFits` counts all.
+    maxHeaderSize: headBytes,
+    headersTimeout: headTimeoutMs,
+    // From the first byte of the request to the last of its body.
+    requestTimeout: bodyTimeoutMs,
+    connectionsCheckingInterval: Math.min(CHECK_MS, headTimeoutMs, bodyTimeoutMs),
+    keepAliveTimeout: KEEP_ALIVE_MS[behindProxies ? "proxies" : "clients"],
+    ...{ keepAlive: behindProxies, keepAliveInitialDelay: PROBE_MS },
+    // Otherwise the parser itself answers, not in the documented format.
+    requireHostHeader: false,
+  };
 }
 
 export class NoTunnel extends Failure {
@@ -141,6 +97,3 @@ function refuseTarget(response: ServerResponse, parts: RefusalParts): void {
   const { status, headers, body } = refusalAnswer(new UnreadableTarget(), parts);
   response.writeHead(status, headers).end(body);
 }
-
-const mayBeTooLong = ({ headers }: IncomingMessage, { bodyBytes }: HttpLimits): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytes;
