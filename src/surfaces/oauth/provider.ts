@@ -58,7 +58,6 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
 }
 
 function configurationOf({ urls, scopes, store, documents, renderProblem }: ProviderParts): Configuration {
-  const resourceServer = { scope: scopes.join(" "), accessTokenFormat: "opaque" as const };
   return {
     adapter: (kind) => adapterOf(kind, store),
     jwks: { keys: [unusedKey()] },
@@ -90,25 +89,8 @@ function configurationOf({ urls, scopes, store, documents, renderProblem }: Prov
     rotateRefreshToken: true,
     // A client that revokes one token is disconnected: people see one key for it, not its tokens.
     revokeGrantPolicy: () => true,
-    renderError(context, { error_description: description, error }) {
-      const { html, headers } = renderProblem(
-        `The program's request cannot be answered: ${description ?? error}. Go back to it, and connect it again.`,
-      );
-      context.set({ ...headers });
-      // An error that would have been sent by a redirect has no error status yet.
-      if (context.status < 400) context.status = 400;
-      context.type = "html";
-      context.body = html;
-    },
-    ttl: {
-      Interaction: requestMinutes * MINUTE_S,
-      AuthorizationCode: codeSeconds,
-      AccessToken: accessMinutes * MINUTE_S,
-      RefreshToken: refreshDays * DAY_S,
-      Grant: grantDays * DAY_S,
-      IdToken: MINUTE_S,
-      Session: MINUTE_S,
-    },
+    renderError: renderErrorBy(renderProblem),
+    ttl: LIFETIMES_S,
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
@@ -117,34 +99,69 @@ function configurationOf({ urls, scopes, store, documents, renderProblem }: Prov
       userinfo: { enabled: false },
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: { enabled: true, allowedPolicy: (_context, client, token) => client.clientId === token.clientId },
-      clientIdMetadataDocument: {
-        enabled: true,
-        ack: "draft-02",
-        cacheDuration: { min: documentSeconds, max: DAY_S },
-        async allowFetch(context, clientId) {
-          if (!isAtPublicHost(clientId)) return false;
-          await documents.take(clientId, context.ip).catch((error: unknown) => refuseForNow(error, context));
-          return true;
-        },
-        allowClient(_context, { clientId, redirectUris }) {
-          documents.remember(clientId);
-          if (redirectUris?.some((uri) => leadsToSite(uri) && new URL(uri).protocol !== "https:"))
-            throw new errors.InvalidClientMetadata("redirect_uris of other machines must use https");
-          return true;
-        },
-      },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => urls.resource,
-        useGrantedResource: () => true,
-        getResourceServerInfo(_context, resource) {
-          if (resource !== urls.resource) throw new errors.InvalidTarget(`the only resource is ${urls.resource}`);
-          return resourceServer;
-        },
-      },
+      clientIdMetadataDocument: readDocumentsWithin(documents),
+      resourceIndicators: allowOnly(urls.resource, scopes),
     },
   };
 }
+
+const LIFETIMES_S = {
+  Interaction: requestMinutes * MINUTE_S,
+  AuthorizationCode: codeSeconds,
+  AccessToken: accessMinutes * MINUTE_S,
+  RefreshToken: refreshDays * DAY_S,
+  Grant: grantDays * DAY_S,
+  IdToken: MINUTE_S,
+  Session: MINUTE_S,
+};
+
+type Features = NonNullable<Configuration["features"]>;
+
+/** Reads documents about clients only from public hosts, and only so many. */
+function readDocumentsWithin(documents: ProviderParts["documents"]): NonNullable<Features["clientIdMetadataDocument"]> {
+  return {
+    enabled: true,
+    ack: "draft-02",
+    cacheDuration: { min: documentSeconds, max: DAY_S },
+    async allowFetch(context, clientId) {
+      if (!isAtPublicHost(clientId)) return false;
+      await documents.take(clientId, context.ip).catch((error: unknown) => refuseForNow(error, context));
+      return true;
+    },
+    allowClient(_context, { clientId, redirectUris }) {
+      documents.remember(clientId);
+      if (redirectUris?.some((uri) => leadsToSite(uri) && new URL(uri).protocol !== "https:"))
+        throw new errors.InvalidClientMetadata("redirect_uris of other machines must use https");
+      return true;
+    },
+  };
+}
+
+/** Access tokens are for one resource. */
+function allowOnly(only: string, scopes: readonly string[]): NonNullable<Features["resourceIndicators"]> {
+  return {
+    enabled: true,
+    defaultResource: () => only,
+    useGrantedResource: () => true,
+    getResourceServerInfo(_context, resource) {
+      if (resource !== only) throw new errors.InvalidTarget(`the only resource is ${only}`);
+      return { scope: scopes.join(" "), accessTokenFormat: "opaque" as const };
+    },
+  };
+}
+
+const renderErrorBy =
+  (renderProblem: ProviderParts["renderProblem"]): NonNullable<Configuration["renderError"]> =>
+  (context, { error_description: description, error }) => {
+    const { html, headers } = renderProblem(
+      `The program's request cannot be answered: ${description ?? error}. Go back to it, and connect it again.`,
+    );
+    context.set({ ...headers });
+    // An error that would have been sent by a redirect has no error status yet.
+    if (context.status < 400) context.status = 400;
+    context.type = "html";
+    context.body = html;
+  };
 
 /** oidc-provider requires a key for ID tokens, which nobody can request here. So each process makes its own. */
 const unusedKey = (): JWK => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
