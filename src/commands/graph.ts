@@ -18,14 +18,12 @@ program
   .action(async ({ repair = false, json }: { repair?: boolean; json?: true }) => {
     const wrong: MiscountedGraph[] = [];
     await withDatabase(async (database) => {
-      for await (const graph of verifyGraphs(database, { repair })) {
-        wrong.push(graph);
-      }
+      for await (const graph of verifyGraphs(database, { repair })) wrong.push(graph);
     });
     if (json) console.log(JSON.stringify({ graphs: wrong.map(plain), repaired: repair }));
     else if (wrong.length === 0) console.log("The stored sizes of all graphs are correct.");
-    else console.log(`${tableOfGraphs(wrong)}\n`);
-    if (!json && wrong.length > 0) {
+    else {
+      console.log(`${tableOfGraphs(wrong)}\n`);
       console.log(repair ? `Corrected: ${wrong.length}.` : `Wrong: ${wrong.length}. --repair corrects them.`);
     }
     if (wrong.length > 0 && !repair) process.exitCode = EXIT.failed;
