@@ -34,7 +34,7 @@ export default defineConfig({
   },
   plugins: [
     keepAsFile(/query_compiler_\w+\.postgresql\.wasm-base64\.mjs$/),
-    ...[allocate(/obuf\/index\.js$/), makeSparse(/client\/runtime\/client\.js$/)],
+    ...[allocate(/obuf\/index\.js$/), makeSparse(/client\/runtime\/client\.js$/), runOnNode(/pg\/lib\/stream\.js$/)],
   ],
   // Copies the files of worker threads, named by their content.
   experimental: { resolveNewUrlToAsset: true },
@@ -86,4 +86,13 @@ function makeSparse(id) {
   const objectOfEdges = /(\w)=\{\}(?=;(?:(?!push).)*\.push\(\{edges:\1\}\))/g;
   const handler = (code) => code.replaceAll(objectOfEdges, "$1={4294967294:void 0}");
   return { name: "make-sparse", transform: { filter: { id }, handler } };
+}
+
+/**
+ * Lets the driver of PostgreSQL not ask whether it runs at Cloudflare: on Node 20 it makes a `Response` for that, which
+ * loads Node's HTTP client, for 30 ms of CPU and 3 MB in each process.
+ */
+function runOnNode(id) {
+  const handler = (code) => code.replace("if (isCloudflareRuntime())", "if (false)");
+  return { name: "run-on-node", transform: { filter: { id }, handler } };
 }

@@ -20,6 +20,12 @@ it("keeps Prisma's description of all queries in sparse objects", () => {
   expect(texts.join("").match(/\{4294967294:void 0\}/g)).toHaveLength(2);
 });
 
+it("does not ask whether it runs at Cloudflare, which would load Node's HTTP client", () => {
+  const texts = loadedBy("dist/main.js").map((file) => readFileSync(file, "utf8"));
+
+  expect(texts.join("").match(/getNodejsStreamFuncs|isCloudflareRuntime/g)).not.toContain("isCloudflareRuntime");
+});
+
 it("optimizes hardly a function of Prisma's query compiler for the queries of a start", async () => {
   await using world = await createWorld();
   const ann = await world.user();
