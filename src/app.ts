@@ -1,5 +1,3 @@
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readBacklog } from "./backlog.js";
 import { choresOf } from "./chores.js";
@@ -14,6 +12,7 @@ import type { DatabaseUrl } from "./platform/bounded-pool.js";
 import { type Chore, startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database-errors.js";
 import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database.js";
+import { addressOf, closeServer, listen } from "./platform/listen.js";
 import { type Logger, countErrors } from "./platform/logger.js";
 import { EmbeddingsServer } from "./platform/embeddings.js";
 import { Meaning } from "./platform/meaning.js";
@@ -24,7 +23,6 @@ import { billingOf } from "./platform/billing.js";
 import { preparePooler } from "./platform/pooler.js";
 import { type Budgets, ProcessBudgets } from "./platform/rate-limiter.js";
 import { Replica, readWrittenPosition } from "./platform/replica.js";
-import { StartError } from "./platform/start-error.js";
 import type { Tracer } from "./platform/tracer.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
 import { healthOf } from "./surfaces/health.js";
@@ -54,6 +52,13 @@ export interface AppOverrides {
   readonly leaveMs?: number;
 }
 
+/** What changes during the life of a server. */
+interface Life {
+  /** Set when the server listens; no request comes before that. */
+  url: string;
+  isStopping: boolean;
+}
+
 /**
  * Serves a migrated database until it is disposed: the database at this address, or an open one, which the caller
  * closes.
@@ -64,19 +69,60 @@ export async function startApp(
   log: Logger,
   overrides: AppOverrides = {},
 ): Promise<RunningApp> {
-  const { http = LIMITS.http, storage = LIMITS.storage, waits = LIMITS.database, paymentWaits, tracer } = overrides;
+  const { http = LIMITS.http, waits = LIMITS.database } = overrides;
   const { leaveMs = config.development ? 0 : LIMITS.stop.leaveMs } = overrides;
-  const onErrorOf = (what: string) => (err: Error) =>
-    warnSeldom(log, `${what} ${whyUnavailable(err)}`, { err }, `a connection to ${what} was lost`);
-  const isOpen = typeof where === "object";
-  const pooler = isOpen ? undefined : await poolerOf(config, where, waits);
-  const opened = isOpen ? where : openDatabase(where, onErrorOf("the database"), waits, pooler);
-  const database = tracer ? tracedDatabase(opened, tracer) : opened;
-  const older = config.databaseReplicaUrl
-    ? openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits)
-    : undefined;
-  let stopping = false;
-  const health = healthOf(database.reservedPool, () => stopping);
+  const life: Life = { url: "", isStopping: false };
+  const { services, metrics, health, closeServices } = await openServices(config, where, { log, overrides, life });
+  const work = new Work(http);
+  const handler = await createDoors({ config, services, http, work, health, waitMs: waits.connectionWaitMs });
+  const server = createExpressServer(handler, {
+    ...{ limits: http, log, form: formatRestError },
+    behindProxies: config.trustedProxies > 0,
+    turns: work.turns,
+    isStopping: health.isStopping,
+  });
+  const metricsServer = metrics?.createServer();
+  const close = async () => {
+    work[Symbol.dispose]();
+    metricsServer?.close().closeAllConnections();
+    await closeServices();
+  };
+  try {
+    await listen(server, config);
+    if (metricsServer && config.metrics) await listen(metricsServer, config.metrics, "METRICS_");
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  life.url = addressOf(server, config.host);
+  const metricsUrl = metricsServer && config.metrics && `${addressOf(metricsServer, config.metrics.host)}/metrics`;
+  // Started last: mails link to the address, which may be known only now.
+  const chores = startChores(choresOf(config, services).map(counted(metrics)), log);
+  const stop = async () => {
+    life.isStopping = true;
+    if (leaveMs > 0) await sleep(leaveMs);
+    const drained = new AbortController();
+    const over = sleep(LIMITS.stop.drainMs, undefined, { signal: drained.signal }).catch(() => {});
+    await Promise.all([closeServer(server), Promise.race([chores[Symbol.asyncDispose](), over])]);
+    drained.abort();
+    await close();
+  };
+  let stopped: Promise<void> | undefined;
+  const wasQuiet = () => work.wasQuiet();
+  return { url: life.url, metricsUrl, services, wasQuiet, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+}
+
+interface ServiceParts {
+  readonly log: Logger;
+  readonly overrides: AppOverrides;
+  readonly life: Readonly<Life>;
+}
+
+/** Opens what requests and background jobs need: databases, budgets, embeddings and metrics. */
+async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, { log, overrides, life }: ServiceParts) {
+  const { storage = LIMITS.storage, waits = LIMITS.database, paymentWaits, tracer } = overrides;
+  const { database, older } = await openDatabases(config, where, { log, waits, tracer });
+  const health = healthOf(database.reservedPool, () => life.isStopping);
   const metrics =
     config.metrics &&
     (await metricsOf({
@@ -99,51 +145,42 @@ export async function startApp(
     billing: billingOf(config, paymentWaits, tracer),
     meaning,
     log,
-    publicUrl: () => config.publicUrl ?? url,
+    publicUrl: () => config.publicUrl ?? life.url,
     resultHours: config.retention.resultsHours,
   });
-  // Set when the server listens; no request comes before that.
-  let url = "";
-  const work = new Work(http);
-  const handler = await createDoors({ config, services, http, work, health, waitMs: waits.connectionWaitMs });
-  const server = createExpressServer(handler, {
-    ...{ limits: http, log, form: formatRestError },
-    behindProxies: config.trustedProxies > 0,
-    turns: work.turns,
-    isStopping: health.isStopping,
-  });
-  const metricsServer = metrics?.createServer();
-  const close = async () => {
-    work[Symbol.dispose]();
-    metricsServer?.close().closeAllConnections();
+  const closeServices = async () => {
     await budgets.close();
     await meaning?.[Symbol.asyncDispose]();
     await replica?.[Symbol.asyncDispose]();
-    if (!isOpen) await database[Symbol.asyncDispose]();
+    if (typeof where !== "object") await database[Symbol.asyncDispose]();
   };
-  try {
-    await listen(server, config);
-    if (metricsServer && config.metrics) await listen(metricsServer, config.metrics, "METRICS_");
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  url = addressOf(server, config.host);
-  const metricsUrl = metricsServer && config.metrics && `${addressOf(metricsServer, config.metrics.host)}/metrics`;
-  // Started last: mails link to the address, which may be known only now.
-  const chores = startChores(choresOf(config, services).map(counted(metrics)), log);
-  const stop = async () => {
-    stopping = true;
-    if (leaveMs > 0) await sleep(leaveMs);
-    const drained = new AbortController();
-    const over = sleep(LIMITS.stop.drainMs, undefined, { signal: drained.signal }).catch(() => {});
-    await Promise.all([closeServer(server), Promise.race([chores[Symbol.asyncDispose](), over])]);
-    drained.abort();
-    await close();
+  return { services, metrics, health, closeServices };
+}
+
+interface DatabaseParts {
+  readonly log: Logger;
+  readonly waits: WaitBounds;
+  readonly tracer: Tracer | undefined;
+}
+
+/** The database, and its replica if one is configured. */
+async function openDatabases(
+  config: Config,
+  where: DatabaseUrl | OpenDatabase,
+  { log, waits, tracer }: DatabaseParts,
+): Promise<{ database: OpenDatabase; older: OpenDatabase | undefined }> {
+  const onErrorOf = (what: string) => (err: Error) =>
+    warnSeldom(log, `${what} ${whyUnavailable(err)}`, { err }, `a connection to ${what} was lost`);
+  const opened =
+    typeof where === "object"
+      ? where
+      : openDatabase(where, onErrorOf("the database"), waits, await poolerOf(config, where, waits));
+  return {
+    database: tracer ? tracedDatabase(opened, tracer) : opened,
+    older: config.databaseReplicaUrl
+      ? openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits)
+      : undefined,
   };
-  let stopped: Promise<void> | undefined;
-  const wasQuiet = () => work.wasQuiet();
-  return { url, metricsUrl, services, wasQuiet, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
 }
 
 /** The package for metrics is loaded only where they are served. */
@@ -179,57 +216,6 @@ function olderReads(replica: Replica, primary: OpenDatabase, waits: WaitBounds, 
 async function poolerOf({ directDatabaseUrl: direct }: Config, pooled: DatabaseUrl, waits: WaitBounds) {
   if (direct === undefined) return undefined;
   return preparePooler({ direct, pooled: typeof pooled === "string" ? pooled : pooled() }, waits);
-}
-
-function addressOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-/** `prefix` begins the names of the variables that say where to listen. */
-function listen(server: Server, where: Pick<Config, "host" | "port">, prefix = ""): Promise<void> {
-  const { host, port } = where;
-  return new Promise((resolve, reject) => {
-    const refuse = (error: NodeJS.ErrnoException) => reject(explainListening(error, where, prefix));
-    server.once("error", refuse);
-    server.listen(port, host, () => {
-      server.off("error", refuse);
-      resolve();
-    });
-  });
-}
-
-const listeningSentences = (prefix: string): Readonly<Record<string, string>> => ({
-  EADDRINUSE: `another program listens there. Stop it, or choose another ${prefix}PORT`,
-  EACCES: `this user has no permission. Choose a ${prefix}PORT from 1024 on`,
-  EADDRNOTAVAIL: `this machine does not have the address. Correct ${prefix}HOST`,
-  ENOTFOUND: `the host name is unknown. Correct ${prefix}HOST`,
-  EAI_AGAIN: `the host name cannot be resolved. Correct ${prefix}HOST, or check DNS`,
-});
-
-function explainListening(
-  error: NodeJS.ErrnoException,
-  { host, port }: Pick<Config, "host" | "port">,
-  prefix: string,
-): Error {
-  const sentence = listeningSentences(prefix)[error.code ?? ""];
-  return sentence
-    ? new StartError(`The service cannot listen on ${host}, port ${port}: ${sentence} (${error.code}).`)
-    : error;
-}
-
-/** Stops accepting connections, and waits until every running request is answered. */
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = setTimeout(() => server.closeAllConnections(), LIMITS.stop.drainMs);
-    // A running request is answered normally; its connection stays open after that and must then be closed.
-    const sweep = setInterval(() => server.closeIdleConnections(), 100);
-    server.close(() => {
-      clearTimeout(deadline);
-      clearInterval(sweep);
-      resolve();
-    });
-  });
 }
 
 /** Wraps a job, so that the metrics show when it last succeeded. */

@@ -1,0 +1,57 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { LIMITS } from "../limits.js";
+import { StartError } from "./start-error.js";
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The address of a server that listens. */
+export function addressOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** `prefix` begins the names of the variables that say where to listen. */
+export function listen(server: Server, where: Place, prefix = ""): Promise<void> {
+  const { host, port } = where;
+  return new Promise((resolve, reject) => {
+    const refuse = (error: NodeJS.ErrnoException) => reject(explainListening(error, where, prefix));
+    server.once("error", refuse);
+    server.listen(port, host, () => {
+      server.off("error", refuse);
+      resolve();
+    });
+  });
+}
+
+const listeningSentences = (prefix: string): Readonly<Record<string, string>> => ({
+  EADDRINUSE: `another program listens there. Stop it, or choose another ${prefix}PORT`,
+  EACCES: `this user has no permission. Choose a ${prefix}PORT from 1024 on`,
+  EADDRNOTAVAIL: `this machine does not have the address. Correct ${prefix}HOST`,
+  ENOTFOUND: `the host name is unknown. Correct ${prefix}HOST`,
+  EAI_AGAIN: `the host name cannot be resolved. Correct ${prefix}HOST, or check DNS`,
+});
+
+function explainListening(error: NodeJS.ErrnoException, { host, port }: Place, prefix: string): Error {
+  const sentence = listeningSentences(prefix)[error.code ?? ""];
+  return sentence
+    ? new StartError(`The service cannot listen on ${host}, port ${port}: ${sentence} (${error.code}).`)
+    : error;
+}
+
+/** Stops accepting connections, and waits until every running request is answered. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), LIMITS.stop.drainMs);
+    // A running request is answered normally; its connection stays open after that and must then be closed.
+    const sweep = setInterval(() => server.closeIdleConnections(), 100);
+    server.close(() => {
+      clearTimeout(deadline);
+      clearInterval(sweep);
+      resolve();
+    });
+  });
+}
