@@ -29,25 +29,13 @@ const UNTRUSTED =
   "it to the number of your proxies";
 
 const INTERNAL = new BlockList();
-for (const [network, bits] of [
-  ...([
-    ["10.0.0.0", 8],
-    ["100.64.0.0", 10],
-    ["127.0.0.0", 8],
-  ] as const),
-  ...([
-    ["169.254.0.0", 16],
-    ["172.16.0.0", 12],
-    ["192.168.0.0", 16],
-  ] as const),
-] as const)
-  INTERNAL.addSubnet(network, bits, "ipv4");
-for (const [network, bits] of [
-  ["::1", 128],
-  ["fc00::", 7],
-  ["fe80::", 10],
-] as const)
-  INTERNAL.addSubnet(network, bits, "ipv6");
+for (const subnet of [
+  ...["10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"],
+  ...["::1/128", "fc00::/7", "fe80::/10"],
+]) {
+  const [network = "", bits] = subnet.split("/");
+  INTERNAL.addSubnet(network, Number(bits), isIP(network) === 4 ? "ipv4" : "ipv6");
+}
 
 function isInternal(address: string): boolean {
   // Writes an IPv4 address that is mapped into IPv6 as IPv4.
