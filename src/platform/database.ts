@@ -100,14 +100,7 @@ export function openDatabase(
     maxWait: waits.connectionWaitMs,
     timeout: waits.transactionTimeoutMs,
   };
-  const names = new Map<string, string>();
-  const statementNameGenerator = ({ sql }: { sql: string }) => {
-    if (!isNamed) return "";
-    const name = names.get(sql) ?? `prisma_${names.size}`;
-    if (names.size < 500) names.set(sql, name);
-    return names.has(sql) ? name : "";
-  };
-  const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator }) });
+  const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: nameStatements(isNamed) }) });
   const inTransaction = <T>(work: (inner: PrismaTransaction) => Promise<T>, patience?: LockPatience): Promise<T> =>
     withRetries(() =>
       client.$transaction(async (inner) => {
@@ -147,6 +140,20 @@ export function openDatabase(
       await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
       await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
     },
+  };
+}
+
+/** How many of Prisma's statements are prepared under a name; further ones are planned anew each time. */
+const NAMES_MAX = 500;
+
+/** Names Prisma's statements by their text; the empty name prepares nothing. */
+function nameStatements(isNamed: boolean): (query: { sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    if (!isNamed) return "";
+    const name = names.get(sql) ?? `prisma_${names.size}`;
+    if (names.size < NAMES_MAX) names.set(sql, name);
+    return names.has(sql) ? name : "";
   };
 }
 
