@@ -31,6 +31,10 @@ it("reads the expected version from If-Match", async () => {
   expect(await change('"1"')).toEqual([409, "version_mismatch"]);
   expect(await change('W/"2"')).toEqual([200, 3]);
   expect(await change("*")).toEqual([200, 4]);
+  // Proxies that compress answers change their ETags.
+  expect(await change('"4-gzip"')).toEqual([200, 5]);
+  expect(await change('W/"5--br"')).toEqual([200, 6]);
+  expect(await change('"6-seven"')).toEqual([400, undefined]);
   expect(await change('"abc"')).toEqual([400, undefined]);
   expect(await change('"4", "5"')).toEqual([400, undefined]);
   expect(await change('"4"', { expected_version: 4 })).toEqual([400, undefined]);

@@ -106,10 +106,13 @@ export function refuseConditions(request: Request, takesVersion = false): void {
   }
 }
 
-/** `If-Match: "3"` means `expected_version: 3`; `*` accepts any version. */
+/**
+ * `If-Match: "3"` means `expected_version: 3`; `*` accepts any version. A proxy that compresses answers makes their ETags
+ * weak, or writes the compression behind them.
+ */
 function versionExpected(ifMatch: string | undefined): Record<string, string> {
   if (ifMatch === undefined || ifMatch.trim() === "*") return {};
-  const [, , version] = /^\s*(?:W\/)?("?)(\d+)\1\s*$/.exec(ifMatch) ?? [];
+  const [, , version] = /^\s*(?:W\/)?("?)(\d+)(?:-{1,2}(?:br|deflate|gzip|zstd))?\1\s*$/.exec(ifMatch) ?? [];
   if (version === undefined)
     throw new InvalidInput([{ path: "If-Match", message: `must be one version, such as "3"` }]);
   return { expected_version: version };
