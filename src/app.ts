@@ -4,6 +4,7 @@ import { choresOf } from "./chores.js";
 import type { Config } from "./config.js";
 import { createDoors, formatRestError } from "./doors.js";
 import { LIMITS } from "./limits.js";
+import { timeOf } from "./operation/clock-statement.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
 import type { OlderReads } from "./operation/older-reads.js";
 import { DatabaseShares } from "./operation/shares.js";
@@ -23,6 +24,7 @@ import { billingOf } from "./platform/billing.js";
 import { preparePooler } from "./platform/pooler.js";
 import { type Budgets, ProcessBudgets } from "./platform/rate-limiter.js";
 import { Replica, readWrittenPosition } from "./platform/replica.js";
+import { SharedClock, idsBy } from "./platform/shared-clock.js";
 import type { Tracer } from "./platform/tracer.js";
 import { warnSeldom } from "./platform/warn-seldom.js";
 import { healthOf } from "./surfaces/health.js";
@@ -72,7 +74,8 @@ export async function startApp(
   const { http = LIMITS.http, waits = LIMITS.database } = overrides;
   const { leaveMs = config.development ? 0 : LIMITS.stop.leaveMs } = overrides;
   const life: Life = { url: "", isStopping: false };
-  const { services, metrics, health, closeServices } = await openServices(config, where, { log, overrides, life });
+  const opened = await openServices(config, where, { log, overrides, life });
+  const { services, clock, metrics, health, closeServices } = opened;
   const work = new Work(http);
   const handler = await createDoors({ config, services, http, work, health, waitMs: waits.connectionWaitMs });
   const server = createExpressServer(handler, {
@@ -97,7 +100,7 @@ export async function startApp(
   life.url = addressOf(server, config.host);
   const metricsUrl = metricsServer && config.metrics && `${addressOf(metricsServer, config.metrics.host)}/metrics`;
   // Started last: mails link to the address, which may be known only now.
-  const chores = startChores(choresOf(config, services).map(counted(metrics)), log);
+  const chores = startChores([...choresOf(config, services), clock.chore].map(counted(metrics)), log);
   const stop = async () => {
     life.isStopping = true;
     if (leaveMs > 0) await sleep(leaveMs);
@@ -135,7 +138,10 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
   const replica = older && new Replica(older, log, metrics);
   const budgets = overrides.budgets ?? (await budgetsOf(config, log, metrics));
   const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
-  const services: Services = createServices({
+  const clock = new SharedClock({ readTime: () => timeOf(database), log });
+  // If the database cannot be reached, the job does it later.
+  await clock.read().catch(() => {});
+  const parts = {
     database,
     ...{ meter: metrics, tracer },
     older: replica && olderReads(replica, database, waits, tracer),
@@ -147,14 +153,15 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
     log,
     publicUrl: () => config.publicUrl ?? life.url,
     resultHours: config.retention.resultsHours,
-  });
+  };
+  const services: Services = createServices(parts, clock.now, idsBy(clock.now));
   const closeServices = async () => {
     await budgets.close();
     await meaning?.[Symbol.asyncDispose]();
     await replica?.[Symbol.asyncDispose]();
     if (typeof where !== "object") await database[Symbol.asyncDispose]();
   };
-  return { services, metrics, health, closeServices };
+  return { services, clock, metrics, health, closeServices };
 }
 
 interface DatabaseParts {

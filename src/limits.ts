@@ -317,6 +317,11 @@ export const LIMITS = {
     triesPerCode: 20, // Wrong attempts, from all networks, after which the short form of a code is disabled.
     triesPerNetwork: 5,
   },
+  clock: {
+    readEveryMs: 60_000, // How often this machine's clock is compared with the database's.
+    differenceMs: 1_000, // A larger difference is corrected.
+    roundTripMs: 1_000, // An answer that takes longer tells nothing.
+  },
   mails: {
     batch: 10, // That one process sends at the same time.
     lookedEveryMs: 1_000, // How often a process checks for mails to send.

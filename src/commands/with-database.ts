@@ -1,11 +1,13 @@
 import { assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
+import { timeOf } from "../operation/clock-statement.js";
 import { type Services, createServices } from "../operation/context.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
 import { type Database, openDatabase } from "../platform/database.js";
 import { loggerTo } from "../platform/logger.js";
 import { billingOf } from "../platform/billing.js";
 import { migrate } from "../platform/migrations.js";
+import { SharedClock, idsBy } from "../platform/shared-clock.js";
 import type { Address } from "../platform/one-connection.js";
 import { ProcessBudgets } from "../platform/rate-limiter.js";
 
@@ -45,5 +47,9 @@ export function withServices<T>(work: (services: Services) => Promise<T>): Promi
   assertBillingWhole(config);
   const publicUrl = () => config.publicUrl ?? "http://localhost:4000";
   const others = { budgets: new ProcessBudgets(), billing: billingOf(config), log, publicUrl };
-  return withDatabase((database) => work(createServices({ database, ...others })));
+  return withDatabase(async (database) => {
+    const clock = new SharedClock({ readTime: () => timeOf(database), log });
+    await clock.read();
+    return work(createServices({ database, ...others }, clock.now, idsBy(clock.now)));
+  });
 }

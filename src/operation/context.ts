@@ -114,8 +114,9 @@ export function createServices(
     ...others
   }: Parts,
   now: () => Date = () => new Date(),
+  newId: () => string = () => uuidv7(),
 ): Services {
-  return { database, shares, storage, resultHours, ...others, now, newId: () => uuidv7() };
+  return { database, shares, storage, resultHours, ...others, now, newId };
 }
 
 /** What a door knows about the request of an operation. Without `selects`, the answer contains all fields. */

@@ -131,10 +131,17 @@ export class Payments {
     }
   }
 
-  /** The event in a webhook's body; undefined unless Stripe has signed it within the last five minutes. */
-  event(body: Buffer, signature: string): unknown {
+  /** The event in a webhook's body; undefined unless Stripe has signed it within five minutes before `now`. */
+  event(body: Buffer, signature: string, now: Date): unknown {
     try {
-      return this.#stripe.webhooks.constructEvent(body, signature, this.#webhookSecret);
+      return this.#stripe.webhooks.constructEvent(
+        body,
+        signature,
+        this.#webhookSecret,
+        undefined,
+        undefined,
+        now.getTime(),
+      );
     } catch {
       // Catches all errors: the library throws plain ones for an empty signature and for unknown kinds of events.
       return undefined;

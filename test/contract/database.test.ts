@@ -58,6 +58,10 @@ it("has the unique constraints of the models", async () => {
   expect(rows.map(({ index }) => index).sort()).toEqual(declared.sort());
 });
 
+it("fills in times by the database's clock, which all servers share, not by Prisma's", () => {
+  expect(readFileSync("prisma/schema.prisma", "utf8")).not.toContain("@default(now())");
+});
+
 it("migrates once when several servers start at the same moment", async () => {
   await using world = await createWorld();
   const { pool } = world.database;

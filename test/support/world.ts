@@ -11,6 +11,7 @@ import { LIMITS } from "../../src/limits.js";
 import { normalEmail } from "../../src/features/access/email.js";
 import { apiKeyPrefix, hashApiKey, newApiKey } from "../../src/features/access/key-text.js";
 import type { Meaning } from "../../src/platform/meaning.js";
+import { timeOf } from "../../src/operation/clock-statement.js";
 import { type Caller, type Services, contextOf, createServices } from "../../src/operation/context.js";
 import { execute } from "../../src/operation/execute.js";
 import { Failure } from "../../src/operation/failure.js";
@@ -181,7 +182,13 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
     async giveCode(email, code) {
       const hash = new Uint8Array(createHash("sha256").update(`${email}\n${code}`).digest());
       const longHash = new Uint8Array(createHash("sha256").update(randomUUID()).digest());
-      const data = { mailId: randomUUID(), email, hash, longHash, expiresAt: new Date(Date.now() + 900_000) };
+      const data = {
+        mailId: randomUUID(),
+        email,
+        hash,
+        longHash,
+        expiresAt: new Date((await timeOf(database)).getTime() + 900_000),
+      };
       await database.models.signUpCode.create({ data });
     },
     async giveToken(invitationId, token) {

@@ -1,3 +1,4 @@
+import type { Services } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { BillingNotConfigured } from "./failures.js";
 import type { BillingServices } from "./account.js";
@@ -11,7 +12,7 @@ export class InvalidSignature extends Failure {
   constructor() {
     super(
       "The header Stripe-Signature does not match the body. Check that STRIPE_WEBHOOK_SECRET is the secret of this " +
-        "webhook.",
+        "webhook, and that PostgreSQL's clock is right.",
     );
   }
 }
@@ -23,15 +24,17 @@ function isEvent(event: unknown): event is PaymentEvent {
   return isText(id) && isText(type) && typeof data?.object === "object" && data.object !== null;
 }
 
+type WebhookServices = BillingServices & Pick<Services, "now">;
+
 /**
  * Receives what Stripe sends to the webhook.
  * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or an error of the processing, after which Stripe
  * retries.
  */
-export async function receivePaymentWebhook(services: BillingServices, body: Buffer, signature: string): Promise<void> {
+export async function receivePaymentWebhook(services: WebhookServices, body: Buffer, signature: string): Promise<void> {
   const { payments } = services.billing;
   if (!payments) throw new BillingNotConfigured();
-  const event = payments.event(body, signature);
+  const event = payments.event(body, signature, services.now());
   if (event === undefined) throw new InvalidSignature();
   if (!isEvent(event)) throw new InvalidInput([{ path: "", message: "The body must be an event." }]);
   await receivePaymentEvent(services, event);

@@ -58,7 +58,10 @@ export class OAuthRecords {
     const payload = row.payload as Payload;
     if (kind === "Client") return payload;
     const consumed = row.consumedAt ? { consumed: Math.floor(row.consumedAt.getTime() / 1_000) } : {};
-    return { ...payload, jti: id, ...consumed };
+    // The authorization server compares it with this machine's clock, which may differ from the one that wrote it.
+    const leftMs = row.expiresAt.getTime() - now.getTime();
+    const end = "exp" in payload ? { exp: Math.floor((Date.now() + leftMs) / 1_000) } : {};
+    return { ...payload, jti: id, ...consumed, ...end };
   }
 
   /**
