@@ -109,6 +109,7 @@ export const LIMITS = {
     middles: 100, // Parts between two known ones of a word.
     inflected: 6, // Words that are looked up in other forms, in languages of other scripts than the Latin one.
     alike: 20, // Known words that may replace one that is misspelt or incomplete.
+    variants: 64, // Known words that may replace all words together; as many as `terms`, so that each may have one.
     candidates: 1_001, // For each way to match: one more than is counted, to know whether there are more.
     // The candidates' words are read if they have at most so many bytes together; else each word is looked up in the
     // index once more, which does not depend on their size. In a large graph a look-up costs as much as reading so many

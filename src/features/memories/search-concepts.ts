@@ -61,15 +61,27 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const halves = await findAlike({ words, unknown, begun, known, signs, forms }, lookups);
   const alike = [...halves, ...(await findMiddles(unknown, halves, lookups))];
   const memories = rows[0]?.memories ?? speltOf(halves).get(EVERY_MEMORY)?.documents ?? 0;
-  const concepts = words.map((word) => {
-    const isUnknown = unknown.includes(word);
-    const variants = withAlike(word, { known, alike, forms, isUnknown });
-    return { ...conceptOf(word.text, variants, memories), isKnown: !isUnknown || variants.length > 1 };
+  const variants = limitVariants(
+    words.map((word) => withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) })),
+  );
+  const concepts = words.map((word, place) => {
+    const found = variants[place] ?? [];
+    return { ...conceptOf(word.text, found, memories), isKnown: !unknown.includes(word) || found.length > 1 };
   });
   const resolved = { concepts, known, alike, memories };
   const names = [...findNames(query, resolved), ...findBegunName(begun, resolved)];
   const signed = query.signed.flatMap((name) => findSignedName(name, resolved));
   return { concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)], names: signed, memories };
+}
+
+/**
+ * Keeps the first variants of each word. PostgreSQL looks up each in several places, and a graph may have all words that
+ * are near to those of a query. So there is a limit for all words together, by which those with most variants lose some.
+ */
+function limitVariants(all: ReadonlyArray<readonly Variant[]>): Variant[][] {
+  let most = Math.max(1, ...all.map(({ length }) => length));
+  while (sum(all.map(({ length }) => Math.min(length, most) - 1)) > LIMITS.search.variants) most--;
+  return all.map((variants) => variants.slice(0, most));
 }
 
 interface Resolved {

@@ -32,7 +32,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: F
   const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
     [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
     [isUnknown ? lookUp(shortHashes(word.text)) : [], "abbreviation"],
-    [isMisspelt ? spellingsOf(word, alike, lookUp) : [], "spelling"],
+    [isMisspelt ? mostCommon(spellingsOf(word, alike, lookUp)) : [], "spelling"],
     [lookUp(word.otherScripts), "word"],
     [lookUp(word.composed), "parts"],
     [longer, isName ? "name" : wayOfWord],

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { it } from "vitest";
+import { expect, it } from "vitest";
 import type { Lookups } from "../../../src/features/memories/search-alike.js";
 import { resolve } from "../../../src/features/memories/search-concepts.js";
 import { finderOf } from "../../../src/features/memories/search-occurrences.js";
@@ -52,6 +52,21 @@ const EVERY_WORD: Lookups = {
     spellings.map((word) => ({ asked: "", word, stem: [word], documents: 1, begins: false })),
 };
 
+/** A graph that has all words that may be meant instead of those of a query. */
+const OTHER_WORDS: Lookups = {
+  words: async (pieces) =>
+    pieces.map(({ text }, index) => ({ place: index + 1, lexemes: [text], documents: 0, known: false, memories: 9 })),
+  alike: async (words, spellings, beginnings) => [
+    ...(await EVERY_WORD.alike(words, spellings, beginnings)),
+    ...beginnings.flatMap((asked) =>
+      Array.from({ length: LIMITS.search.alike }, (_, end) => {
+        const word = `${asked}${end}`;
+        return { asked, word, stem: [word], documents: 1, begins: true };
+      }),
+    ),
+  ],
+};
+
 const ANYWHERE = { types: [], tags: [], anyTag: false, isFiltered: false };
 
 it("reads any query and finds its words in texts within little CPU time", async () => {
@@ -67,4 +82,26 @@ it("reads any query and finds its words in texts within little CPU time", async 
     }),
     { numRuns: PLAIN.length + roundsOf(100), examples: PLAIN, endOnFailure: true },
   );
+});
+
+it.each([
+  ["misspelt words", "qzvkxtolm jxwbrfudk vqhgzlimp zkdwcnaxb xjtfmpouv wpbqsgeck"],
+  [
+    "long words",
+    ["a", "b", "c", "d", "e", "f"].map((letter) => `${letter}rechnungsverbindungsserverumstellung`).join(" "),
+  ],
+  ["Chinese characters that are written in several ways", "干台发复历系只后面里钟松卷制冲升游范余岳".repeat(50)],
+  ["neighbours that form words", "Nummer Rechnung Server Umstellung Kunde Daten Verbindung Sequenz Ablauf Zeitung"],
+])("looks up few words instead of %s, also in a graph that has all of them", async (_what, query) => {
+  const { concepts } = await resolve(readQuery(query.slice(0, LIMITS.search.queryLength)), OTHER_WORDS);
+
+  const others = concepts.reduce((sum, { variants }) => sum + variants.length - 1, 0);
+  expect(others).toBeGreaterThan(LIMITS.search.variants / 3);
+  expect(others).toBeLessThanOrEqual(LIMITS.search.variants);
+});
+
+it("looks up all that one incomplete word may mean", async () => {
+  const { concepts } = await resolve(readQuery("conn"), OTHER_WORDS);
+
+  expect(concepts[0]?.variants.length).toBeGreaterThan(LIMITS.search.alike);
 });
