@@ -1,9 +1,10 @@
 /**
  * How many letters must be added, removed, replaced or swapped with their neighbour to turn one word into the other
- * (optimal string alignment). Takes time in the product of the lengths, so callers limit them.
+ * (optimal string alignment). Takes time in the product of the lengths without what both begin and end with, so callers
+ * limit them.
  */
 export function editDistance(one: string, other: string): number {
-  const [from, to] = [[...one], [...other]];
+  const [from, to] = withoutSameEnds([...one], [...other]);
   let before: number[] = [];
   let last = to.map((_, place) => place + 1);
   last.unshift(0);
@@ -20,4 +21,13 @@ export function editDistance(one: string, other: string): number {
     [before, last] = [last, now];
   }
   return last[to.length] ?? 0;
+}
+
+function withoutSameEnds(one: readonly string[], other: readonly string[]): [readonly string[], readonly string[]] {
+  const shorter = Math.min(one.length, other.length);
+  let begin = 0;
+  while (begin < shorter && one[begin] === other[begin]) begin++;
+  let end = 0;
+  while (end < shorter - begin && one.at(-1 - end) === other.at(-1 - end)) end++;
+  return [one.slice(begin, one.length - end), other.slice(begin, other.length - end)];
 }

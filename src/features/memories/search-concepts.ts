@@ -3,10 +3,9 @@ import { type Lookups, EVERY_MEMORY, findAlike, findMiddles } from "./search-ali
 import { formsOf, hasForms } from "./search-endings.js";
 import { isTelling } from "./search-names.js";
 import type { Piece, SearchQuery } from "./search-query.js";
-import type { AlikeWord } from "./search-statements.js";
 import { TITLE } from "./search-tsquery.js";
 import type { TUNING } from "./search-tuning.js";
-import { type Known, keyOf, speltOf, variantOfAlike, variantsOf, withAlike } from "./search-variants.js";
+import { type Alike, type Known, keyOf, sortAlike, variantOfAlike, variantsOf, withAlike } from "./search-variants.js";
 
 /** Words of the index that a memory must have together, and how many memories are expected to have them. */
 export interface Variant {
@@ -59,8 +58,8 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const begun = query.lastName && !known.get(keyOf(query.lastName))?.known ? query.lastName : undefined;
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
   const halves = await findAlike({ words, unknown, begun, known, signs, forms }, lookups);
-  const alike = [...halves, ...(await findMiddles(unknown, halves, lookups))];
-  const memories = rows[0]?.memories ?? speltOf(halves).get(EVERY_MEMORY)?.documents ?? 0;
+  const alike = sortAlike([...halves, ...(await findMiddles(unknown, halves, lookups))]);
+  const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
   const variants = limitVariants(
     words.map((word) => withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) })),
   );
@@ -87,7 +86,7 @@ function limitVariants(all: ReadonlyArray<readonly Variant[]>): Variant[][] {
 interface Resolved {
   readonly concepts: readonly Concept[];
   readonly known: Known;
-  readonly alike: readonly AlikeWord[];
+  readonly alike: Alike;
   readonly memories: number;
 }
 
@@ -105,7 +104,7 @@ function findNames({ names }: SearchQuery, { concepts, known, memories }: Resolv
 
 /** A concept for the longer names that the last name of a query begins. */
 function findBegunName(begun: Piece | undefined, { concepts, alike, memories }: Resolved): Concept[] {
-  const longer = alike.filter(({ begins, asked }) => begins && asked === begun?.text);
+  const longer = alike.longer.get(begun?.text ?? "") ?? [];
   if (!begun || longer.length === 0 || concepts.length === 0) return [];
   const variants = longer.map((name) => variantOfAlike(name, "begun"));
   return [{ ...conceptOf(begun.text, variants, memories), isExtra: true }];
@@ -119,9 +118,7 @@ function findSignedName(
   const rows = words.flatMap(({ piece }) => known.get(keyOf(piece)) ?? []).filter(({ lexemes }) => lexemes.length > 0);
   // The index has stop words of titles only. So for a name of stop words, all signs count.
   const signs = rows.length > 0 ? all.filter(isTelling) : all;
-  const counts = signs
-    .filter(isCounted)
-    .map((sign) => alike.find(({ asked, word }) => asked === "" && word === sign)?.documents);
+  const counts = signs.filter(isCounted).map((sign) => alike.spelt.get(sign)?.documents);
   if (rows.some((row) => !row.known) || counts.includes(undefined)) return [];
   const documents = Math.min(memories, ...rows.map((row) => row.documents), ...counts.map((count) => count ?? 0));
   const concept = (lexemes: readonly string[], having: number): Concept =>

@@ -12,18 +12,42 @@ type FoundVariant = Variant & { readonly isKnown: boolean };
 
 export const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : "~"}${piece?.text ?? ""}`;
 
+/** The words of the graph that are alike, by what was asked for: as words of a query are many, each is read once. */
+export interface Alike {
+  /** Those that were looked up as they are, by their text. */
+  readonly spelt: ReadonlyMap<string, AlikeWord>;
+  /** Those that a word may be a misspelling of. */
+  readonly near: ReadonlyMap<string, readonly AlikeWord[]>;
+  /** Those that a text begins. */
+  readonly longer: ReadonlyMap<string, readonly AlikeWord[]>;
+}
+
+export function sortAlike(found: readonly AlikeWord[]): Alike {
+  const near = new Map<string, AlikeWord[]>();
+  const longer = new Map<string, AlikeWord[]>();
+  for (const one of found) {
+    const { asked, begins } = one;
+    if (asked === "") continue;
+    const same = begins ? longer : near;
+    const others = same.get(asked);
+    if (others) others.push(one);
+    else same.set(asked, [one]);
+  }
+  return { spelt: speltOf(found), near, longer };
+}
+
 interface Finds {
   readonly known: Known;
-  readonly alike: readonly AlikeWord[];
+  readonly alike: Alike;
   readonly forms: Forms;
   readonly isUnknown: boolean;
 }
 
 /** What a word may stand for: what is written, and the words of the graph that are alike. */
 export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): Variant[] {
-  const spelt = speltOf(alike);
+  const { spelt } = alike;
   const lookUp = (texts: readonly string[]) => texts.flatMap((text) => spelt.get(text) ?? []);
-  const longer = alike.filter(({ begins, asked, word: other }) => begins && asked === word.text && other !== word.text);
+  const longer = alike.longer.get(word.text)?.filter(({ word: other }) => other !== word.text) ?? [];
   const written = variantsOf(word, known);
   const isName =
     word.parts.length > 0 && (longer.length > 0 || written.some(({ way, isKnown }) => way === "word" && isKnown));
@@ -54,13 +78,9 @@ const mostCommon = (words: readonly AlikeWord[]): AlikeWord[] =>
 /** The words of the graph of which a word may be a misspelling. */
 const spellingsOf = (
   { text }: QueryWord,
-  alike: readonly AlikeWord[],
+  { near }: Alike,
   lookUp: (texts: readonly string[]) => readonly AlikeWord[],
-): readonly AlikeWord[] =>
-  nearestWords(text, [
-    ...alike.filter(({ begins, asked }) => !begins && asked === text),
-    ...lookUp(nearSpellings(text)),
-  ]);
+): readonly AlikeWord[] => nearestWords(text, [...(near.get(text) ?? []), ...lookUp(nearSpellings(text))]);
 
 /** The word itself, its parts, the compounds that it is a part of, and the names that mean the same. */
 export function variantsOf(

@@ -100,6 +100,30 @@ it.each([
   expect(others).toBeLessThanOrEqual(LIMITS.search.variants);
 });
 
+it("reads each word that may be meant a few times, however many words the query has", async () => {
+  let reads = 0;
+  let rows = 0;
+  const counted: Lookups = {
+    words: OTHER_WORDS.words,
+    alike: async (...asked) => {
+      const found = await OTHER_WORDS.alike(...asked);
+      rows += found.length;
+      return found.map((row) => new Proxy(row, { get: (target, name) => (reads++, Reflect.get(target, name)) }));
+    },
+  };
+  const words = Array.from({ length: LIMITS.search.terms }, (_, place) =>
+    `w${String(place).repeat(4)}ord`.slice(0, 14),
+  );
+
+  await resolve(
+    readQuery(words.map((word) => word.replaceAll(/\d/g, (digit) => "abcdefghij".charAt(Number(digit)))).join(" ")),
+    counted,
+  );
+
+  expect(rows).toBeGreaterThan(1_000);
+  expect(reads).toBeLessThan(12 * rows);
+});
+
 it("looks up all that one incomplete word may mean", async () => {
   const { concepts } = await resolve(readQuery("conn"), OTHER_WORDS);
 
