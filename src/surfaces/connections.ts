@@ -31,13 +31,16 @@ interface Peers {
  *
  * An address may have `connectionsPerAddress`. Beyond that, a new connection closes the one that has been idle for
  * longest, and connections are closed after their answer. Too many concurrent requests wait or are refused in
- * `admission.ts`. Behind proxies connections belong to the proxies, so they are not counted by address.
+ * `admission.ts`. Behind proxies connections belong to the proxies, so they are not counted by address. Of all addresses
+ * there may be `connections`; the last one closes the one that has been idle for longest, whoever has it.
  */
 export class Connections {
   readonly #limits: HttpLimits;
   readonly #countsAddresses: boolean;
   readonly #peersOf = new Map<string, Peers>();
   readonly #all = new Map<Socket, Connection>();
+  /** Those of all networks; the first has been idle for longest. */
+  readonly #idle = new Set<Connection>();
   #unsent = 0;
 
   constructor(server: Server, limits: HttpLimits, { behindProxies }: { behindProxies: boolean }) {
@@ -46,6 +49,8 @@ export class Connections {
     const watch = setInterval(() => this.#endStalled(), Math.max(1, limits.stalledAnswerMs / 10)).unref();
     server.maxConnections = limits.connections;
     server.on("connection", (socket: Socket) => this.#add(socket));
+    // Node has closed a new connection, since there are too many: its next try finds room.
+    server.on("drop", () => this.#closeLongestIdle());
     const closeIdle = server.closeIdleConnections.bind(server);
     // Browsers open connections in advance. Before version 26, Node counts an unused one as busy, and its shutdown would
     // wait for it; since then it closes a fresh one, too. So nothing is closed while one is fresh: the shutdown repeats.
@@ -72,14 +77,14 @@ export class Connections {
       return false;
     }
     responses.add(response);
-    peers.idle.delete(connection);
+    this.#noteIdle(connection, false);
     peers.busy.add(connection);
     response.once("close", () => {
       responses.delete(response);
       if (responses.size > 0 || !this.#all.has(socket)) return;
       peers.busy.delete(connection);
       connection.idleSince = performance.now();
-      peers.idle.add(connection);
+      this.#noteIdle(connection, true);
     });
     return true;
   }
@@ -122,11 +127,12 @@ export class Connections {
     const responses = new Set<ServerResponse>();
     const connection = { socket, peers, responses, unsent: 0, taken: 0, takenAt: now, idleSince: now };
     if (this.#countsAddresses) this.#makeRoom(peers, now);
-    peers.idle.add(connection);
+    this.#noteIdle(connection, true);
     this.#all.set(socket, connection);
+    if (this.#all.size >= this.#limits.connections) this.#closeLongestIdle();
     socket.once("close", () => {
       this.#all.delete(socket);
-      peers.idle.delete(connection);
+      this.#noteIdle(connection, false);
       peers.busy.delete(connection);
       if (sizeOf(peers) === 0) this.#peersOf.delete(network);
       // Node closes only the response that was being sent. The ones behind it would never release what they hold.
@@ -134,6 +140,18 @@ export class Connections {
         for (const response of responses) response.destroy().emit("close");
       });
     });
+  }
+
+  #noteIdle(connection: Connection, isIdle: boolean): void {
+    for (const idle of [this.#idle, connection.peers.idle]) {
+      if (isIdle) idle.add(connection);
+      else idle.delete(connection);
+    }
+  }
+
+  #closeLongestIdle(): void {
+    const [longest] = this.#idle;
+    if (longest && performance.now() - longest.idleSince >= FRESH_MS) longest.socket.destroy();
   }
 
   #makeRoom(peers: Peers, now: number): void {

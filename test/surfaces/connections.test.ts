@@ -245,6 +245,29 @@ it("closes the connection that was idle for longest to make room for a new one",
   expect(saidIn(await nextAnswer(newest)).status).toBe(200);
 });
 
+it.each(["0", "1"])(
+  "closes the one idle for longest when the server has no room, with TRUSTED_PROXIES=%s",
+  async (proxies) => {
+    await using world = await createWorld();
+    const { url } = await world.serve({ TRUSTED_PROXIES: proxies }, undefined, { connections: 4 });
+    const resting = Array.from({ length: 4 }, () => opened(url));
+    for (const socket of resting) {
+      socket.write(asking("/healthz"));
+      await nextAnswer(socket);
+    }
+
+    const isServed = () =>
+      ask(`${url}/healthz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    await expect.poll(isServed, PATIENCE).toBe(true);
+    // The one that is dropped makes room, then each new one.
+    for (let n = 0; n < 3; n++) await expect.poll(isServed, PATIENCE).toBe(true);
+    expect(resting.map(({ destroyed }) => destroyed)[0]).toBe(true);
+  },
+);
+
 it.each([
   { path: "/me" },
   { path: "/graphql", body: { query: "{ viewer { id } }" } },

@@ -27,8 +27,8 @@ export const STEPS: readonly Step[] = [
   {
     step: "Connection",
     bound:
-      `${http.connectionsPerAddress} an address, beyond that the longest idle one is closed; ` +
-      `${count(http.connections)} a server; behind proxies not counted by address; ` +
+      `${http.connectionsPerAddress} an address and ${count(http.connections)} a server, beyond that the longest idle ` +
+      `one is closed; behind proxies not counted by address; ` +
       `${http.pipelined} pipelined requests on one`,
     time: "constant",
     memory: "about 20 KiB",
