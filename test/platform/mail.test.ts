@@ -309,6 +309,21 @@ it("sends no mail that another process is claiming, and does not wait for it", a
   other.release();
 });
 
+it("claims a mail in the millisecond in which it was queued", async () => {
+  await using world = await createWorld();
+  const claimed = [];
+  for (let times = 0; times < 8; times++) {
+    const mails = await world.database.transaction(async (database) => {
+      await queueNotice(database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });
+      // In a transaction the database's clock stands still.
+      return database.run(claimDueMails, {});
+    });
+    claimed.push(mails.length);
+  }
+
+  expect(claimed).toEqual(claimed.map(() => 1));
+});
+
 it("ends a run only when all of its mails have ended, even if one of them fails", async () => {
   await using world = await createWorld();
   const { pool } = world.database;

@@ -14,7 +14,7 @@ const CLAIM_S = (3 * SEND_TIMEOUT_MS) / 1_000;
  * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
  * database waits for a mail server. A mail with an error waits for its retry. A mail to a team's owner is addressed
  * only now, since the team may have another owner than when it was queued. SQL for `SKIP LOCKED`: a model would wait
- * for rows that another process is claiming.
+ * for rows that another process is claiming. A time is stored in milliseconds, so it may have been rounded up.
  */
 export const claimDueMails = defineStatement({
   name: "claim_due_mails",
@@ -33,7 +33,7 @@ export const claimDueMails = defineStatement({
     UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL,
       email = coalesce((SELECT u.email FROM team t JOIN user_account u ON u.id = t.owner_id WHERE t.id = mail.team_id),
         mail.email)
-    WHERE id IN (SELECT id FROM mail WHERE due_at <= now() ORDER BY due_at LIMIT ${LIMITS.mails.batch}
+    WHERE id IN (SELECT id FROM mail WHERE due_at < now() + interval '1 ms' ORDER BY due_at LIMIT ${LIMITS.mails.batch}
       FOR UPDATE SKIP LOCKED)
     RETURNING id, kind, email, invitation_id AS "invitationId", attempts, subject, body,
       ${STILL_HELPS} AS helps`,
