@@ -124,6 +124,25 @@ it("goes on after a migration that was refused, or whose end Prisma could not no
   expect(await migrate(url)).toEqual([]);
 });
 
+it("waits for a migration that PostgreSQL still runs for a process that was killed, and does not repeat it", async () => {
+  const url = await oddDatabase("");
+  const last = (await migrate(url)).at(-1);
+  await onServer(url, async (killed) => {
+    // Prisma's lock, which the connection of the script holds.
+    await killed.query("SELECT pg_advisory_lock(72707369)");
+    await killed.query("UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = $1", [last]);
+    const again = migrate(url);
+    const waits = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369 AND NOT granted";
+    await expect.poll(async () => (await killed.query(waits)).rowCount, { timeout: 30_000 }).toBe(1);
+
+    await killed.query("UPDATE _prisma_migrations SET finished_at = now() WHERE rolled_back_at IS NULL");
+    await killed.query("SELECT pg_advisory_unlock_all()");
+
+    expect(await again).toEqual([]);
+    expect((await killed.query("SELECT FROM _prisma_migrations WHERE rolled_back_at IS NOT NULL")).rowCount).toBe(0);
+  });
+});
+
 it("keeps its locks where PostgreSQL ends idle sessions", async () => {
   const url = await oddDatabase("", "ALTER DATABASE DB SET idle_session_timeout = '10min'");
   const client = new pg.Client(url);
