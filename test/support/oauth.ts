@@ -34,7 +34,12 @@ export class OAuthWalker {
   readonly email = `${randomUUID()}@example.com`;
   /** An IP address of its own, so that no other test uses up its limits. */
   readonly address = Array.from({ length: 4 }, () => randomInt(1, 255)).join(".");
-  readonly #network = { "x-forwarded-for": this.address };
+
+  /** Some proxies write the client's port, which is another for each connection. */
+  get #network() {
+    return { "x-forwarded-for": `${this.address}:${randomInt(1_024, 65_536)}` };
+  }
+
   readonly verifier = randomBytes(32).toString("base64url");
   /** Cookies by path, as a browser keeps them. */
   readonly #cookies = new Map<string, string>();

@@ -160,8 +160,8 @@ describe("strangers", () => {
 
     for (const path of paths) expect([path, (await ask(url + path, { headers })).status]).toEqual([path, 429]);
     const body = "x".repeat(bodyBytes + 1);
-    for (const path of sent)
-      expect([path, (await ask(`${url}/oauth/${path}`, { headers, body })).status]).toEqual([path, 429]);
+    for (const path of ["/token", ...sent.map((below) => `/oauth/${below}`)])
+      expect([path, (await ask(url + path, { headers, body })).status]).toEqual([path, 429]);
   });
 
   it("can fill only a bounded part of the database: the oldest unconnected clients are removed", async () => {
