@@ -1,10 +1,19 @@
 import { LIMITS } from "../../limits.js";
 import { UNSPACED } from "./search-fold.js";
 import type { Piece, QueryWord } from "./search-query.js";
-import { nearSpellings, shortHashes, splitInThree, splitWord } from "./search-spelling.js";
+import { nearSpellings, otherBeginnings, shortHashes, splitInThree, splitWord } from "./search-spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { BEGINNING_LENGTH_MIN } from "./search-tuning.js";
-import { type Forms, type Known, kinOf, mayBeMisspelt, mayBeSplit, speltOf, splitsOf } from "./search-variants.js";
+import {
+  type Forms,
+  type Known,
+  hasSpellings,
+  kinOf,
+  mayBeMisspelt,
+  mayBeSplit,
+  sortAlike,
+  splitsOf,
+} from "./search-variants.js";
 
 export interface Lookups {
   readonly words: (pieces: readonly Piece[]) => Promise<readonly KnownPiece[]>;
@@ -28,15 +37,16 @@ interface Asked {
   readonly forms: Forms;
 }
 
+/** The unknown words that are compared with those of the graph. */
+const misspeltOf = (unknown: readonly QueryWord[]): QueryWord[] =>
+  unknown.filter(mayBeMisspelt).slice(0, LIMITS.search.misspelt);
+
 /** Looks up the words of the graph that may be meant: misspelt, begun, in other forms, or parts of a word. */
 export async function findAlike(
   { words, unknown, begun, known, signs, forms }: Asked,
   lookups: Lookups,
 ): Promise<readonly AlikeWord[]> {
-  const misspelt = unknown
-    .filter(mayBeMisspelt)
-    .slice(0, LIMITS.search.misspelt)
-    .map(({ text }) => text);
+  const misspelt = misspeltOf(unknown).map(({ text }) => text);
   const mayBegin = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
   const beginnings = [...(begun ? [begun] : []), ...mayBegin]
     .map(({ text }) => text)
@@ -63,20 +73,32 @@ export async function findAlike(
   return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
 }
 
-/** Looks up the middle parts of words that may be formed of three known words, and are not formed of two. */
-export async function findMiddles(
+/**
+ * Looks up what words may stand for that nothing explains yet: words with an error in the first two letters and another
+ * one, and words formed of three known words, by their middle parts.
+ */
+export async function findFurther(
   unknown: readonly QueryWord[],
   halves: readonly AlikeWord[],
   lookups: Lookups,
 ): Promise<readonly AlikeWord[]> {
-  const spelt = speltOf(halves);
-  const middles = unknown
-    .filter((word) => mayBeSplit(word) && splitsOf(word, spelt).length === 0)
+  const alike = sortAlike(halves);
+  const { spelt } = alike;
+  const whole = unknown.filter((word) => mayBeSplit(word) && splitsOf(word, spelt).length === 0);
+  const unlike = misspeltOf(unknown)
+    .filter((word) => whole.includes(word) && !alike.longer.has(word.text) && !hasSpellings(word, alike))
+    .slice(0, LIMITS.search.begunWrongly);
+  const asked = new Map(
+    unlike.flatMap(({ text }) => otherBeginnings(text).map((other): [string, string] => [other, text])),
+  );
+  const middles = whole
     .slice(0, LIMITS.search.misspelt)
     .flatMap(({ text }) => splitInThree(text, (part) => spelt.has(part)).flatMap(([, middle = ""]) => middle))
     .filter((middle, place, all) => !spelt.has(middle) && all.indexOf(middle) === place)
     .slice(0, LIMITS.search.middles);
-  return middles.length > 0 ? lookups.alike([], middles, []) : [];
+  if (middles.length + asked.size === 0) return [];
+  const found = await lookups.alike([...asked.keys()], middles, []);
+  return found.map((row) => ({ ...row, asked: asked.get(row.asked) ?? row.asked }));
 }
 
 const RUN = new RegExp(UNSPACED, "u");

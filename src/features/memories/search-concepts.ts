@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { type Lookups, EVERY_MEMORY, findAlike, findMiddles } from "./search-alike.js";
+import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./search-alike.js";
 import { formsOf, hasForms } from "./search-endings.js";
 import { isTelling } from "./search-names.js";
 import type { Piece, SearchQuery } from "./search-query.js";
@@ -58,7 +58,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const begun = query.lastName && !known.get(keyOf(query.lastName))?.known ? query.lastName : undefined;
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
   const halves = await findAlike({ words, unknown, begun, known, signs, forms }, lookups);
-  const alike = sortAlike([...halves, ...(await findMiddles(unknown, halves, lookups))]);
+  const alike = sortAlike([...halves, ...(await findFurther(unknown, halves, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
   const variants = limitVariants(
     words.map((word) => withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) })),

@@ -54,6 +54,21 @@ export function splitWord(word: string): string[][] {
   });
 }
 
+/** Stop words of English that are written together with a neighbour by mistake; the index does not have them. */
+const STOP_WORD = "(?:the|and|for|with|from|not|when|all|our|are|was|has|had|can|this|that|into|your|will|does)";
+const AFTER_STOP_WORD = new RegExp(`^${STOP_WORD}(\\p{L}{4,})$`, "u");
+const BEFORE_STOP_WORD = new RegExp(`^(\\p{L}{4,})${STOP_WORD}$`, "u");
+
+/**
+ * What is left of a word that begins or ends with a stop word, such as "notallowed". It is one of the parts of
+ * `splitWord`.
+ */
+export const splitFromStopWord = (word: string): string[][] =>
+  [AFTER_STOP_WORD, BEFORE_STOP_WORD].flatMap((form) => {
+    const rest = form.exec(word)?.[1];
+    return rest === undefined ? [] : [[rest]];
+  });
+
 /** The least length of each part when a word is split in three. */
 const THIRD_LENGTH_MIN = 3;
 
@@ -82,8 +97,22 @@ export const shortHashes = (word: string): string[] =>
     ? SHORT_HASH_LENGTHS.filter((length) => length < word.length).map((length) => word.slice(0, length))
     : [];
 
+/** The least length of a word that may have more wrong letters than those at its beginning. */
+const WRONGLY_BEGUN_LENGTH_MIN = 7;
+
+/**
+ * A word with one of the first two letters left out, or both swapped. Known words that begin like these are compared
+ * with it, so that "apgniation", with two errors, finds "pagination".
+ */
+export function otherBeginnings(word: string): string[] {
+  const [first = "", second = "", ...rest] = word;
+  if (!/^\p{L}+$/u.test(word) || word.length < WRONGLY_BEGUN_LENGTH_MIN) return [];
+  const end = rest.join("");
+  return [second + first + end, second + end, first + end].filter((other) => other.slice(0, 2) !== first + second);
+}
+
 /** The known words that a misspelt one may stand for: those with the fewest wrong letters. */
-export function nearestWords<Known extends { readonly word: string }>(
+export function closestWords<Known extends { readonly word: string }>(
   word: string,
   candidates: readonly Known[],
 ): Known[] {
@@ -94,8 +123,16 @@ export function nearestWords<Known extends { readonly word: string }>(
   }));
   const close = measured.filter(({ wrong }) => Math.floor(wrong) <= wrongLettersMax(word));
   const fewest = Math.min(...close.map(({ wrong }) => wrong));
-  const best = close.filter(({ wrong }) => wrong === fewest).map(({ candidate }) => candidate);
-  if (best.length > 0) return best;
+  return close.filter(({ wrong }) => wrong === fewest).map(({ candidate }) => candidate);
+}
+
+/** The same; if there are none, words that are a part of it, or that it is a part of. */
+export function nearestWords<Known extends { readonly word: string }>(
+  word: string,
+  candidates: readonly Known[],
+): Known[] {
+  const closest = closestWords(word, candidates);
+  if (closest.length > 0) return closest;
   // A part of a longer name, such as "pullbackoff" of "imagepullbackoff"; words that it begins are looked up
   // separately.
   return candidates.filter(

@@ -1,7 +1,15 @@
 import { LIMITS } from "../../limits.js";
 import type { Variant } from "./search-concepts.js";
 import type { Piece, QueryWord } from "./search-query.js";
-import { nearSpellings, nearestWords, shortHashes, splitInThree, splitWord } from "./search-spelling.js";
+import {
+  closestWords,
+  nearSpellings,
+  nearestWords,
+  shortHashes,
+  splitFromStopWord,
+  splitInThree,
+  splitWord,
+} from "./search-spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN } from "./search-tuning.js";
 
@@ -56,11 +64,11 @@ export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: F
   const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
     [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
     [isUnknown ? lookUp(shortHashes(word.text)) : [], "abbreviation"],
-    [isMisspelt ? mostCommon(spellingsOf(word, alike, lookUp)) : [], "spelling"],
+    [isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [], "spelling"],
     [lookUp(word.otherScripts), "word"],
     [lookUp(word.composed), "parts"],
     [longer, isName ? "name" : wayOfWord],
-    [lookUp(kinOf(word, known)), "word"],
+    [lookUp(kinOf(word, known)).filter(isStem), "word"],
   ];
   const variants: Variant[] = [
     ...written.map((variant) => (isName && variant.way === "parts" ? { ...variant, way: "apart" as const } : variant)),
@@ -72,15 +80,21 @@ export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: F
   return variants;
 }
 
+/** Whether a word of the graph is a stem itself: "files" is not, so "filesy" (which begins "filesystem") is no kin of it. */
+const isStem = ({ word, stem }: AlikeWord): boolean => stem.length === 0 || stem.includes(word);
+
 const mostCommon = (words: readonly AlikeWord[]): AlikeWord[] =>
   words.toSorted((one, other) => other.documents - one.documents).slice(0, LIMITS.search.alike);
 
-/** The words of the graph of which a word may be a misspelling. */
-const spellingsOf = (
-  { text }: QueryWord,
-  { near }: Alike,
-  lookUp: (texts: readonly string[]) => readonly AlikeWord[],
-): readonly AlikeWord[] => nearestWords(text, [...(near.get(text) ?? []), ...lookUp(nearSpellings(text))]);
+/** The words of the graph with which a word that may be misspelt is compared. */
+const comparedWith = ({ text }: QueryWord, { near, spelt }: Alike): readonly AlikeWord[] => [
+  ...(near.get(text) ?? []),
+  ...nearSpellings(text).flatMap((other) => spelt.get(other) ?? []),
+];
+
+/** Whether the graph has words of which a word is a misspelling by few letters. */
+export const hasSpellings = (word: QueryWord, alike: Alike): boolean =>
+  closestWords(word.text, comparedWith(word, alike)).length > 0;
 
 /** The word itself, its parts, the compounds that it is a part of, and the names that mean the same. */
 export function variantsOf(
@@ -139,7 +153,7 @@ function germanKinOf(stem: string): string[] {
 }
 
 /** The words that were looked up as they are, by their text. */
-export const speltOf = (alike: readonly AlikeWord[]): ReadonlyMap<string, AlikeWord> =>
+const speltOf = (alike: readonly AlikeWord[]): ReadonlyMap<string, AlikeWord> =>
   new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
 
 export const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
@@ -154,15 +168,15 @@ export const variantOfAlike = ({ word, stem, documents }: AlikeWord, way: Varian
   documents: Math.max(1, documents),
 });
 
-/** The ways to split a word into two words that are known, else into three. */
+/** The ways to split a word into two words that are known, else into three, else into one and a stop word. */
 export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
   const inTwo = knownSplits(splitWord(text), spelt);
-  return inTwo.length > 0
-    ? inTwo
-    : knownSplits(
-        splitInThree(text, (part) => spelt.has(part)),
-        spelt,
-      );
+  if (inTwo.length > 0) return inTwo;
+  const inThree = knownSplits(
+    splitInThree(text, (part) => spelt.has(part)),
+    spelt,
+  );
+  return inThree.length > 0 ? inThree : knownSplits(splitFromStopWord(text), spelt);
 }
 
 function knownSplits(splits: readonly string[][], spelt: ReadonlyMap<string, AlikeWord>): Variant[] {

@@ -159,6 +159,35 @@ it.each(["hidration", "gydration", "ydration", "hdration"])(
   },
 );
 
+it.each(["hhydratiob", "yhdratoin", "hdyratiom"])(
+  "finds a word by %s, with two errors, one at its beginning",
+  async (word) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "Hydration fails", "A ration of water", "Something else");
+
+    expect(await found(ann, word)).toEqual(["Hydration fails"]);
+  },
+);
+
+it("finds a word that is written together with a stop word", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "The command is not allowed", "Moved from Kubernetes", "Something else");
+
+  expect(await found(ann, "notallowed")).toEqual(["The command is not allowed"]);
+  expect(await found(ann, "fromkubernetes")).toEqual(["Moved from Kubernetes"]);
+  expect(await found(ann, "commandthe")).toEqual(["The command is not allowed"]);
+});
+
+it("finds a longer word by its beginning that is no form of another word", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "The filesystem collector hung", "Too many files", "Something else");
+
+  expect(await found(ann, "filesy")).toEqual(["The filesystem collector hung"]);
+});
+
 it("finds a word by a misspelt one that begins with another letter in Cyrillic", async () => {
   await using world = await createWorld();
   const ann = await world.user();
