@@ -141,8 +141,9 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
   const clock = new SharedClock({ readTime: () => timeOf(database), log });
   // If the database cannot be reached, the job does it later.
   await clock.read().catch(() => {});
-  const parts = {
+  const services = createServices({
     database,
+    ...{ now: clock.now, newId: idsBy(clock.now) },
     ...{ meter: metrics, tracer },
     older: replica && olderReads(replica, database, waits, tracer),
     shares: new DatabaseShares(database, waits, tracer),
@@ -153,8 +154,7 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
     log,
     publicUrl: () => config.publicUrl ?? life.url,
     resultHours: config.retention.resultsHours,
-  };
-  const services: Services = createServices(parts, clock.now, idsBy(clock.now));
+  });
   const closeServices = async () => {
     await budgets.close();
     await meaning?.[Symbol.asyncDispose]();

@@ -50,6 +50,6 @@ export function withServices<T>(work: (services: Services) => Promise<T>): Promi
   return withDatabase(async (database) => {
     const clock = new SharedClock({ readTime: () => timeOf(database), log });
     await clock.read();
-    return work(createServices({ database, ...others }, clock.now, idsBy(clock.now)));
+    return work(createServices({ database, now: clock.now, newId: idsBy(clock.now), ...others }));
   });
 }

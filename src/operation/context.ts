@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from "uuid";
 import { LIMITS } from "../limits.js";
 import type { Database } from "../platform/database.js";
 import type { Logger } from "../platform/logger.js";
@@ -102,21 +101,17 @@ export interface Context extends Services {
 type OptionalParts = Partial<
   Pick<Services, "storage" | "shares" | "resultHours" | "meter" | "tracer" | "older" | "meaning">
 >;
-type Parts = Pick<Services, "database" | "budgets" | "billing" | "log" | "publicUrl"> & OptionalParts;
+type RequiredParts = Pick<Services, "database" | "budgets" | "billing" | "log" | "publicUrl" | "now" | "newId">;
 
-/** The services of a running process. A test gives its own clock, small graphs and short waits. */
-export function createServices(
-  {
-    database,
-    shares = new DatabaseShares(database),
-    storage = LIMITS.storage,
-    resultHours = LIMITS.idempotency.keptHours,
-    ...others
-  }: Parts,
-  now: () => Date = () => new Date(),
-  newId: () => string = () => uuidv7(),
-): Services {
-  return { database, shares, storage, resultHours, ...others, now, newId };
+/** The services of a process. A test gives its own clock, small graphs and short waits. */
+export function createServices({
+  database,
+  shares = new DatabaseShares(database),
+  storage = LIMITS.storage,
+  resultHours = LIMITS.idempotency.keptHours,
+  ...others
+}: RequiredParts & OptionalParts): Services {
+  return { database, shares, storage, resultHours, ...others };
 }
 
 /** What a door knows about the request of an operation. Without `selects`, the answer contains all fields. */

@@ -65,10 +65,15 @@ export class Unreadable extends Failure {
   }
 }
 
+const NO_PROXY_PROTOCOL = [
+  "proxy_protocol",
+  "The PROXY protocol is not supported. Switch it off in the proxy, and let it send `X-Forwarded-For` instead.",
+] as const;
+
 /** How other protocols begin. Proxies that are configured to speak them send nothing else. */
 const OTHER_PROTOCOLS = [
-  ["PROXY ", "proxy_protocol", "The PROXY protocol is not supported. Let the proxy send `X-Forwarded-For` instead."],
-  ["\r\n\r\n\0\r\nQUIT\n", "proxy_protocol", "The PROXY protocol is not supported. Switch it off in the proxy."],
+  ["PROXY ", ...NO_PROXY_PROTOCOL],
+  ["\r\n\r\n\0\r\nQUIT\n", ...NO_PROXY_PROTOCOL],
   ["\x16\x03", "tls", "TLS is not supported at this port. Use `http:`, and let a proxy terminate TLS."],
   ["PRI * HTTP/2", "http_2", "HTTP/2 is not supported at this port. Use HTTP/1.1 between the proxy and the service."],
 ] as const;

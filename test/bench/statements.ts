@@ -17,6 +17,7 @@ const { contextOf, createServices } =
   await built<typeof import("../../src/operation/context.js")>("operation/context.js");
 const { loggerTo } = await built<typeof import("../../src/platform/logger.js")>("platform/logger.js");
 const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
+const { idsBy } = await built<typeof import("../../src/platform/shared-clock.js")>("platform/shared-clock.js");
 const { callerOf } = await built<typeof import("../../src/features/access/caller.js")>("features/access/caller.js");
 
 /** The statements that the cases run in the database, for every server. */
@@ -102,7 +103,13 @@ const NO_BILLING: Billing = {
   returnOrigins: [],
 };
 
-const OTHERS = { budgets: new ProcessBudgets(), log: loggerTo(process.stderr, "warn"), publicUrl: () => "" };
+const now = () => new Date();
+const OTHERS = {
+  ...{ now, newId: idsBy(now) },
+  budgets: new ProcessBudgets(),
+  log: loggerTo(process.stderr, "warn"),
+  publicUrl: () => "",
+};
 
 /** The caller will see these fields of the answer; all fields unless given. */
 const recording = (database: Database, ...fields: readonly string[]): Context =>

@@ -91,5 +91,14 @@ it("lets only environment.ts read environment variables", () => {
   expect(readers).toEqual(["environment.ts"]);
 });
 
+it("lets operations and features take the time only from the clock that all servers share", () => {
+  const own = /new Date\(\)|Date\.now\(\)|uuidv7\(\)/;
+  const readers = files.filter(
+    (file) => /^(operation|features)\//.test(file) && own.test(readFileSync(join("src", file), "utf8")),
+  );
+  // Both answer a library that compares with the clock of this machine.
+  expect(readers.sort()).toEqual(["features/oauth/records.ts", "operation/use-limit.ts"]);
+});
+
 const matches = (path: string, pattern: string): boolean =>
   new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", "[^/]+")}`).test(path);

@@ -3,7 +3,6 @@ import { startApp } from "../../src/app.js";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { readConfig } from "../../src/config.js";
 import { createUser } from "../../src/features/access/index.js";
-import { createServices } from "../../src/operation/context.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { openDatabase } from "../../src/platform/database.js";
 import type { Logger } from "../../src/platform/logger.js";
@@ -27,7 +26,7 @@ it.skipIf(programs === undefined)(
     await migrate(primaryUrl);
     await using world = await createWorld();
     await using database = openDatabase(primaryUrl, () => {}, PATIENT);
-    const services = createServices({ ...world.services, database, shares: new DatabaseShares(database) });
+    const services = { ...world.services, database, shares: new DatabaseShares(database) };
     const { apiKey } = await createUser(services, { email: "ann@example.com", plan: "pro", verified: true });
     const addresses = { DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl };
     const environment = { PORT: "0", METRICS_PORT: "0", NODE_ENV: "test", ...addresses };

@@ -22,11 +22,17 @@ export interface Doors extends AsyncDisposable {
   keptBy(accounts: readonly string[]): Promise<string[]>;
 }
 
-export async function serveDoors({ services: { billing, log } }: World, databaseUrl: string): Promise<Doors> {
+export async function serveDoors(
+  { services: { billing, log, now, newId } }: World,
+  databaseUrl: string,
+): Promise<Doors> {
   const database = openDatabase(databaseUrl, () => {}, PATIENT);
   const shares = new DatabaseShares(database, PATIENT);
   const budgets = new ProcessBudgets();
-  const services = createServices({ database, shares, budgets, billing, log, publicUrl: () => "https://example.com" });
+  const services = createServices({
+    ...{ database, shares, budgets, billing, log, now, newId },
+    publicUrl: () => "https://example.com",
+  });
   const http = { ...LIMITS.http, ...PATIENT_DOORS };
   const work = new Work(http);
   const health = healthOf(database.reservedPool, () => false);

@@ -26,6 +26,7 @@ import { type Logger, loggerTo } from "../../src/platform/logger.js";
 import type { Billing } from "../../src/platform/billing.js";
 import { type PaymentWaits, Payments } from "../../src/platform/payments.js";
 import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
+import { idsBy } from "../../src/platform/shared-clock.js";
 import { callerOf } from "../../src/features/access/caller.js";
 import type { HttpLimits } from "../../src/surfaces/http-limits.js";
 import { onServer } from "./database-server.js";
@@ -155,7 +156,9 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
     returnOrigins: ["https://app.example.com"],
     ...billingWishes,
   };
+  const now = () => new Date(Date.now() + offsetMs);
   const parts = {
+    ...{ now, newId: idsBy(now) },
     database,
     shares: new DatabaseShares(database, PATIENT),
     budgets: new ProcessBudgets(),
@@ -165,7 +168,7 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
     ...(storage && { storage }),
     ...(meaning && { meaning }),
   };
-  const services = createServices(parts, () => new Date(Date.now() + offsetMs));
+  const services = createServices(parts);
   const apps: RunningApp[] = [];
   const dataDir = await mkdtemp(join(tmpdir(), "memory-graph-world-"));
   return {

@@ -24,7 +24,7 @@ export interface PaymentEvent {
  * @throws PaymentProviderError, AccountBusy, or an error of the database: Stripe must send the event again.
  */
 export async function receivePaymentEvent(services: BillingServices, event: PaymentEvent): Promise<void> {
-  const { database } = services;
+  const { database, now } = services;
   const { paymentEvent } = database.models;
   const { id, type } = event;
   const customerId = customerOf(event);
@@ -34,7 +34,7 @@ export async function receivePaymentEvent(services: BillingServices, event: Paym
   // Customers of other services in the same Stripe account are ignored.
   const teamId = customerId === null ? undefined : await teamOfCustomer(database, customerId);
   if (teamId !== undefined) await refreshTogether(services, teamId);
-  await paymentEvent.updateMany({ where: { id, processedAt: null }, data: { processedAt: new Date() } });
+  await paymentEvent.updateMany({ where: { id, processedAt: null }, data: { processedAt: now() } });
 }
 
 /** A refresh that has not begun: events that come meanwhile share it. */
@@ -85,9 +85,10 @@ function customerOf({ data: { object } }: PaymentEvent): string | null {
 /** Deletes a batch of old events and one of old requests; returns whether there may be more. */
 export async function forgetBillingHistory({
   database: { models },
-}: Pick<BillingServices, "database">): Promise<boolean> {
+  now,
+}: Pick<BillingServices, "database" | "now">): Promise<boolean> {
   const limit = LIMITS.chores.rows;
-  const before = (ms: number) => ({ lt: new Date(Date.now() - ms) });
+  const before = (ms: number) => ({ lt: new Date(now().getTime() - ms) });
   const events = await models.paymentEvent.deleteMany({ where: { receivedAt: before(EVENTS_KEPT_MS) }, limit });
   const requests = await models.billingRequest.deleteMany({
     where: { createdAt: before(REQUESTS_KEPT_MS), outcome: { not: null } },

@@ -19,13 +19,13 @@ export async function reconcileDueAccount(services: BillingServices): Promise<bo
 
 /** The copy was read after these events came, so it contains their changes. */
 async function markOlderEventsProcessed(
-  { database: { models } }: BillingServices,
+  { database: { models }, now }: BillingServices,
   customerId: string,
-  now: Date,
+  readAt: Date,
 ): Promise<void> {
   await models.paymentEvent.updateMany({
-    where: { customerId, processedAt: null, receivedAt: { lt: now } },
-    data: { processedAt: new Date() },
+    where: { customerId, processedAt: null, receivedAt: { lt: readAt } },
+    data: { processedAt: now() },
   });
 }
 

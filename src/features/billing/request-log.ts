@@ -44,7 +44,7 @@ export class RequestLog {
     const open = recordedOf(row);
     if (open.createdAt < this.#ago(REPEATABLE_MS)) {
       // The next refresh of the copy shows whether it had an effect.
-      await close(this.#database, open, "abandoned");
+      await this.#close(this.#database, open, "abandoned");
       return undefined;
     }
     try {
@@ -118,7 +118,7 @@ export class RequestLog {
         if (error instanceof PaymentsError && error.outcome === "refused") {
           // A server error that Stripe replays for the key may have had an effect.
           if (error.isDoubtful) await this.session.copy.doubt();
-          await close(this.#database, recorded, "refused");
+          await this.#close(this.#database, recorded, "refused");
         }
         throw error;
       });
@@ -143,12 +143,19 @@ export class RequestLog {
   /** Closes a request as done and records it in the audit. Must be called in the transaction that stores the effect. */
   async closeDone(inner: Database, recorded: RecordedRequest): Promise<void> {
     const { kind, request, actorId, keyId, door } = recorded;
-    const isClosed = await close(inner, recorded, "done");
+    const isClosed = await this.#close(inner, recorded, "done");
     const action = AUDITED[kind];
     if (!isClosed || action === undefined) return;
     const subject = "id" in request ? request.id : null;
     const change = { action, subject, door, detail: detailOf(recorded) };
     await this.session.audit(inner, change, { userId: actorId, keyId });
+  }
+
+  /** Stores the outcome of a request; returns whether the request was open. */
+  async #close({ models }: Database, { id }: RecordedRequest, outcome: Outcome): Promise<boolean> {
+    const data = { outcome, endedAt: this.#ago(0) };
+    const { count } = await models.billingRequest.updateMany({ where: { id, outcome: null }, data });
+    return count > 0;
   }
 
   get #database(): Database {
@@ -166,13 +173,6 @@ export class RequestLog {
 }
 
 type Outcome = "done" | "refused" | "abandoned";
-
-/** Stores the outcome of a request; returns whether the request was open. */
-async function close({ models }: Database, { id }: RecordedRequest, outcome: Outcome): Promise<boolean> {
-  const data = { outcome, endedAt: new Date() };
-  const { count } = await models.billingRequest.updateMany({ where: { id, outcome: null }, data });
-  return count > 0;
-}
 
 /** Only `send` writes requests, with the type of their kind. */
 const recordedOf = <Kind extends RequestKind>(row: BillingRequest): RecordedRequest<Kind> =>

@@ -1,4 +1,3 @@
-import type { Services } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { BillingNotConfigured } from "./failures.js";
 import type { BillingServices } from "./account.js";
@@ -24,14 +23,12 @@ function isEvent(event: unknown): event is PaymentEvent {
   return isText(id) && isText(type) && typeof data?.object === "object" && data.object !== null;
 }
 
-type WebhookServices = BillingServices & Pick<Services, "now">;
-
 /**
  * Receives what Stripe sends to the webhook.
  * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or an error of the processing, after which Stripe
  * retries.
  */
-export async function receivePaymentWebhook(services: WebhookServices, body: Buffer, signature: string): Promise<void> {
+export async function receivePaymentWebhook(services: BillingServices, body: Buffer, signature: string): Promise<void> {
   const { payments } = services.billing;
   if (!payments) throw new BillingNotConfigured();
   const event = payments.event(body, signature, services.now());
