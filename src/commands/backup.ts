@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { createWriteStream } from "node:fs";
+import type { WriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type RowCounts, writeDatabase } from "../platform/copy-database.js";
@@ -22,19 +22,18 @@ export const program = commandLine({
 
 async function backup(file: string, { json }: { json?: true }): Promise<void> {
   let tables: RowCounts = {};
-  await writeWholeFile(file, (partial) =>
+  const write = (openPartial: () => WriteStream) =>
     // Without a migration: before an update, the servers still run the previous version.
     withDatabaseAsIs(async (address) => {
       const packed = createGzip();
-      const written = pipeline(packed, createWriteStream(partial, { mode: 0o600 }));
+      const written = pipeline(packed, openPartial());
       const read = writeDatabase(address, packed, tellTable).catch((error: Error) => {
         packed.destroy(error);
         throw error;
       });
-      const [result] = await Promise.all([read, written]);
-      tables = result;
-    }),
-  );
+      [tables] = await Promise.all([read, written]);
+    });
+  await writeWholeFile(file, write, { mode: 0o600 });
   if (json) console.log(JSON.stringify({ file, tables }));
   else console.log(`Wrote ${countInWords(tables["memory"] ?? 0, "memory", "memories")} and all else to ${file}.`);
 }

@@ -1,4 +1,3 @@
-import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
@@ -52,10 +51,10 @@ async function exportFile(file: string, options: Options): Promise<void> {
     progress.step(records);
   };
   try {
-    await writeWholeFile(file, async (partial) => {
+    await writeWholeFile(file, async (openPartial) => {
       const body = await ask(options);
       const whole = options.format === "jsonl" ? countRecords(counts, onRecords) : undefined;
-      const parts = [body, ...(whole ? [whole] : []), createWriteStream(partial)] as const;
+      const parts = [body, ...(whole ? [whole] : []), openPartial()] as const;
       await pipeline([...parts]).catch((error: unknown) => {
         throw isFileProblem(error) ? error : new ImportStopped(BROKEN);
       });

@@ -1,25 +1,37 @@
-import { rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { type WriteStream, createWriteStream, rmSync } from "node:fs";
 import { access, constants, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { WrongUse } from "./for-operator.js";
 
+interface WholeFileOptions {
+  /** Who may use the file; by default who may use the file that it replaces. */
+  readonly mode?: number;
+}
+
 /**
  * Writes a file that appears when it is complete, and replaces one that exists. After a failure or a signal nothing is
  * left of it.
- * @param write writes everything to a file beside it
+ * @param write writes everything to the stream that it opens: a file beside it, under a name of its own, since two
+ * commands may write the same file at once
  * @throws WrongUse if something else than a file has this name
  */
-export async function writeWholeFile(file: string, write: (partial: string) => Promise<void>): Promise<void> {
-  const target = await fileToReplace(file);
+export async function writeWholeFile(
+  file: string,
+  write: (openPartial: () => WriteStream) => Promise<void>,
+  options: WholeFileOptions = {},
+): Promise<void> {
+  const { target, mode } = await fileToReplace(file);
   await access(dirname(target), constants.W_OK);
-  const partial = `${target}.partial`;
+  const partial = `${target}.${randomUUID()}.partial`;
   const stop = (signal: NodeJS.Signals) => {
     rmSync(partial, { force: true });
     process.kill(process.pid, signal);
   };
   for (const signal of SIGNALS) process.once(signal, stop);
   try {
-    await write(partial);
+    // Flushed, since a rename may survive a power failure that the contents do not.
+    await write(() => createWriteStream(partial, { flags: "wx", mode: options.mode ?? mode, flush: true }));
     await rename(partial, target);
   } catch (error) {
     await rm(partial, { force: true });
@@ -32,11 +44,11 @@ export async function writeWholeFile(file: string, write: (partial: string) => P
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Where a link leads: replacing the link would leave the old file, often on the disk that has room. */
-async function fileToReplace(file: string): Promise<string> {
+async function fileToReplace(file: string): Promise<{ target: string; mode?: number }> {
   const known = await stat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
   // A device such as /dev/stdout would become a file, for every program.
   if (file === "" || (known && !known.isFile())) throw new WrongUse(`"${file}" is no file: name the file to write.`);
-  return known ? await realpath(file) : file;
+  return known ? { target: await realpath(file), mode: known.mode & 0o777 } : { target: file };
 }

@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { lstat, mkdtemp, readFile, readdir, realpath, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readFile, readdir, realpath, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { program as backup } from "../../src/commands/backup.js";
 import { program as exporting } from "../../src/commands/export.js";
+import { writeWholeFile } from "../../src/commands/write-whole-file.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { environmentForProcess } from "../support/environment.js";
 import { createWorld } from "../support/world.js";
@@ -58,10 +60,44 @@ it("leaves nothing after Ctrl-C", async () => {
   const words = ["dist/commands/export.js", join(folder, "graph.jsonl"), "--url", url, "--key", "key"];
 
   const child = spawn(process.execPath, words, { env: environmentForProcess() });
-  await expect.poll(() => readdir(folder), { timeout: 60_000 }).toEqual(["graph.jsonl.partial"]);
+  await expect.poll(() => readdir(folder), { timeout: 60_000 }).toEqual([expect.stringContaining("graph.jsonl.")]);
   child.kill("SIGINT");
   const [, signal] = (await once(child, "exit")) as [number | null, string];
 
   expect(signal).toBe("SIGINT");
   expect(await readdir(folder)).toEqual([]);
+});
+
+it("keeps apart what two commands write to the same file at once", async () => {
+  const folder = await aFolder();
+  const file = join(folder, "backup");
+  let [isHalfWritten, mayEnd] = [() => {}, () => {}];
+  const halfWritten = new Promise<void>((done) => (isHalfWritten = done));
+  const end = new Promise<void>((done) => (mayEnd = done));
+  const later = writeWholeFile(file, (openPartial) =>
+    pipeline(async function* () {
+      yield "later, h";
+      isHalfWritten();
+      await end;
+      yield "as more";
+    }, openPartial()),
+  );
+  await halfWritten;
+
+  await writeWholeFile(file, (openPartial) => pipeline(["sooner"], openPartial()));
+
+  expect(await readFile(file, "utf8")).toBe("sooner");
+  mayEnd();
+  await later;
+  expect(await readFile(file, "utf8")).toBe("later, has more");
+  expect(await readdir(folder)).toEqual(["backup"]);
+});
+
+it("keeps who may read the file that it replaces", async () => {
+  const file = join(await aFolder(), "graph");
+  await writeFile(file, "old", { mode: 0o600 });
+
+  await writeWholeFile(file, (openPartial) => pipeline(["new"], openPartial()));
+
+  expect([await readFile(file, "utf8"), (await stat(file)).mode & 0o777]).toEqual(["new", 0o600]);
 });
