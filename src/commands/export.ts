@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
-import { type ExportCounts, countRecords } from "../import/count-records.js";
+import { RecordCount, countRecords } from "../import/count-records.js";
+import { EXPORT_FORMATS } from "../import/export-lines.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
@@ -11,7 +12,7 @@ import { writeWholeFile } from "./write-whole-file.js";
 
 interface Options extends ServiceOptions {
   readonly graph?: GraphChoice;
-  readonly format: "jsonl" | "memorygraph";
+  readonly format: keyof typeof EXPORT_FORMATS;
   readonly json?: true;
 }
 
@@ -32,19 +33,18 @@ export const program = commandLine({
   .addOption(graphOption("export"))
   .addOption(
     new Option("--format <format>", "jsonl, or the JSON of MemoryGraph")
-      .choices(["jsonl", "memorygraph"])
+      .choices(Object.keys(EXPORT_FORMATS))
       .default("jsonl"),
   )
   .option(...JSON_OPTION)
   .action(exportFile);
 
 async function exportFile(file: string, options: Options): Promise<void> {
-  const counts: ExportCounts = { memories: 0, relationships: 0, expected: undefined, isComplete: false };
+  const count = new RecordCount();
   let progress: ReturnType<typeof showProgress> | undefined;
   const onRecords = (records: number) => {
-    const { expected = 0 } = counts;
     progress ??= showProgress({
-      total: expected,
+      total: count.announced,
       stream: process.stderr,
       secondsLeft: (steps, each = 0) => steps * each,
     });
@@ -52,28 +52,25 @@ async function exportFile(file: string, options: Options): Promise<void> {
   };
   try {
     await writeWholeFile(file, async (openPartial) => {
-      const body = await ask(options);
-      const whole = options.format === "jsonl" ? countRecords(counts, onRecords) : undefined;
-      const parts = [body, ...(whole ? [whole] : []), openPartial()] as const;
-      await pipeline([...parts]).catch((error: unknown) => {
-        throw isFileProblem(error) ? error : new ImportStopped(BROKEN);
+      const format = EXPORT_FORMATS[options.format];
+      const counting = countRecords({ url: options.url, format, count, onRecords });
+      await pipeline(await ask(options), counting, openPartial()).catch((error: unknown) => {
+        throw error instanceof ImportStopped || isFileProblem(error) ? error : new ImportStopped(BROKEN);
       });
-      if (whole && !counts.isComplete) throw new ImportStopped(BROKEN);
+      if (!count.isComplete) throw new ImportStopped(BROKEN);
     });
   } finally {
     progress?.[Symbol.dispose]();
   }
-  const { memories, relationships } = counts;
-  if (options.json)
-    console.log(JSON.stringify({ file, ...(options.format === "jsonl" && { memories, relationships }) }));
-  else if (options.format === "jsonl") console.log(`Wrote ${graphInWords(memories, relationships)} to ${file}.`);
-  else console.log(`Wrote the graph to ${file}.`);
+  const { memories, relationships } = count.read;
+  if (options.json) console.log(JSON.stringify({ file, memories, relationships }));
+  else console.log(`Wrote ${graphInWords(memories, relationships)} to ${file}.`);
 }
 
 const BROKEN = "The connection broke before the export was complete, so nothing was written. Try again.";
 
 const isFileProblem = (error: unknown): boolean =>
-  error instanceof Error && "syscall" in error && ["open", "write"].includes(String(error.syscall));
+  error instanceof Error && "syscall" in error && ["open", "write", "fsync"].includes(String(error.syscall));
 
 async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   if (!key) throw new ImportStopped("An API key is needed: set MEMORY_GRAPH_KEY, or give --key.");

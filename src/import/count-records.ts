@@ -1,36 +1,73 @@
-import { Transform } from "node:stream";
+import { Transform, type TransformCallback } from "node:stream";
+import type { ExportFormat, ExportLine } from "./export-lines.js";
+import { ImportStopped } from "./import-stopped.js";
+import { quote } from "./text.js";
+
+type Counts = Readonly<Record<"memories" | "relationships", unknown>>;
 
 /** What has been read of an export so far. */
-export interface ExportCounts {
-  memories: number;
-  relationships: number;
-  /** How many records its first line announces. */
-  expected: number | undefined;
+export class RecordCount {
+  readonly read = { memories: 0, relationships: 0 };
+  #announced: Counts | undefined;
   /** Whether the last line was read, and its counts are those of the lines before. */
-  isComplete: boolean;
+  isComplete = false;
+
+  /** How many records its first line announces. */
+  get announced(): number {
+    return Number(this.#announced?.memories) + Number(this.#announced?.relationships);
+  }
+
+  add(line: ExportLine): void {
+    if (line.kind === "start") this.#announced = line;
+    else if (line.kind === "end") {
+      const counted = { ...this.#announced, ...line };
+      this.isComplete = counted.memories === this.read.memories && counted.relationships === this.read.relationships;
+    } else this.read[line.kind === "memory" ? "memories" : "relationships"]++;
+  }
 }
 
-/** Passes an export in lines through, and counts its records. Only the first and the last line are parsed. */
-export function countRecords(counts: ExportCounts, onRecords: (records: number) => void): Transform {
-  let rest = "";
+interface Counting {
+  /** The address that sends it. */
+  readonly url: string;
+  readonly format: ExportFormat;
+  readonly count: RecordCount;
+  readonly onRecords: (records: number) => void;
+}
+
+/**
+ * Passes an export through, and counts its records.
+ * @throws ImportStopped for anything else, such as the page of a proxy.
+ */
+export function countRecords({ url, format, count, onRecords }: Counting): Transform {
+  let [rest, isBegun] = ["", false];
   const take = (line: string) => {
-    if (line.startsWith('{"record":"memory"')) counts.memories++;
-    else if (line.startsWith('{"record":"relationship"')) counts.relationships++;
-    else readAround(line, counts);
+    const said = isBegun || format.begins.test(line) ? format.read(line) : undefined;
+    if (said === undefined) {
+      throw new ImportStopped(
+        `What ${url} sends is no export, so nothing was written: ${quote(line)}. Check --url, and what is in front of ` +
+          "the service.",
+      );
+    }
+    isBegun = true;
+    if (said !== "nothing") count.add(said);
+  };
+  const takeAll = (lines: readonly string[], done: TransformCallback, chunk?: Buffer) => {
+    try {
+      for (const line of lines) take(line);
+    } catch (error) {
+      return done(error as Error);
+    }
+    if (isBegun) onRecords(lines.length);
+    done(null, chunk);
   };
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
+      // Bytes as characters: a character of several bytes may be in two chunks.
       const lines = (rest + chunk.toString("latin1")).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) take(line);
-      onRecords(lines.length);
-      done(null, chunk);
+      takeAll(lines, done, chunk);
     },
+    // The last line of an export has an end, a page may have none.
+    flush: (done) => takeAll(isBegun || rest === "" ? [] : [rest], done),
   });
-}
-
-function readAround(line: string, counts: ExportCounts): void {
-  const { record, memories, relationships } = JSON.parse(line) as Readonly<Record<string, unknown>>;
-  if (record === "graph") counts.expected = Number(memories) + Number(relationships);
-  if (record === "end") counts.isComplete = memories === counts.memories && relationships === counts.relationships;
 }

@@ -56,6 +56,9 @@ const MEMORY_GRAPH: ExportFormat = {
   },
 };
 
+/** The formats by their names. */
+export const EXPORT_FORMATS = { jsonl: JSON_LINES, memorygraph: MEMORY_GRAPH } as const;
+
 const BEGINNING_BYTES = 1_024;
 
 /** The format of an export of this service; undefined for any other file, and for one that cannot be read. */
@@ -64,7 +67,7 @@ export async function exportFormatOf(place: string): Promise<ExportFormat | unde
     await using file = await open(place);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
     const beginning = new TextDecoder(encodingOf(buffer)).decode(buffer.subarray(0, bytesRead));
-    return [JSON_LINES, MEMORY_GRAPH].find(({ begins }) => begins.test(beginning));
+    return Object.values(EXPORT_FORMATS).find(({ begins }) => begins.test(beginning));
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { LIMITS } from "../limits.js";
 import { storeAll } from "./batches.js";
+import { RecordCount } from "./count-records.js";
 import { type ExportFormat, readExport } from "./export-lines.js";
 import { Refused } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
@@ -41,9 +42,8 @@ const READ_AT_ONCE = 500;
 /** Restores an export, reading it line by line. Memories come before relationships, as in the file. */
 export async function restoreFile(place: string, restoring: Restoring): Promise<void> {
   const { format, client, report, onStart, onStep, lengthMax = LIMITS.importFile.valueLength } = restoring;
-  let [waiting, kind, isComplete]: [Fields[], Kind, boolean] = [[], "memory", false];
-  let announced: Readonly<Record<"memories" | "relationships", unknown>> | undefined;
-  const read = { memories: 0, relationships: 0 };
+  let [waiting, kind]: [Fields[], Kind] = [[], "memory"];
+  const count = new RecordCount();
   const send = async () => {
     const list = kind === "memory" ? "memories" : "relationships";
     const store = async (records: readonly Fields[]) => {
@@ -62,21 +62,16 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
     waiting = [];
   };
   for await (const line of readExport(place, format, lengthMax)) {
-    if (line.kind === "start") {
-      announced = line;
-      await onStart(Number(line.memories) + Number(line.relationships));
-    } else if (line.kind === "end") {
-      const counted = { ...announced, ...line };
-      isComplete = counted.memories === read.memories && counted.relationships === read.relationships;
-    } else {
+    count.add(line);
+    if (line.kind === "start") await onStart(count.announced);
+    else if (line.kind !== "end") {
       if (line.kind !== kind || waiting.length === READ_AT_ONCE) await send();
       kind = line.kind;
-      read[kind === "memory" ? "memories" : "relationships"]++;
       waiting.push(inPresentNames(line.fields));
     }
   }
   await send();
-  if (!isComplete)
+  if (!count.isComplete)
     throw new ImportStopped(`${place} lacks some of its lines: it is not the whole export. Export again.`);
 }
 

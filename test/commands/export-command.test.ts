@@ -227,6 +227,32 @@ it("leaves no file if the connection breaks, and says so", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
+it.each(["jsonl", "memorygraph"])("keeps the earlier file in %s if a proxy sends a page instead", async (format) => {
+  let page = "";
+  const server = createServer((_request, response) => void response.writeHead(200).end(page));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const file = join(await aFolder(), "graph");
+  await writeFile(file, "earlier");
+
+  for (const [sent, said] of [
+    [
+      "<html>\nPlease log in\n</html>\n",
+      `What ${url} sends is no export, so nothing was written: "<html>". Check --url`,
+    ],
+    ['{"message":"Please log in"}\n', 'nothing was written: "{\\"message\\"'],
+    ["<html>", 'is no export, so nothing was written: "<html>"'],
+    ["", "before the export was complete"],
+  ] as const) {
+    page = sent;
+    const ran = await runHere(exportProgram, [file, "--format", format, "--url", url], { MEMORY_GRAPH_KEY: "key" });
+
+    expect(ran).toMatchObject({ code: 1, output: "", errors: expect.stringContaining(said) as string });
+    expect(await readFile(file, "utf8")).toBe("earlier");
+  }
+});
+
 it("refuses to restore a file that lacks lines, and says which line is no record", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -14,6 +14,8 @@ import { runHere, runProcess } from "../support/commands.js";
 import { environmentForProcess } from "../support/environment.js";
 import { createWorld } from "../support/world.js";
 
+const FIRST_LINE = '{"record":"graph","format":"memory-graph","memories":2,"relationships":0}';
+
 const aFolder = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), "whole-file-")));
 
 it("refuses to replace a folder or a device, and names what was asked for", async () => {
@@ -49,7 +51,7 @@ it("replaces the file to which a link leads, and keeps the link", async () => {
 });
 
 it("leaves nothing after Ctrl-C", async () => {
-  const server = createServer((_request, response) => void response.writeHead(200).write("{}\n"));
+  const server = createServer((_request, response) => void response.writeHead(200).write(`${FIRST_LINE}\n`));
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   onTestFinished(() => {
     server.closeAllConnections();
