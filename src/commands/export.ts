@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
+import { callService } from "../import/call-service.js";
 import { RecordCount, countRecords } from "../import/count-records.js";
 import { EXPORT_FORMATS } from "../import/export-lines.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
@@ -76,9 +77,9 @@ async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   if (!key) throw new ImportStopped("An API key is needed: set MEMORY_GRAPH_KEY, or give --key.");
   const query = new URLSearchParams({ format, ...(graph && { graph }) });
   assertKeyFits(key);
-  const answer = await fetch(`${url}/v1/export?${query}`, {
-    headers: { authorization: `Bearer ${key}` },
-  }).catch(() => {
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await callService(url, `/v1/export?${query}`, { headers }).catch((error: unknown) => {
+    if (error instanceof ImportStopped) throw error;
     throw new ImportStopped(`${url} does not answer. Start the service there with \`npm start\`, or check --url.`);
   });
   if (answer.ok && answer.body) return Readable.fromWeb(answer.body);

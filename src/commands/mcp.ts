@@ -1,4 +1,6 @@
 import { createInterface } from "node:readline";
+import { callService } from "../import/call-service.js";
+import { ImportStopped } from "../import/import-stopped.js";
 import { parseStrictly } from "../import/json-text.js";
 import { codeOf } from "../import/service-client.js";
 import { isObject } from "../import/text.js";
@@ -53,7 +55,7 @@ async function send(body: string, { method, params }: Message, { url, key = "" }
     for (const [header, text] of Object.entries(repeated))
       if (typeof text === "string") headers.set(header, encodeHeader(text));
   }
-  const response = await fetch(`${url}/mcp`, { method: "POST", headers, body });
+  const response = await callService(url, "/mcp", { method: "POST", headers, body });
   const text = await response.text();
   if (response.status === 401) throw new NotServed(NO_KEY);
   const answer = parseStrictly(text || "{}");
@@ -70,6 +72,7 @@ const NO_KEY = "does not accept this API key. Set MEMORY_GRAPH_KEY to a valid on
 class NotServed extends Error {}
 
 function sentenceOf(error: unknown, { url }: ServiceOptions): string {
+  if (error instanceof ImportStopped) return error.message;
   if (error instanceof NotServed) return `${url} ${error.message}`;
   return `${url} does not answer (${codeOf(error)}). Start the service there with \`npm start\`, or check --url.`;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
+import { callService } from "./call-service.js";
 import type { Budget } from "./estimate.js";
 import type { DatedNote, Note } from "./graph.js";
 import {
@@ -162,14 +163,14 @@ export class ServiceClient implements GraphStore {
 
   /** Sends a request with retries. The type of the body is the one documented for the path. */
   async #ask<Body>(method: string, path: string, { query, body }: Ask = {}): Promise<Body> {
-    const { url, key, graph } = this.options;
+    const { key, graph } = this.options;
     const search = new URLSearchParams({ ...query, ...(graph && { graph }) });
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
     if (body) headers["content-type"] = "application/json";
     // The same key for every retry: a request whose answer was lost is not executed again.
     if (method === "POST") headers["idempotency-key"] = randomUUID();
     const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const target = `${url}${path}?${search.toString()}`;
+    const target = `${path}?${search.toString()}`;
     for (let rateWaits = 0, retries = 0; ;) {
       await this.#waitForPause();
       const answer = await this.#send(target, request);
@@ -185,17 +186,18 @@ export class ServiceClient implements GraphStore {
     }
   }
 
-  async #send(target: string, request: RequestInit): Promise<Answer> {
-    const { signal } = this.options;
+  async #send(path: string, request: RequestInit): Promise<Answer> {
+    const { url, signal } = this.options;
     try {
       const timeout = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
-      const response = await fetch(target, { ...request, signal: AbortSignal.any([signal, timeout]) });
+      const response = await callService(url, path, { ...request, signal: AbortSignal.any([signal, timeout]) });
       const text = await response.text();
       this.#hasAnswered = true;
       this.#budget = budgetOf(response.headers) ?? this.#budget;
       return { status: response.status, body: parseStrictly(text), retryAfterMs: retryAfterMs(response.headers) };
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ImportStopped) throw error;
       return { status: 0, networkError: codeOf(error) };
     }
   }

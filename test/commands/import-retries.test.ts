@@ -1,4 +1,9 @@
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, describe, it } from "vitest";
+import { program as exporting } from "../../src/commands/export.js";
+import { runHere } from "../support/commands.js";
 import { RETRY, clientOf, entity, fakeService, jsonLines, reportOf, runText } from "../support/imports.js";
 
 describe("retries", () => {
@@ -54,5 +59,24 @@ describe("retries", () => {
 
     await expect(result).rejects.toThrow("is still busy after many attempts (status 503). Try again later.");
     expect(service.requests).toHaveLength(6);
+  });
+
+  it("names the address that a server redirects to, and sends nothing there", async () => {
+    const real = await fakeService(() => undefined);
+    const ways = { 301: real.url, 302: "/login?state=secret", 307: `${real.url}/below`, 308: real.url };
+    for (const [status, to] of Object.entries(ways)) {
+      const { url } = await fakeService(({ url: path = "" }) => {
+        const location = to.startsWith("/") ? to : `${to}${path}`;
+        return { status: Number(status), headers: { location } };
+      });
+      const shown = to.startsWith("/") ? `${url}/login` : to;
+      const said = `${url} redirects to ${shown}. Give the service's own address by --url.`;
+
+      await expect(runText(clientOf(url, "key"), jsonLines(entity("A", "x")))).rejects.toThrow(said);
+      const file = join(tmpdir(), `no-export-${randomUUID()}`);
+      const exported = await runHere(exporting, [file, "--url", url, "--key", "key"], {});
+      expect(exported).toEqual({ code: 1, output: "", errors: `${said}\n` });
+    }
+    expect(real.requests).toEqual([]);
   });
 });

@@ -159,3 +159,12 @@ it.each([
 
   expect(answers).toMatchObject([{ id: 7, error: { message: `${url} ${said}` } }]);
 });
+
+it("names the address that a server redirects to", async () => {
+  const { url } = await fakeService(() => ({ status: 301, headers: { location: "https://example.com/mcp" } }));
+
+  const { answers } = await passed(['{"jsonrpc":"2.0","id":1,"method":"ping"}'], { MEMORY_GRAPH_URL: url });
+
+  const message = `${url} redirects to https://example.com. Give the service's own address by --url.`;
+  expect(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32_603, message } }]);
+});
