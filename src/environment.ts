@@ -1,11 +1,29 @@
-import { existsSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
 import { type Config, readConfig } from "./config.js";
+import { ConfigError } from "./variables.js";
 
 /**
  * The configuration of this process. In development, a `.env` file adds variables that are not set.
- * @throws ConfigError naming every variable that is wrong.
+ * @throws ConfigError naming every variable that is wrong, or the file if it cannot be read.
  */
 export function configOfProcess(): Config {
-  if (process.env["NODE_ENV"] !== "production" && existsSync(".env")) process.loadEnvFile(".env");
+  if (process.env["NODE_ENV"] !== "production") {
+    for (const [name, value] of Object.entries(variablesIn(".env"))) process.env[name] ??= value;
+  }
   return readConfig(process.env);
+}
+
+/** Node's own loader takes a byte order mark for a part of the first name, and finds nothing in UTF-16. */
+function variablesIn(file: string): NodeJS.Dict<string> {
+  try {
+    const bytes = readFileSync(file);
+    // Windows PowerShell writes UTF-16 by default.
+    const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8";
+    return parseEnv(new TextDecoder(encoding).decode(bytes));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return {};
+    throw new ConfigError([`  The file ${file} cannot be read (${code}): correct or remove it.`]);
+  }
 }

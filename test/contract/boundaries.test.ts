@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "variables.ts": ["platform/edit-distance.ts"],
   "limits.ts": [],
   "combining-marks.ts": [],
-  "environment.ts": ["config.ts"],
+  "environment.ts": ["config.ts", "variables.ts"],
   operation: ["platform/statement.ts"],
   features: ["operation/", "platform/", "features/*/index.ts"],
   surfaces: ["operation/", "platform/"],

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -111,6 +111,32 @@ it("is open to nobody else unless it is told to, and reads choices in capitals a
     publicUrl: "https://a.example/b",
     logLevel: "warn",
   });
+});
+
+it("reads .env as editors and shells of Windows write it, and says if it cannot be read", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "env-"));
+  const file = join(folder, ".env");
+  const module = JSON.stringify(pathToFileURL("dist/modules/environment.js").href);
+  const show = `const { configOfProcess } = await import(${module});
+    try { console.log(configOfProcess().port); } catch ({ message }) { console.log(message); }`;
+  const { PATH = "" } = process.env;
+  const read = () =>
+    execFileSync(process.execPath, ["--input-type=module", "-e", show], {
+      cwd: folder,
+      env: { PATH },
+      encoding: "utf8",
+    });
+
+  for (const encoding of ["utf8", "utf16le"] as const) {
+    await writeFile(file, "\uFEFFPORT=4321\r\nHOST=::1\r\n", { encoding });
+    expect(read()).toBe("4321\n");
+  }
+  await rm(file);
+  expect(read()).toBe("4000\n");
+  await mkdir(file);
+  expect(read()).toBe(
+    "The configuration has a problem:\n  The file .env cannot be read (EISDIR): correct or remove it.\n",
+  );
 });
 
 it("reads .env, except in production", async () => {
