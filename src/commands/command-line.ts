@@ -68,6 +68,8 @@ export async function runProcess(program: Command, args: readonly string[]): Pro
     console.error(sentenceFor(error));
     process.exitCode = EXIT.failed;
   });
+  // A reader of the progress that goes away must not end the work, as in `npm run import 2>&1 | head`.
+  process.stderr.on("error", () => {});
   await runWith(program, args);
 }
 

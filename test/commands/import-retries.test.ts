@@ -1,10 +1,14 @@
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, describe, it } from "vitest";
 import { program as exporting } from "../../src/commands/export.js";
 import { runHere } from "../support/commands.js";
-import { RETRY, clientOf, entity, fakeService, jsonLines, reportOf, runText } from "../support/imports.js";
+import { environmentForProcess } from "../support/environment.js";
+import { RETRY, clientOf, entity, fakeService, fileWith, jsonLines, reportOf, runText } from "../support/imports.js";
 
 describe("retries", () => {
   it("waits as long as Retry-After says, and retries each request with its own idempotency key", async () => {
@@ -78,5 +82,18 @@ describe("retries", () => {
       expect(exported).toEqual({ code: 1, output: "", errors: `${said}\n` });
     }
     expect(real.requests).toEqual([]);
+  });
+
+  it("goes on when nobody reads the progress any more", async () => {
+    const answers = [{ status: 429, headers: { "retry-after": "1" } }];
+    const { url } = await fakeService(({ method }) => (method === "POST" ? answers.shift() : undefined));
+    const file = await fileWith(jsonLines(entity("A", "x")));
+
+    const words = ["dist/commands/import.js", file, "--url", url, "--key", "key"];
+    const child = spawn(process.execPath, words, { env: environmentForProcess() });
+    child.stderr.destroy();
+    const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
+
+    expect([child.exitCode, output]).toEqual([0, expect.stringContaining("1 read = 1 made")]);
   });
 });
