@@ -1,6 +1,7 @@
 /** The floor's answers, field by field. */
+import type { LinkItem } from "../../src/features/memories/memory-statements.js";
 import { Refusal } from "./floor-input.js";
-import type { Hits, Memory, Related, Relationship } from "./floor-work.js";
+import type { Hits, Memory, Related } from "./floor-work.js";
 
 export const restMemory = (memory: Memory): object => ({
   id: memory.id,
@@ -18,28 +19,33 @@ export const restMemory = (memory: Memory): object => ({
   updated_at: memory.updatedAt,
   version: memory.version,
   created_by: memory.createdBy,
-  relationships: memory.relationships.map((item) => ({
-    id: item.relationshipId,
-    type: item.type,
-    direction: item.direction,
-    from: item.from,
-    to: item.to,
-    memory: { id: item.memory.id, type: item.memory.type, title: item.memory.title },
-    strength: item.strength,
-    confidence: item.confidence,
-    context: item.context ?? null,
-    created_at: new Date(item.createdAt),
-  })),
+  relationships: memory.relationships.map((link) => restLink(memory.id, link)),
   relationships_total: memory.relationshipsTotal,
   superseded_by: supersededBy(memory),
 });
 
+function restLink(own: string, link: LinkItem): object {
+  const [id, type, direction, other, otherType, title, strength, confidence, createdAt, context] = link;
+  return {
+    id,
+    type,
+    direction,
+    from: direction === "out" ? own : other,
+    to: direction === "out" ? other : own,
+    memory: { id: other, type: otherType, title },
+    strength,
+    confidence,
+    context: context ?? null,
+    created_at: new Date(createdAt),
+  };
+}
+
 /** Memories here have few relationships, so an answer contains all of them. */
 function supersededBy({ relationships }: Memory): object | null {
   const newest = relationships.find(
-    ({ type, direction }) => type === (direction === "in" ? "REPLACES" : "DEPRECATED_BY"),
+    ([, type, direction]) => type === (direction === "in" ? "REPLACES" : "DEPRECATED_BY"),
   );
-  return newest ? { id: newest.memory.id, title: newest.memory.title } : null;
+  return newest ? { id: newest[3], title: newest[5] } : null;
 }
 
 export const graphqlMemory = (memory: Memory): object => ({
@@ -87,8 +93,8 @@ export function graphqlNested({ id, title, relationships }: Memory, others: read
   return {
     id,
     title,
-    relationships: relationships.map(({ type, direction, memory }) => {
-      const other = otherAt.get(memory.id);
+    relationships: relationships.map(([, type, direction, otherId]) => {
+      const other = otherAt.get(otherId);
       if (!other) throw new Refusal(404);
       const { content, tags, relationships: further } = other;
       return {
@@ -100,7 +106,7 @@ export function graphqlNested({ id, title, relationships }: Memory, others: read
   };
 }
 
-const lastLevel = ({ type, direction, memory: { id, title } }: Relationship): object => ({
+const lastLevel = ([, type, direction, id, , title]: LinkItem): object => ({
   type,
   direction: direction.toUpperCase(),
   memory: { id, title },

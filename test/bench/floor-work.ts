@@ -5,6 +5,7 @@
 import { hash, randomBytes } from "node:crypto";
 import pg from "pg";
 import type { Contents } from "../../src/features/memories/memory-columns.js";
+import type { LinkItem } from "../../src/features/memories/memory-statements.js";
 import type { Statement } from "../../src/platform/statement.js";
 import { built } from "./built.js";
 import type { Order } from "./child.js";
@@ -32,25 +33,13 @@ export interface Caller {
   readonly teamGraphId: string | null;
   readonly useToNote: Date | null;
 }
-export interface Relationship {
-  readonly relationshipId: string;
-  readonly type: string;
-  readonly direction: "in" | "out";
-  readonly from: string;
-  readonly to: string;
-  readonly memory: { readonly id: string; readonly type: string; readonly title: string };
-  readonly strength: number;
-  readonly confidence: number;
-  readonly context?: string | null;
-  readonly createdAt: string;
-}
 export interface Memory extends Contents {
   readonly id: string;
   readonly version: number;
   readonly createdBy: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  readonly relationships: readonly Relationship[];
+  readonly relationships: readonly LinkItem[];
   readonly relationshipsTotal: number;
 }
 export interface Related {

@@ -121,6 +121,6 @@ async function dataOf(caller: Caller, query: unknown, variables: Record<string, 
 /** One statement for each level. */
 async function nested(caller: Caller, id: unknown): Promise<object> {
   const memory = await work.memoryAt(caller, id, "memoryWithRelationships");
-  const ids = [...new Set(memory.relationships.map((item) => item.memory.id))];
+  const ids = [...new Set(memory.relationships.map(([, , , otherId]) => otherId))];
   return graphqlNested(memory, ids.length === 0 ? [] : await work.memoriesAt(caller, ids, "memoryWithRelationships"));
 }

@@ -1,7 +1,8 @@
 import DataLoader from "dataloader";
 import type { GraphQLResolveInfo, SelectionNode } from "graphql";
+import type { LinkItem } from "../../src/features/memories/memory-statements.js";
 import { newMemory } from "./floor-input.js";
-import type { Caller, Memory, Related, Relationship, Work } from "./floor-work.js";
+import type { Caller, Memory, Related, Work } from "./floor-work.js";
 
 /** The part of the service's schema that the cases need. Resolvers apply defaults, because graphql-jit does not. */
 export const SCHEMA = `
@@ -95,6 +96,7 @@ export function resolversOf(work: Work) {
   return {
     Query: { memory, relatedMemories, searchMemories },
     Mutation: { createMemory },
+    Memory: { relationships: ({ relationships }: Memory): Relationship[] => relationships.map(toRelationship) },
     MemoryRelationship: {
       direction: upperCaseDirection,
       memory: ({ memory: known }: Relationship, _given: object, { others }: PeerContext, info: GraphQLResolveInfo) =>
@@ -103,6 +105,13 @@ export function resolversOf(work: Work) {
     RelatedMemory: { memoryId: idOfRow, direction: upperCaseDirection },
     SearchHit: { memoryId: idOfRow },
   };
+}
+
+type Relationship = ReturnType<typeof toRelationship>;
+
+function toRelationship(link: LinkItem) {
+  const [relationshipId, type, direction, id, otherType, title, strength, confidence] = link;
+  return { relationshipId, type, direction, strength, confidence, memory: { id, type: otherType, title } };
 }
 
 const upperCaseDirection = ({ direction }: Relationship | Related): string => direction.toUpperCase();

@@ -1,7 +1,8 @@
 import type { Context } from "../../operation/context.js";
-import type { Direction, Memory, MemoryRelationship } from "./memory.js";
+import { Direction, type Memory, type MemoryRelationship } from "./memory.js";
 import { type ContentName, type MemoryRow, textOf } from "./memory-columns.js";
 import {
+  type LinkItem,
   memoriesAlone,
   memoriesWithLinks,
   memoriesWithRelationships,
@@ -87,8 +88,7 @@ function batchesOf(
 /** What a row has besides the memory. The relationships are JSON, so that one row carries the list. */
 interface Relations {
   readonly relationshipsTotal: number;
-  /** Their times are texts until `toMemory` has converted them. */
-  readonly relationships: Array<Omit<MemoryRelationship, "createdAt"> & { createdAt: string | Date }>;
+  readonly relationships: readonly LinkItem[];
 }
 
 /** Sets `supersededBy`: from the relationships that were read, or by a query for memories with more relationships. */
@@ -126,8 +126,26 @@ export async function readSuperseding(
   return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)) ?? null);
 }
 
-/** Converts a row in place: copying it with all its relationships would cost more than reading it. */
+/** Converts a row in place: copying it would cost more than converting its relationships. */
 function toMemory(row: Row): Memory {
-  for (const relationship of row.relationships ?? []) relationship.createdAt = new Date(relationship.createdAt);
-  return row as Memory;
+  const relationships = row.relationships?.map((link) => toRelationship(row, link));
+  return Object.assign(row, relationships && { relationships });
+}
+
+function toRelationship({ graphId, id }: Place, link: LinkItem): MemoryRelationship {
+  const [relationshipId, type, direction, otherId, otherType, title, strength, confidence, createdAt, context] = link;
+  const isOut = direction === Direction.OUT;
+  const relationship: MemoryRelationship = {
+    relationshipId,
+    type,
+    direction,
+    from: isOut ? id : otherId,
+    to: isOut ? otherId : id,
+    memory: { graphId, id: otherId, type: otherType, title },
+    strength,
+    confidence,
+    createdAt: new Date(createdAt),
+  };
+  if (context !== undefined) relationship.context = context;
+  return relationship;
 }
