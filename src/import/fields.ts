@@ -183,7 +183,13 @@ export function asTime(value: unknown): Date | undefined {
   const [, day, time = "00:00", zone = "Z"] = TIME.exec(text) ?? [];
   // PostgreSQL writes only the hours of a zone.
   const whole = /^[+-]\d{2}$/.test(zone) ? `${zone}:00` : zone.toUpperCase();
-  return day === undefined ? undefined : timeOf(Date.parse(`${day}T${time}${whole}`));
+  return day === undefined || !exists(day) ? undefined : timeOf(Date.parse(`${day}T${time}${whole}`));
+}
+
+/** Whether the calendar has a day: 30 February would be read as 2 March. */
+function exists(day: string): boolean {
+  const start = Date.parse(`${day}T00:00Z`);
+  return Number.isFinite(start) && new Date(start).toISOString().startsWith(day);
 }
 
 const timeOf = (milliseconds: number): Date | undefined => {

@@ -90,15 +90,15 @@ it.each([
   });
 });
 
-it.each(["created: 3/6/2024", "created: 45.03.2024", "modified: next week", "created: 2999-01-01"])(
-  "keeps what is no time that has passed as text: %s",
-  (line) => {
-    expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({
-      kept: { createdAt: undefined, updatedAt: undefined },
-      details: [line],
-    });
-  },
-);
+it.each([
+  ...["created: 3/6/2024", "created: 45.03.2024", "modified: next week", "created: 2999-01-01"],
+  ...["created: 2023-02-29", "created: 31.04.2024 10:11", "modified: 2024-02-30T10:11:12+01:00"],
+])("keeps what is no time that has passed as text: %s", (line) => {
+  expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({
+    kept: { createdAt: undefined, updatedAt: undefined },
+    details: [line],
+  });
+});
 
 it.each([
   ["Created: [[2022-08-17]]"],
