@@ -206,7 +206,7 @@ export class ServiceClient implements GraphStore {
   #isTemporary({ status, body, networkError }: Answer): boolean {
     // Before the first answer the address is most likely wrong, so an error message helps more than a retry.
     if (networkError !== undefined) return this.#hasAnswered || LOST.has(networkError);
-    return [502, 503, 504].includes(status) || errorOf(body)?.["reason"] === "idempotency_in_progress";
+    return isBusy(status) || errorOf(body)?.["reason"] === "idempotency_in_progress";
   }
 
   /** Concurrent requests get the same limit, so they share one pause, which is reported once. */
@@ -234,7 +234,7 @@ export class ServiceClient implements GraphStore {
     if (status === 401) {
       return new ImportStopped(KEY_REFUSED);
     }
-    if (status === 429 || [502, 503, 504].includes(status)) {
+    if (status === 429 || isBusy(status)) {
       return new ImportStopped(`${url} is still busy after many attempts (status ${status}). Try again later.`);
     }
     if (typeof message !== "string") {
@@ -249,6 +249,9 @@ export class ServiceClient implements GraphStore {
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
 }
+
+/** Whether a proxy does not reach the service, or waits for it in vain: some have statuses of their own, up to 530. */
+const isBusy = (status: number): boolean => status >= 502;
 
 /** The service's own message leaves the memory to the details, and cannot know of the file. */
 const tooMany = ({ id, relationships_max: most }: Readonly<Record<string, unknown>>): string =>

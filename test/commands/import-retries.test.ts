@@ -39,7 +39,7 @@ describe("retries", () => {
   });
 
   it("retries after a lost connection, and while the service is busy", async () => {
-    const troubles = ["lost", "none", "lost", 503, 502];
+    const troubles = ["lost", "none", "lost", 503, 524];
     const service = await fakeService((request) => {
       const trouble = troubles.shift();
       if (trouble === "lost") request.socket.destroy();
