@@ -26,9 +26,8 @@ program
     if (json) return console.log(JSON.stringify({ mails }));
     if (mails.length === 0) return console.log("No mails are waiting.");
     console.log(tableOf(["MAIL", "KIND", "TRIES", "NEXT AT", "TO"], mails.map(rowOf)));
-    const refused = mails.filter(({ last_error }) => last_error !== null);
-    if (refused.length > 0) console.log("\nWhy the last try failed:");
-    for (const { id, last_error } of refused) console.log(`  ${id}  ${last_error?.replaceAll(/\s+/g, " ")}`);
+    const reasons = mails.flatMap(({ id, last_error: why }) => (why === null ? [] : [[id, why]]));
+    if (reasons.length > 0) console.log(`\n${tableOf(["MAIL", "WHY THE LAST TRY FAILED"], reasons)}`);
   });
 
 program

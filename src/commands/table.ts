@@ -6,7 +6,11 @@ export const tableOf = (head: Row, rows: readonly Row[]): string => alignColumns
 /** Names and values, one pair per line. */
 export const listOf = (entries: Readonly<Record<string, string>>): string => alignColumns(Object.entries(entries));
 
-function alignColumns(rows: readonly Row[]): string {
+/** Names, and answers of mail servers, come from strangers, and could control the operator's terminal. */
+const printable = (text: string): string => text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ");
+
+function alignColumns(given: readonly Row[]): string {
+  const rows = given.map((row) => row.map(printable));
   const columns = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
