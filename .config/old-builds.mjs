@@ -30,10 +30,11 @@ export function isPresent(dist, path) {
   return !isNamedByContent || stats.isDirectory() || stats.mtimeMs >= (readBuilds(dist).at(-1) ?? 0);
 }
 
-/** When the last builds began. */
+/** When the last builds began. On a full disk the file may be empty or cut off, which must not prevent later builds. */
 function readBuilds(dist) {
   const file = join(dist, FILE);
-  return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : [];
+  const text = fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
+  return (text.match(/\d+/g) ?? []).map(Number);
 }
 
 /** A build writes each of its files again, so the time of a file is that of the last build that had it. */

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -25,6 +34,20 @@ it("keeps what running servers may load: files of the last ten builds that are n
   expect(existsSync(join(dist, "main.js"))).toBe(false);
   const last = Array.from({ length: 9 }, (_, index) => `oauth-${index + 3}.js`);
   expect(new Set(readdirSync(join(dist, "chunks")))).toEqual(new Set([...last, "same.js"]));
+});
+
+it("builds again after the disk was full while a build was noted", async () => {
+  const { clearForBuild, isPresent } = (await import(join(process.cwd(), ".config/old-builds.mjs"))) as Builds;
+  const dist = mkdtempSync(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rmSync(dist, { recursive: true }));
+
+  for (const left of ["", "[60000,17"]) {
+    writeFileSync(join(dist, ".builds"), left);
+    clearForBuild(dist, 120_000);
+
+    expect(isPresent(dist, dist)).toBe(true);
+    expect(readFileSync(join(dist, ".builds"), "utf8")).toMatch(/120000\]$/);
+  }
 });
 
 interface Builds {
