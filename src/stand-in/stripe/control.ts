@@ -35,63 +35,30 @@ export function control(standIn: StandInStripe): Router {
   });
   router.get("/requests", (_request, response) => void response.json(standIn.requests));
   router.use(express.json({ limit: BODY_MAX_BYTES }));
-  router.post(
-    "/fault",
-    does((body) => standIn.fail(faultIn(body))),
-  );
-  router.post(
-    "/faults/clear",
-    does(() => standIn.clearFaults()),
-  );
-  router.post(
-    "/advance",
-    does((body) => standIn.advance(numberIn(body, "milliseconds"))),
-  );
-  router.post(
-    "/pay",
-    does((body) => standIn.pay(textIn(body, "session"))),
-  );
-  router.post(
-    "/decline",
-    does((body) => standIn.decline(textIn(body, "session"))),
-  );
-  router.post(
-    "/cancel",
-    does((body) => standIn.cancelInPortal(textIn(body, "subscription"))),
-  );
-  router.post(
-    "/give-up",
-    does((body) => standIn.giveUp(textIn(body, "subscription"))),
-  );
-  router.post(
-    "/pause",
-    does((body) => standIn.pause(textIn(body, "subscription"))),
-  );
-  router.post(
-    "/card",
-    does((body) => standIn.setCard(textIn(body, "customer"), cardIn(body))),
-  );
-  router.post(
-    "/invoice",
-    does((body) => standIn.payInvoice(textIn(body, "invoice"))),
-  );
-  router.post(
-    "/delivered",
-    does(() => standIn.delivered()),
-  );
-  router.post(
-    "/webhook",
-    does((body) =>
-      body["secret"] === undefined
-        ? standIn.sendEventsTo(textIn(body, "url"))
-        : standIn.sendEventsTo(textIn(body, "url"), textIn(body, "secret")),
-    ),
-  );
+  for (const [path, act] of Object.entries(actionsOf(standIn))) router.post(`/${path}`, does(act));
   return router;
 }
 
+type Act = (body: Body) => void | Promise<void>;
+
+const actionsOf = (standIn: StandInStripe): Readonly<Record<string, Act>> => ({
+  fault: (body) => standIn.fail(faultIn(body)),
+  "faults/clear": () => standIn.clearFaults(),
+  advance: (body) => standIn.advance(numberIn(body, "milliseconds")),
+  pay: (body) => standIn.pay(textIn(body, "session")),
+  decline: (body) => standIn.decline(textIn(body, "session")),
+  cancel: (body) => standIn.cancelInPortal(textIn(body, "subscription")),
+  "give-up": (body) => standIn.giveUp(textIn(body, "subscription")),
+  pause: (body) => standIn.pause(textIn(body, "subscription")),
+  card: (body) => standIn.setCard(textIn(body, "customer"), cardIn(body)),
+  invoice: (body) => standIn.payInvoice(textIn(body, "invoice")),
+  delivered: () => standIn.delivered(),
+  webhook: (body) =>
+    standIn.sendEventsTo(textIn(body, "url"), body["secret"] === undefined ? undefined : textIn(body, "secret")),
+});
+
 const does =
-  (act: (body: Body) => void | Promise<void>): Handler =>
+  (act: Act): Handler =>
   async (request, response) => {
     try {
       // A page of another site can send forms, but no JSON, without a preflight.
