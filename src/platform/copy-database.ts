@@ -175,7 +175,8 @@ async function readTables(client: pg.Client, source: Readable, tell: Tell): Prom
   if (found !== schema) {
     throw new StartError(
       `The backup has the schema ${found}, and this version of the service ${schema}. Restore it with the version ` +
-        "that wrote it, then start this one, which migrates it.",
+        "that wrote it, into another empty database, since this one has this version's schema now. Then start this " +
+        "version on that one, which migrates it.",
     );
   }
   for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
