@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { CannotStart, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { dataFolder, lockFileOf, madeFolder, query } from "../support/embedded.js";
+import { lockFileOf } from "../support/cluster.js";
+import { dataFolder, madeFolder, query } from "../support/embedded.js";
 
 const isRootOnLinux = process.platform === "linux" && process.getuid?.() === 0;
 

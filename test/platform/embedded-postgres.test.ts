@@ -6,7 +6,8 @@ import { pathToFileURL } from "node:url";
 import pg from "pg";
 import { type TestContext, describe, expect, it } from "vitest";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { dataFolder, kill, lockFileOf, madeFolder, postmasterOf, query } from "../support/embedded.js";
+import { lockFileOf, postmasterOf } from "../support/cluster.js";
+import { dataFolder, kill, madeFolder, query } from "../support/embedded.js";
 
 /** Tests that kill processes run the build in processes of their own. */
 const BUILT = pathToFileURL(resolve(import.meta.dirname, "../../dist/modules/platform/embedded/index.js")).href;

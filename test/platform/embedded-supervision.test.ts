@@ -7,7 +7,8 @@ import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/emb
 import { type KeptRunning, keepRunning } from "../../src/platform/embedded/supervision.js";
 import { openDatabase } from "../../src/platform/database.js";
 import { loggerTo } from "../../src/platform/logger.js";
-import { kill, madeFolder, postmasterOf, query } from "../support/embedded.js";
+import { postmasterOf } from "../support/cluster.js";
+import { kill, madeFolder, query } from "../support/embedded.js";
 
 /** Waiting time for something that will not become free. */
 const A_MOMENT_MS = 100;

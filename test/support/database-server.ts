@@ -1,11 +1,12 @@
-import { createHash } from "node:crypto";
-import { readFileSync, readdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { constants } from "node:os";
+import { mkdtemp } from "node:fs/promises";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/migrations.js";
+import { copyCluster, digestOf, postmasterOf } from "./cluster.js";
+import { makeRunFolder } from "./run-folder.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -17,9 +18,10 @@ declare module "vitest" {
 /** Faster without durability: test data may be lost, and hundreds of databases are created. */
 const IN_HASTE = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
-/** One PostgreSQL for all tests: that at DATABASE_URL, or the embedded one, whose cluster is kept for the next run. */
+/** One PostgreSQL for all tests: that at DATABASE_URL, or an embedded one. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env["DATABASE_URL"] || undefined;
+  const removeFolder = await makeRunFolder();
   const embedded = given ? undefined : await startOwn();
   const url = given ?? (await embedded?.administratorUrl()) ?? "";
   const template = await templateDatabase(url);
@@ -27,36 +29,24 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Without durability, copying files takes a quarter of the CPU of copying their pages through the log.
   const from = `TEMPLATE ${template}${embedded ? " STRATEGY FILE_COPY" : ""}`;
   project.provide("databaseServer", { url, prefix, from });
-  if (embedded) await stopWhenInterrupted(url);
+  if (embedded) stopWhenInterrupted(postmasterOf(embedded.dataDir));
   console.log(`Tests run on ${given ? "the PostgreSQL of DATABASE_URL" : "the embedded PostgreSQL"}.`);
   return async () => {
     await dropDatabases(url, (name) => name.startsWith(prefix));
     await embedded?.stop();
+    await removeFolder();
   };
 }
 
-const CLUSTER = "node_modules/.cache/test-postgres";
-
-/** An interrupted run may damage a cluster without durability. It contains nothing to keep, so it is created again. */
-async function startOwn() {
-  const start = () => startEmbeddedPostgres({ dataDir: CLUSTER, settings: IN_HASTE });
-  try {
-    return await start();
-  } catch {
-    await rm(CLUSTER, { recursive: true, force: true });
-    return start();
-  }
+/** A copy of a kept cluster: a run that is interrupted may damage a cluster without durability. */
+async function startOwn(): Promise<EmbeddedPostgres & { readonly dataDir: string }> {
+  const dataDir = await mkdtemp(join(tmpdir(), "server-"));
+  await copyCluster(dataDir);
+  return { ...(await startEmbeddedPostgres({ dataDir, settings: IN_HASTE })), dataDir };
 }
 
 /** Ctrl-C ends Vitest without the teardown below. PostgreSQL has a session of its own and must not outlive Vitest. */
-async function stopWhenInterrupted(url: string): Promise<void> {
-  let pid = 0;
-  await onServer(url, async (server) => {
-    const { rows } = await server.query<{ pid: number }>(
-      "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int AS pid",
-    );
-    pid = rows[0]?.pid ?? 0;
-  });
+function stopWhenInterrupted(pid = 0): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
       // PostgreSQL takes this signal as a fast shutdown.
@@ -66,7 +56,7 @@ async function stopWhenInterrupted(url: string): Promise<void> {
   }
 }
 
-/** Drops the databases of interrupted runs. */
+/** Drops databases by their names. */
 async function dropDatabases(url: string, isLeft: (name: string) => boolean): Promise<void> {
   await onServer(url, async (server) => {
     const { rows } = await server.query<{ datname: string }>("SELECT datname FROM pg_database");
@@ -91,17 +81,6 @@ async function templateDatabase(url: string): Promise<string> {
     await server.query(`ALTER DATABASE "${template}_new" RENAME TO "${template}"`);
   });
   return template;
-}
-
-/** A hash of every file in these folders. */
-export function digestOf(folders: readonly string[]): string {
-  const hash = createHash("sha256");
-  for (const folder of folders) {
-    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).sort()) {
-      if (/\.\w+$/.test(name)) hash.update(name).update(readFileSync(`${folder}/${name}`));
-    }
-  }
-  return hash.digest("hex").slice(0, 12);
 }
 
 /** The URL of another database on the same server. */
