@@ -42,7 +42,7 @@ export async function startReal(way?: Way): Promise<Real> {
   const url = (await way?.(world.databaseUrl)) ?? world.databaseUrl;
   const addresses = way && { DATABASE_URL: url, DIRECT_DATABASE_URL: world.databaseUrl };
   const config = readConfig({ ...environmentOf(world.stripe), ...addresses, NODE_ENV: "production", PORT: "0" });
-  const app = await startApp(config, url, world.services.log, { budgets: WITHOUT_END });
+  const app = await startApp(config, url, world.services.log, { budgets: WITHOUT_END, leaveMs: 0 });
   world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   const { database, services } = world;
   const sent: Message[] = [];

@@ -24,12 +24,12 @@ export async function makeRunFolder(): Promise<() => Promise<void>> {
 
 const MEMORY = "/dev/shm";
 
-/** A run needs 1 GiB. */
+/** A run needs up to 0.6 GiB. */
 function isMemoryRoomy(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
     const isExecutable = !/^\S+ \/dev\/shm \S+ \S*\bnoexec\b/m.test(readFileSync("/proc/mounts", "utf8"));
-    return isExecutable && bavail * bsize > 4 * GIB && freemem() > 8 * GIB;
+    return isExecutable && bavail * bsize > 2 * GIB && freemem() > 4 * GIB;
   } catch {
     return false;
   }
