@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { setUpAccount } from "../../src/features/billing/index.js";
 import { errorOf, onlyItem, onlySubscription, quantityOf, startWorld, subscribe, upgrade, whole } from "./world.js";
 
 const HOUR_MS = 3_600_000;
@@ -291,4 +292,25 @@ it("lets an open invoice be declined and voided on its page, which then shows th
   expect(await voided.text()).toContain("This invoice is void.");
   expect((await onlySubscription(world, customer.id)).pending_update).toBeNull();
   expect((await fetch(`${page}/pay`, { method: "POST" })).status).toBe(400);
+});
+
+it("begins another period when the interval changes in the portal, and settles a failed payment", async () => {
+  await using world = await startWorld();
+  const { standIn, stripe } = world;
+  const wishes = { monthly: 800, yearly: 8_000, currency: "usd", url: "https://memory.example.com" };
+  const { monthlyPriceId, yearlyPriceId, portalId } = await setUpAccount(stripe, wishes);
+  const { id: customer } = await stripe.customers.create();
+  const { id } = await stripe.subscriptions.create({ customer, items: [{ price: monthlyPriceId, quantity: 3 }] });
+  standIn.setCard(customer, "declined");
+  await standIn.advance(32 * DAY_MS);
+  const failed = await stripe.subscriptions.retrieve(id);
+  standIn.setCard(customer, "accepted");
+
+  const { url } = await stripe.billingPortal.sessions.create({ customer, configuration: portalId });
+  await fetch(`${url}/switch/${id}/${yearlyPriceId}`, { method: "POST" });
+
+  const changed = await stripe.subscriptions.retrieve(id);
+  expect([failed.status, changed.status]).toEqual(["past_due", "active"]);
+  expect(changed.billing_cycle_anchor).toBe(onlyItem(changed).current_period_start);
+  expect(changed.billing_cycle_anchor).toBeGreaterThan(failed.billing_cycle_anchor);
 });

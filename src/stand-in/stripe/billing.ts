@@ -1,6 +1,6 @@
 import { invalidRequest } from "./errors.js";
 import { invoiceObject, invoiceTotal } from "./invoice-object.js";
-import { prefixOf, subscriptionObject } from "./objects.js";
+import { anchorOf, prefixOf, subscriptionObject } from "./objects.js";
 import { discountOn } from "./promotion.js";
 import type { Scene } from "./scene.js";
 import {
@@ -204,10 +204,6 @@ export function prorationLines(
 
 /** Whether a payment is due for these lines. */
 export const isOwed = (lines: readonly LineRecord[]): boolean => invoiceTotal(lines) > 0;
-
-/** When periods are counted from: the last change of the interval, the end of the trial, or the start. */
-export const anchorOf = ({ restartedAt, trialEnd, created }: SubscriptionRecord): number =>
-  restartedAt ?? trialEnd ?? created;
 
 /** The price of a unit in a period that starts then. A trial costs nothing. */
 const unitAmountOf = (price: PriceRecord, start: number, { trialEnd = 0 }: SubscriptionRecord): number =>

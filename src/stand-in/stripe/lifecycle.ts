@@ -1,5 +1,4 @@
 import {
-  anchorOf,
   announceInvoice,
   cardAccepts,
   endOfPeriod,
@@ -12,7 +11,7 @@ import {
   voidInvoice,
 } from "./billing.js";
 import { cardDeclined, invalidRequest } from "./errors.js";
-import { customerObject, endOf, subscriptionObject } from "./objects.js";
+import { anchorOf, customerObject, endOf, subscriptionObject } from "./objects.js";
 import { percentOf } from "./promotion.js";
 import type { Scene } from "./scene.js";
 import { sessionObject } from "./session-object.js";
@@ -252,8 +251,9 @@ export function switchInPortal(scene: Scene, subscription: SubscriptionRecord, p
     const credit = prorationLines(scene, subscription, []);
     const now = scene.now();
     subscription.items = subscription.items.map((item) => ({ ...item, price: price.id }));
-    // The change ends a trial.
-    if (subscription.status === "trialing") Object.assign(subscription, { status: "active", trialEnd: now });
+    // The change ends a trial, and its invoice, which is paid, is now the latest one.
+    if (subscription.status === "trialing") subscription.trialEnd = now;
+    subscription.status = "active";
     subscription.restartedAt = now;
     subscription.periodStart = now;
     subscription.periodEnd = endOfPeriod(now, now, price);

@@ -160,7 +160,7 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
     ...UNUSED_BY_SUBSCRIPTIONS,
     id,
     object: "subscription",
-    billing_cycle_anchor: subscription.trialEnd ?? created,
+    billing_cycle_anchor: anchorOf(subscription),
     cancel_at: endedAt === null ? endOf(subscription) : null,
     cancel_at_period_end: cancelAtPeriodEnd,
     canceled_at: canceledAt,
@@ -200,6 +200,10 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
 
 const pauseObject = ({ created, pausedAt = created }: SubscriptionRecord): Stripe.Subscription.StatusDetails.Paused =>
   ({ subscription: { type: "pause_requested" }, transitioned_at: pausedAt, type: "subscription" }) as const;
+
+/** When periods are counted from: the last change of the interval, the end of the trial, or the start. */
+export const anchorOf = ({ restartedAt, trialEnd, created }: SubscriptionRecord): number =>
+  restartedAt ?? trialEnd ?? created;
 
 /** When a cancelled subscription ends; null for one that is renewed. */
 export const endOf = ({ cancelAtPeriodEnd, cancelAt = null, periodEnd }: SubscriptionRecord): number | null =>
