@@ -58,6 +58,8 @@ export class Metrics implements Meter {
     "operation",
     "outcome",
   ]);
+  /** By itself, since the series of an operation would begin with its first failure, see below. */
+  readonly #payments = this.#counter("payments_failed_total", "Requests that the payment provider failed.", []);
   readonly #refused = this.#counter("refused_total", "Requests and uses over a limit, by budget.", ["budget"]);
   readonly #fallbacks = this.#counter("redis_fallbacks_total", "Budgets that were counted without Redis.", []);
   readonly #replica = this.#counter("replica_failures_total", "Failures of the replica.", []);
@@ -112,6 +114,7 @@ export class Metrics implements Meter {
   request({ door, operations, outcome, seconds }: RequestFacts): void {
     const operation = operations.length > 1 ? "several" : (operations[0] ?? "none");
     this.#requests.inc({ door, operation, outcome });
+    if (outcome === "payment_provider_error") this.#payments.inc();
     this.#duration.observe({ door, operation }, seconds);
   }
 

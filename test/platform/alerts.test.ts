@@ -50,7 +50,7 @@ const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: 
   ["events that may wait longer", { 'memory_graph_backlog_oldest_seconds{kind="payment_events"}': "400x240" }, 6, []],
   ["refused addresses", { [mails("refused")]: "0+1x240" }, 60, ["MailsRefused"]],
   ["a few refused addresses", { [mails("refused")]: "0x100 4x140" }, 60, []],
-  ["failing payments", { [failed("payment_provider_error")]: "0x20 0+1x200" }, 14, ["Payments"]],
+  ["failing payments", { memory_graph_payments_failed_total: "0x20 0+1x200" }, 14, ["Payments"]],
   ["failing embeddings", { memory_graph_embeddings_failed_total: "0+1x240" }, 20, ["Embeddings"]],
   [
     "a job that fails",

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/metrics.js";
+import { aPayer, createBillingWorld } from "../support/billing.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { connected, exchange, untilClosed } from "../support/socket.js";
@@ -237,4 +238,25 @@ it("names only existing metrics in dashboard, alerts and documentation", async (
     const unknown = named.filter((name) => !known.has(name.replace(/_(?:bucket|count|sum)$/, "")));
     expect([place, unknown, named.length > 0]).toEqual([place, [], true]);
   }
+});
+
+it("begins each series with 0 whose increase raises an alert, since Prometheus misses the step to a first value", async () => {
+  await using world = await createWorld();
+  const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const text = await metricsOf(metricsUrl);
+  const counted = Array.from(MONITORING.alerts.matchAll(/increase\(([^[]+)\[/g), ([, series = ""]) => series);
+
+  expect(counted.length).toBeGreaterThan(3);
+  const one = (series: string) => series.replace(/=~"(\w+)\|[^"]*"/, '="$1"');
+  expect(counted.filter((series) => valueOf(text, one(series)) === undefined)).toEqual([]);
+});
+
+it("counts requests that the payment provider failed", async () => {
+  await using world = await createBillingWorld();
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const { owner } = await aPayer(world, { seats: 7 });
+  world.stripe.fail({ kind: "500", times: 10 });
+
+  expect((await ask(`${url}/billing/team-checkout`, { key: owner.key, body: {} })).status).toBe(502);
+  await expect.poll(async () => valueOf(await metricsOf(metricsUrl), "memory_graph_payments_failed_total")).toBe(1);
 });
