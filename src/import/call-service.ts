@@ -8,8 +8,9 @@ import { ImportStopped } from "./import-stopped.js";
  */
 export async function callService(url: string, path: string, request: RequestInit): Promise<Response> {
   const response = await fetch(`${url}${path}`, { ...request, redirect: "manual" });
-  const location = response.headers.get("location") ?? "";
-  if (response.status < 300 || response.status > 399 || !URL.canParse(location, `${url}${path}`)) return response;
+  const location = response.headers.get("location");
+  if (response.status < 300 || response.status > 399 || !location || !URL.canParse(location, `${url}${path}`))
+    return response;
   await response.body?.cancel();
   // Without the query, which may be secret.
   const { origin, pathname } = new URL(location, `${url}${path}`);

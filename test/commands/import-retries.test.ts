@@ -84,6 +84,12 @@ describe("retries", () => {
     expect(real.requests).toEqual([]);
   });
 
+  it("takes a status without an address for no redirect", async () => {
+    const { url } = await fakeService(() => ({ status: 304 }));
+
+    await expect(runText(clientOf(url, "key"), jsonLines(entity("A", "x")))).rejects.toThrow(/304/);
+  });
+
   it("goes on when nobody reads the progress any more", async () => {
     const answers = [{ status: 429, headers: { "retry-after": "1" } }];
     const { url } = await fakeService(({ method }) => (method === "POST" ? answers.shift() : undefined));
