@@ -49,12 +49,13 @@ export function postmasterOf(dataDir: string): number | undefined {
   return isRunning(pid) ? pid : undefined;
 }
 
+/** Whether a process runs, also one of another user. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync, statfsSync } from "node:fs";
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
-import { freemem, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isRunning } from "./cluster.js";
 
@@ -18,18 +18,19 @@ export async function makeRunFolder(): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
   // PostgreSQL may run as another user.
   await chmod(folder, 0o755);
-  process.env["TMPDIR"] = folder;
+  // Windows has other names for it.
+  for (const name of ["TMPDIR", "TEMP", "TMP"]) process.env[name] = folder;
   return () => rm(folder, { recursive: true, force: true, maxRetries: 20 });
 }
 
 const MEMORY = "/dev/shm";
 
-/** A run needs up to 0.6 GiB. */
+/** A run needs up to 0.6 GiB, which count as memory of the container. */
 function isMemoryRoomy(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
     const isExecutable = !/^\S+ \/dev\/shm \S+ \S*\bnoexec\b/m.test(readFileSync("/proc/mounts", "utf8"));
-    return isExecutable && bavail * bsize > 2 * GIB && freemem() > 4 * GIB;
+    return isExecutable && bavail * bsize > 2 * GIB && process.availableMemory() > 4 * GIB;
   } catch {
     return false;
   }
