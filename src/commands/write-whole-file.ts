@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type WriteStream, createWriteStream, rmSync } from "node:fs";
-import { access, constants, realpath, rename, rm, stat } from "node:fs/promises";
+import { access, chmod, constants, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { WrongUse } from "./for-operator.js";
 
@@ -21,7 +21,8 @@ export async function writeWholeFile(
   write: (openPartial: () => WriteStream) => Promise<void>,
   options: WholeFileOptions = {},
 ): Promise<void> {
-  const { target, mode } = await fileToReplace(file);
+  const { target, mode: present } = await fileToReplace(file);
+  const mode = options.mode ?? present;
   await access(dirname(target), constants.W_OK);
   const partial = `${target}.${randomUUID()}.partial`;
   const stop = (signal: NodeJS.Signals) => {
@@ -31,7 +32,9 @@ export async function writeWholeFile(
   for (const signal of SIGNALS) process.once(signal, stop);
   try {
     // Flushed, since a rename may survive a power failure that the contents do not.
-    await write(() => createWriteStream(partial, { flags: "wx", mode: options.mode ?? mode, flush: true }));
+    await write(() => createWriteStream(partial, { flags: "wx", mode, flush: true }));
+    // The umask may have taken rights away. Without a right to change them, as on some network drives, that stays so.
+    if (mode !== undefined) await chmod(partial, mode).catch(() => {});
     await rename(partial, target);
   } catch (error) {
     await rm(partial, { force: true });
