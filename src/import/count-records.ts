@@ -44,8 +44,8 @@ export function countRecords({ url, format, count, onRecords }: Counting): Trans
     const said = isBegun || format.begins.test(line) ? format.read(line) : undefined;
     if (said === undefined) {
       throw new ImportStopped(
-        `What ${url} sends is no export, so nothing was written: ${quote(line)}. Check --url, and what is in front of ` +
-          "the service.",
+        `What ${url} sends is no export, so nothing was written: ${quote(Buffer.from(line, "latin1").toString())}. ` +
+          "Check --url, and what is in front of the service.",
       );
     }
     isBegun = true;

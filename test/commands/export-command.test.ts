@@ -242,7 +242,7 @@ it.each(["jsonl", "memorygraph"])("keeps the earlier file in %s if a proxy sends
       `What ${url} sends is no export, so nothing was written: "<html>". Check --url`,
     ],
     ['{"message":"Please log in"}\n', 'nothing was written: "{\\"message\\"'],
-    ["<html>", 'is no export, so nothing was written: "<html>"'],
+    ["<html>é", 'is no export, so nothing was written: "<html>é"'],
     ["", "before the export was complete"],
   ] as const) {
     page = sent;

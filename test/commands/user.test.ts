@@ -43,11 +43,11 @@ it("changes plan, name and verification beside a running server, and shows the r
 it("shows names without the signs that control a terminal", async () => {
   await using world = await createWorld();
   await world.user({ email: EMAIL });
-  await run(world, "user", "rename", ...OF_ANN, "--name", "A\u001B]0;x\u0007\nB\u202E\u009Bm");
+  await run(world, "user", "rename", ...OF_ANN, "--name", "A\u001B]0;x\u0007\nB\u202E\u009Bm علی\u200Cرضا");
 
   const { output } = await run(world, "user", "show", "--email", EMAIL);
 
-  expect(output).toContain("\nName       A ]0;x B m\n");
+  expect(output).toContain("\nName       A ]0;x B m علی\u200Cرضا\n");
 });
 
 it("changes nothing while billing is configured in part: subscriptions would not be ended", async () => {
