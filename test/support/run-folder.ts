@@ -1,4 +1,4 @@
-import { readFileSync, statfsSync } from "node:fs";
+import { readFileSync, rmSync, statfsSync } from "node:fs";
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,12 +15,24 @@ const GIB = 1024 ** 3;
 export async function makeRunFolder(): Promise<() => Promise<void>> {
   const parent = isMemoryRoomy() ? MEMORY : tmpdir();
   await removeLeft(parent);
-  const folder = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
+  const made = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
   // PostgreSQL may run as another user.
-  await chmod(folder, 0o755);
+  await chmod(made, 0o755);
+  folder = made;
   // Windows has other names for it.
-  for (const name of ["TMPDIR", "TEMP", "TMP"]) process.env[name] = folder;
-  return () => rm(folder, { recursive: true, force: true, maxRetries: 20 });
+  for (const name of ["TMPDIR", "TEMP", "TMP"]) process.env[name] = made;
+  return () => rm(made, { recursive: true, force: true, maxRetries: 20 });
+}
+
+let folder: string | undefined;
+
+/** Removes it at once, as far as nobody writes to it: the next run removes the rest. */
+export function removeRunFolder(): void {
+  try {
+    if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  } catch {
+    // A worker or PostgreSQL has just written something.
+  }
 }
 
 const MEMORY = "/dev/shm";
