@@ -8,7 +8,7 @@ import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/migrations.js";
 
 /** Copies files and keeps their owners, which only `cp` can do. */
-export async function copyFolder(from: string, to: string): Promise<void> {
+async function copyFolder(from: string, to: string): Promise<void> {
   if (process.platform === "win32") await cp(from, to, { recursive: true });
   else await promisify(execFile)("cp", ["-a", `${from}/.`, to]);
 }

@@ -15,21 +15,21 @@ const GIB = 1024 ** 3;
 export async function makeRunFolder(): Promise<() => Promise<void>> {
   const parent = isMemoryRoomy() ? MEMORY : tmpdir();
   await removeLeft(parent);
-  const made = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
+  const folder = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
   // PostgreSQL may run as another user.
-  await chmod(made, 0o755);
-  folder = made;
+  await chmod(folder, 0o755);
+  madeFolder = folder;
   // Windows has other names for it.
-  for (const name of ["TMPDIR", "TEMP", "TMP"]) process.env[name] = made;
-  return () => rm(made, { recursive: true, force: true, maxRetries: 20 });
+  for (const name of ["TMPDIR", "TEMP", "TMP"]) process.env[name] = folder;
+  return () => rm(folder, { recursive: true, force: true, maxRetries: 20 });
 }
 
-let folder: string | undefined;
+let madeFolder: string | undefined;
 
-/** Removes it at once, as far as nobody writes to it: the next run removes the rest. */
+/** Removes the folder of this run at once, as far as nobody writes to it: the next run removes the rest. */
 export function removeRunFolder(): void {
   try {
-    if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    if (madeFolder) rmSync(madeFolder, { recursive: true, force: true, maxRetries: 5 });
   } catch {
     // A worker or PostgreSQL has just written something.
   }
