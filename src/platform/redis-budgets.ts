@@ -3,27 +3,35 @@ import { LIMITS } from "../limits.js";
 import type { Logger } from "./logger.js";
 import type { Meter } from "./meter.js";
 import { type BudgetState, type Budgets, type Charge, ProcessBudgets } from "./rate-limiter.js";
+import { warnSeldom } from "./warn-seldom.js";
 
 const { windowMs: WINDOW_MS } = LIMITS.budgets;
 
-/** Does the same as `ProcessBudgets.take` for all processes: Redis runs a script atomically. */
+/**
+ * Does the same as `ProcessBudgets.take` for all processes: Redis runs a script atomically. If Redis's clock was set
+ * back, a window would last longer than it may: a new one begins.
+ */
 const TAKE = `
   local used = tonumber(redis.call('GET', KEYS[1]) or '0')
   local left = redis.call('PTTL', KEYS[1])
-  if left <= 0 then used = 0; left = tonumber(ARGV[3]) end
+  if left <= 0 or left > tonumber(ARGV[3]) then used = 0; left = tonumber(ARGV[3]) end
   if used + tonumber(ARGV[1]) <= tonumber(ARGV[2]) then
     redis.call('SET', KEYS[1], used + tonumber(ARGV[1]), 'PX', left)
   end
   return { used, left }`;
 
-/** Notes uses in the same way, by Redis's clock, which all processes share. */
+/**
+ * Notes uses in the same way, by Redis's clock, which all processes share. If it was set back, uses of later times are
+ * forgotten, with all before them.
+ */
 const USE = `
   local time = redis.call('TIME')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
   local ages, over = {}, 0
-  for _, used in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
-    if tonumber(used) > now - window then ages[#ages + 1] = now - tonumber(used) else over = over + 1 end
+  for place, used in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+    local age = now - tonumber(used)
+    if age >= 0 and age < window then ages[#ages + 1] = age else ages = {}; over = place end
   end
   if over > 0 then redis.call('LTRIM', KEYS[1], over, -1) end
   if #ages < limit then
@@ -32,6 +40,7 @@ const USE = `
   end
   return ages`;
 
+const LOST = "Redis is lost: each instance counts requests for itself. `npm run doctor` says what to do";
 /** After a failure Redis is not used for this long, so that a hung Redis delays few requests. */
 const PAUSE_MS = 1_000;
 
@@ -54,8 +63,10 @@ export class RedisBudgets implements Budgets {
   readonly #log: Logger;
   readonly #meter: Meter | undefined;
   #pausedUntil = 0;
+  /** Whether the log said last that Redis is lost. */
   #lost = false;
   #asking = 0;
+  /** Why Redis is lost, as far as it is known. */
   #reason: string | undefined;
 
   constructor(url: string, log: Logger, meter?: Meter) {
@@ -64,6 +75,8 @@ export class RedisBudgets implements Budgets {
     const redis = new Redis(url, {
       // With the default a request would wait for seconds or longer while Redis is lost.
       enableOfflineQueue: false,
+      // The check would ask by INFO, and tell nothing while Redis loads its data; commands are refused with a reason.
+      enableReadyCheck: false,
       maxRetriesPerRequest: 1,
       commandTimeout: LIMITS.budgets.redisWaitMs,
       connectTimeout: 500,
@@ -73,7 +86,7 @@ export class RedisBudgets implements Budgets {
     });
     // Logged here, since a command without a connection only says that there is none.
     redis.on("error", (error: Error) => {
-      this.#lose(error.message);
+      this.#lose(reasonOf(error) ?? error.message);
       // Redis refused the password or the database. The package would continue with the first database.
       if (error.name === "ReplyError") redis.disconnect(true);
     });
@@ -118,12 +131,16 @@ export class RedisBudgets implements Budgets {
     }
   }
 
-  /** Logs the loss once, and once more if the reason becomes known only later. */
+  /**
+   * Logs the loss, each kind of reason at most once a minute: a Redis that refuses only some keys, as a node of a
+   * cluster does, is lost and back all the time. Until the loss is told, its end is not told either.
+   */
   #lose(reason: string | undefined): void {
-    const isNews = !this.#lost || (reason !== undefined && this.#reason === undefined);
-    this.#lost = true;
-    this.#reason ??= reason;
-    if (isNews) this.#log.warn({ reason }, "Redis is lost: each instance counts requests for itself");
+    this.#reason = reason ?? this.#reason;
+    // The first word of an error of Redis is its code.
+    const kind = `redis ${this.#reason?.split(" ", 1)[0] ?? ""}`;
+    const isTold = warnSeldom(this.#log, kind, { reason: this.#reason }, LOST);
+    this.#lost ||= isTold;
   }
 
   async close(): Promise<void> {
@@ -134,7 +151,9 @@ export class RedisBudgets implements Budgets {
 /** Why a command failed; undefined without a connection, of which the package tells by an event. */
 function reasonOf(error: unknown): string | undefined {
   if (isTimeout(error)) return "there was no answer in time";
-  return error instanceof Error && error.name === "ReplyError" ? error.message : undefined;
+  if (!(error instanceof Error) || error.name !== "ReplyError") return undefined;
+  // Of an unknown command Redis repeats the arguments, which name users and addresses.
+  return error.message.replace(/, with args beginning with: .*/s, "");
 }
 
 /** The package marks a timeout only by its message. */

@@ -134,6 +134,8 @@ it.each([
     "lists the user's rights",
   ],
   ["is a replica", "eval", "READONLY You can't write against a read only replica.", "name its primary in REDIS_URL"],
+  ["runs scripts only by their text", "evalsha", "ERR unknown command 'evalsha'", "one Redis, no cluster, that runs"],
+  ["loads its data", "eval", "LOADING Redis is loading the dataset in memory", "wait until it has"],
   ["is full", "eval", "OOM command not allowed when used memory > 'maxmemory'.", "maxmemory-policy"],
   ["is a part of a cluster", "eval", "MOVED 866 127.0.0.1:7001", "one Redis, no cluster"],
   ["lacks the database", "select", "ERR DB index is out of range", "End REDIS_URL with the number of a database"],
