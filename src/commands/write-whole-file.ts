@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type WriteStream, createWriteStream, rmSync } from "node:fs";
-import { access, chmod, constants, realpath, rename, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { access, chmod, constants, readdir, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { WrongUse } from "./for-operator.js";
 
 interface WholeFileOptions {
@@ -11,7 +11,7 @@ interface WholeFileOptions {
 
 /**
  * Writes a file that appears when it is complete, and replaces one that exists. After a failure or a signal nothing is
- * left of it.
+ * left of it; what SIGKILL or a power failure leaves is removed by a later call for the same file.
  * @param write writes everything to the stream that it opens: a file beside it, under a name of its own, since two
  * commands may write the same file at once
  * @throws WrongUse if something else than a file has this name
@@ -24,6 +24,7 @@ export async function writeWholeFile(
   const { target, mode: present } = await fileToReplace(file);
   const mode = options.mode ?? present;
   await access(dirname(target), constants.W_OK);
+  await removeLeftovers(target);
   const partial = `${target}.${randomUUID()}.partial`;
   const stop = (signal: NodeJS.Signals) => {
     rmSync(partial, { force: true });
@@ -41,6 +42,25 @@ export async function writeWholeFile(
     throw error;
   } finally {
     for (const signal of SIGNALS) process.off(signal, stop);
+  }
+}
+
+/**
+ * How long nobody has written to a partial file whose command is gone. The id of a process would tell nothing: on a
+ * network drive or in the next container, others have it. A command that only waited this long fails at its end.
+ */
+const LEFT_AFTER_MS = 3_600_000;
+const PARTIAL = /^\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.partial$/;
+
+/** Removes what killed commands left of this file: each may be as large as the file. */
+async function removeLeftovers(target: string): Promise<void> {
+  const [folder, name] = [dirname(target), basename(target)];
+  // In a folder that cannot be listed, and for a file that cannot be removed, they stay.
+  for (const found of await readdir(folder).catch(() => [])) {
+    if (!found.startsWith(name) || !PARTIAL.test(found.slice(name.length))) continue;
+    const path = join(folder, found);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+    if (mtimeMs < Date.now() - LEFT_AFTER_MS) await rm(path).catch(() => {});
   }
 }
 

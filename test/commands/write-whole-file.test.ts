@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmod, lstat, mkdtemp, readFile, readdir, realpath, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdtemp, readFile, readdir, realpath, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -93,6 +94,28 @@ it("keeps apart what two commands write to the same file at once", async () => {
   await later;
   expect(await readFile(file, "utf8")).toBe("later, has more");
   expect(await readdir(folder)).toEqual(["backup"]);
+});
+
+it("removes what a killed command left for the same file, and nothing else", async () => {
+  const folder = await aFolder();
+  const file = join(folder, "graph");
+  const partial = (name: string) => `${name}.${randomUUID()}.partial`;
+  const killed = partial("graph");
+  const others = [partial("graph"), partial("graph.old"), partial("other"), "graph.1.partial"];
+  for (const name of [killed, ...others]) await writeFile(join(folder, name), "half");
+  const twoHoursAgo = new Date(Date.now() - 7_200_000);
+  // The first of the others is still being written.
+  for (const name of [killed, ...others.slice(1)]) await utimes(join(folder, name), twoHoursAgo, twoHoursAgo);
+  const found: string[][] = [];
+
+  await writeWholeFile(file, async (openPartial) => {
+    // Removed first, since the disk may be full.
+    found.push(await readdir(folder));
+    await pipeline(["new"], openPartial());
+  });
+
+  expect(found).toEqual([expect.not.arrayContaining([killed])]);
+  expect((await readdir(folder)).sort()).toEqual(["graph", ...others].sort());
 });
 
 it("keeps who may read the file that it replaces", async () => {
