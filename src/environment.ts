@@ -14,13 +14,17 @@ export function configOfProcess(): Config {
   return readConfig(process.env);
 }
 
+/** By the byte order mark: Windows PowerShell writes UTF-16 by default. */
+function encodingOf([first, second]: Buffer): string {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+}
+
 /** Node's own loader takes a byte order mark for a part of the first name, and finds nothing in UTF-16. */
 function variablesIn(file: string): NodeJS.Dict<string> {
   try {
     const bytes = readFileSync(file);
-    // Windows PowerShell writes UTF-16 by default.
-    const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8";
-    return parseEnv(new TextDecoder(encoding).decode(bytes));
+    return parseEnv(new TextDecoder(encodingOf(bytes)).decode(bytes));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return {};

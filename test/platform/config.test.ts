@@ -131,6 +131,8 @@ it("reads .env as editors and shells of Windows write it, and says if it cannot 
     await writeFile(file, "\uFEFFPORT=4321\r\nHOST=::1\r\n", { encoding });
     expect(read()).toBe("4321\n");
   }
+  await writeFile(file, Buffer.from("\uFEFFPORT=4321\r\n", "utf16le").swap16());
+  expect(read()).toBe("4321\n");
   await rm(file);
   expect(read()).toBe("4000\n");
   await mkdir(file);
