@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { dryRun } from "../import/dry-run.js";
 import { estimateSeconds, requestsFor, showDuration } from "../import/estimate.js";
 import { type ExportFormat, exportFormatOf } from "../import/export-lines.js";
@@ -6,7 +7,7 @@ import { Refused } from "../import/graph-store.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { readGraphFile } from "../import/read-file.js";
-import { isFolder, readNotesFolder } from "../import/read-folder.js";
+import { readNotesFolder } from "../import/read-folder.js";
 import { plainReport, textReport } from "../import/report.js";
 import { isRefusal, newRestoreReport, restoreFile } from "../import/restore.js";
 import { type ImportReport, newReport, runImport } from "../import/run-import.js";
@@ -92,9 +93,17 @@ export const program = commandLine({
   .action(importFile);
 
 async function importFile(file: string, options: Options): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  const isFolder = found?.isDirectory();
+  // The first bytes are read twice, which a pipe does not allow; opening one waits for its writer.
+  if (found && !isFolder && !found.isFile()) {
+    throw new ImportStopped(
+      `"${file}" is neither a file nor a folder. Write what it gives to a file, and import that.`,
+    );
+  }
   const format = await exportFormatOf(file);
   if (format) return restoreExport(file, format, options);
-  const graph = (await isFolder(file)) ? await readNotesFolder(file, options) : await readGraphFile(file, options);
+  const graph = isFolder ? await readNotesFolder(file, options) : await readGraphFile(file, options);
   const interrupt = new AbortController();
   // Not `once`: the terminal sends the signal, npm forwards it again, and the second one must not kill the process.
   process.on("SIGINT", () => interrupt.abort());

@@ -1,5 +1,16 @@
+import type { ImportedGraph } from "./graph.js";
+
 /** The import cannot go on; the message says why and what to do next. */
 export class ImportStopped extends Error {}
+
+const REASONS_SHOWN = 3;
+
+/** Why nothing was found: the first of what was left out, each in a line of its own. */
+export const showReasons = ({ notTaken }: Pick<ImportedGraph, "notTaken">): string =>
+  notTaken
+    .slice(0, REASONS_SHOWN)
+    .map(({ what, reason }) => `\n  ${what}: ${reason}`)
+    .join("");
 
 /** @throws ImportStopped for a key that no header can carry, such as one with a line break. */
 export function assertKeyFits(key: string): void {

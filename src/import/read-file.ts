@@ -3,12 +3,11 @@ import { resolve } from "node:path";
 import { LIMITS } from "../limits.js";
 import type { FinishOptions } from "./draft.js";
 import type { ImportedGraph } from "./graph.js";
-import { ImportStopped } from "./import-stopped.js";
+import { ImportStopped, showReasons } from "./import-stopped.js";
 import { GraphReader } from "./read-graph.js";
 import { adviceFor, encodingOf, isNote } from "./text.js";
 
 const CHUNK_BYTES = 1_048_576;
-const REASONS_SHOWN = 3;
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: "There is no such file",
@@ -28,9 +27,8 @@ export async function readGraphFile(path: string, options: ReadOptions = {}): Pr
   const graph = await readWhole(place, options);
   if (graph.notes.size > 0) return graph;
   if (isNote(place)) throw new ImportStopped(`${place} is a note. Give the folder that it is in.`);
-  const reasons = graph.notTaken.slice(0, REASONS_SHOWN).map(({ what, reason }) => `\n  ${what}: ${reason}`);
   throw new ImportStopped(
-    `There are no memories in ${place}.${reasons.join("")}\nGive a memory.jsonl or memory.json of an MCP memory ` +
+    `There are no memories in ${place}.${showReasons(graph)}\nGive a memory.jsonl or memory.json of an MCP memory ` +
       "server, or a JSON export of memories: --help says what their lines look like.",
   );
 }

@@ -5,7 +5,7 @@ import { LIMITS } from "../limits.js";
 import { type FinishOptions, GraphDraft } from "./draft.js";
 import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js";
 import type { ImportedGraph } from "./graph.js";
-import { ImportStopped } from "./import-stopped.js";
+import { ImportStopped, showReasons } from "./import-stopped.js";
 import { NoteNames } from "./note-names.js";
 import { encodingOf, isNote, quote } from "./text.js";
 
@@ -20,12 +20,6 @@ interface FoundNote extends MarkdownNote {
   readonly path: string;
 }
 
-export const isFolder = async (place: string): Promise<boolean> =>
-  stat(place).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-
 /**
  * Reads the Markdown notes of a folder: each is a memory, its links are relationships.
  * @throws ImportStopped when there are too many files or bytes, or no note.
@@ -35,9 +29,8 @@ export async function readNotesFolder(folder: string, options: FolderOptions = {
   const reader = new FolderReader(place, { ...LIMITS.importFolder, ...options.bounds });
   const graph = (await reader.read()).finish(options);
   if (graph.notes.size > 0) return graph;
-  throw new ImportStopped(
-    `There are no notes in ${place}. Give a folder with Markdown files, .md or .markdown, or a file of memories.`,
-  );
+  const advice = "Give a folder with Markdown files, .md or .markdown, or a file of memories.";
+  throw new ImportStopped(`There are no notes in ${place}.${showReasons(graph)}\n${advice}`);
 }
 
 class FolderReader {
@@ -153,7 +146,9 @@ class FolderReader {
       return await read();
     } catch (error) {
       if (!(error instanceof Error && "code" in error)) throw error;
-      this.#refuse(path, `it cannot be read (${String(error.code)})`);
+      const code = String(error.code);
+      const isForbidden = code === "EACCES" || code === "EPERM";
+      this.#refuse(path || ".", isForbidden ? "you have no permission to read it" : `it cannot be read (${code})`);
       return undefined;
     }
   }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import type { WriteStream } from "node:tty";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { estimateSeconds, requestsFor, showDuration } from "../../src/import/estimate.js";
@@ -186,6 +187,7 @@ describe("the command", () => {
   it.each([
     ["a file that is not there", { file: "/nowhere/memory.jsonl" }, "There is no such file: /nowhere/memory.jsonl"],
     ["a folder without notes", { file: "prisma/migrations" }, "There are no notes in /"],
+    ["a device", { file: "/dev/null" }, '"/dev/null" is neither a file nor a folder.'],
     ["a file in another format", { text: "title,content" }, "There are no memories in /"],
     ["a note by itself", { file: "README.md" }, "README.md is a note. Give the folder that it is in."],
     ["a zip archive", { text: Buffer.from("PK\x03\x04\x14", "latin1") }, "is a zip archive. Unpack it"],
@@ -202,6 +204,16 @@ describe("the command", () => {
 
     expect(said.err.join("\n")).toContain(message);
     expect(said).toMatchObject({ exitCode: 1, out: [] });
+  });
+
+  it("says what to do about a pipe, and does not wait for it", async () => {
+    const pipe = `${await fileWith("")}.pipe`;
+    execFileSync("mkfifo", [pipe]);
+
+    const said = await command([pipe, "--dry-run"], "");
+
+    const message = `"${pipe}" is neither a file nor a folder. Write what it gives to a file, and import that.`;
+    expect(said).toMatchObject({ exitCode: 1, out: [], err: [message] });
   });
 
   it("says what to do about an unknown key, and about a missing team", async () => {

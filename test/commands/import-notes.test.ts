@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -281,6 +281,29 @@ it("limits what it reads: files, bytes, and nested folders", async () => {
   expect(await titlesWithin({ depth: 1 })).toEqual([["a", "c"], ['"b/d": it is more than 1 folders deep']]);
   await expect(readNotesFolder(await folderWith({ "a.txt": "" }))).rejects.toThrow("There are no notes in");
 });
+
+it("says which folders and notes it has no permission to read", async () => {
+  const folder = await folderWith({ "a.md": "A", "b/c.md": "C", "d.md": "D" });
+  for (const path of ["b", "d.md"]) await chmod(join(folder, path), 0o000);
+  await chmod(folder, 0o755);
+
+  const part = await asOrdinaryUser(() => readNotesFolder(folder));
+  await chmod(folder, 0o000);
+  const nothing = asOrdinaryUser(() => readNotesFolder(folder));
+
+  const reason = "you have no permission to read it";
+  expect(leftOut(part)).toEqual([`"d.md": ${reason}`, `"b": ${reason}`]);
+  await expect(nothing).rejects.toThrow(`There are no notes in ${folder}.\n  ".": ${reason}\nGive a folder`);
+});
+
+/** Root may read everything. */
+async function asOrdinaryUser<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (process.geteuid?.() !== 0) return work();
+  process.seteuid?.(NOBODY);
+  return work().finally(() => process.seteuid?.(0));
+}
+
+const NOBODY = 65_532;
 
 it.each([
   ["a: b # said", { a: "b" }, []],
