@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
-import { callService } from "../import/call-service.js";
+import { callService, notServed } from "../import/call-service.js";
 import { RecordCount, countRecords } from "../import/count-records.js";
 import { EXPORT_FORMATS } from "../import/export-lines.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
@@ -85,7 +85,7 @@ async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   if (answer.ok && answer.body) return Readable.fromWeb(answer.body);
   if (answer.status === 401) throw new ImportStopped(KEY_REFUSED);
   const body = (await answer.json().catch(() => ({}))) as { readonly error?: { readonly message?: string } };
-  throw new ImportStopped(body.error?.message ?? `The server at ${url} is not this service (status ${answer.status}).`);
+  throw body.error?.message ? new ImportStopped(body.error.message) : notServed(url, answer.status);
 }
 
 await runCommand(program, import.meta.url);

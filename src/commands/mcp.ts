@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { callService } from "../import/call-service.js";
+import { callService, notServed } from "../import/call-service.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { parseStrictly } from "../import/json-text.js";
 import { codeOf } from "../import/service-client.js";
@@ -46,7 +46,7 @@ function answerTo({ method, params }: Message, text: string): object {
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
 
 async function send(body: string, { method, params }: Message, { url, key = "" }: ServiceOptions): Promise<object> {
-  if (!/^[\x21-\x7e]*$/.test(key)) throw new NotServed(NO_KEY);
+  if (!/^[\x21-\x7e]*$/.test(key)) throw new ImportStopped(`${url} ${NO_KEY}`);
   const headers = new Headers({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" });
   const version = params?._meta?.[VERSION_KEY];
   if (version !== undefined) {
@@ -57,23 +57,19 @@ async function send(body: string, { method, params }: Message, { url, key = "" }
   }
   const response = await callService(url, "/mcp", { method: "POST", headers, body });
   const text = await response.text();
-  if (response.status === 401) throw new NotServed(NO_KEY);
+  if (response.status === 401) throw new ImportStopped(`${url} ${NO_KEY}`);
   const answer = parseStrictly(text || "{}");
-  if (!isObject(answer)) throw new NotServed(`is not this service (status ${response.status}). Check --url.`);
+  if (!isObject(answer)) throw notServed(url, response.status);
   const { error } = answer;
   // Refused by a proxy, or by the service before its MCP door.
-  if (!("jsonrpc" in answer) && isObject(error)) throw new NotServed(`answers: ${String(error["message"])}`);
+  if (!("jsonrpc" in answer) && isObject(error)) throw new ImportStopped(`${url} answers: ${String(error["message"])}`);
   return answer;
 }
 
 const NO_KEY = "does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one.";
 
-/** The message continues a sentence that begins with the server's address. */
-class NotServed extends Error {}
-
 function sentenceOf(error: unknown, { url }: ServiceOptions): string {
   if (error instanceof ImportStopped) return error.message;
-  if (error instanceof NotServed) return `${url} ${error.message}`;
   return `${url} does not answer (${codeOf(error)}). Start the service there with \`npm start\`, or check --url.`;
 }
 

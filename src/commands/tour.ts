@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { Option } from "commander";
 import { configOfProcess } from "../environment.js";
 import { UserError } from "../features/access/index.js";
+import { callService } from "../import/call-service.js";
+import { ImportStopped } from "../import/import-stopped.js";
 import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { addressOf, keyOption } from "./service-options.js";
@@ -80,9 +82,11 @@ async function walk({ only, door, json, ...options }: Options): Promise<void> {
   else console.log(`\nAll ${steps} steps were answered as expected.`);
 }
 
-/** @throws UserError when no ready service answers at the address. */
+/** @throws UserError when no ready service answers at the address; ImportStopped when it redirects. */
 async function assertReady(url: string): Promise<void> {
-  const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+  const answer = await callService(url, "/readyz", { signal: AbortSignal.timeout(5_000) }).catch((error: unknown) => {
+    if (error instanceof ImportStopped) throw error;
+  });
   if (answer?.ok) return;
   const what = answer ? `The server at ${url} is not ready (HTTP ${answer.status}).` : `Nothing answers at ${url}.`;
   throw new UserError(

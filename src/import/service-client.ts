@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { callService } from "./call-service.js";
+import { TEMPORARY, callService, notServed } from "./call-service.js";
 import type { Budget } from "./estimate.js";
 import type { DatedNote, Note } from "./graph.js";
 import {
@@ -206,7 +206,7 @@ export class ServiceClient implements GraphStore {
   #isTemporary({ status, body, networkError }: Answer): boolean {
     // Before the first answer the address is most likely wrong, so an error message helps more than a retry.
     if (networkError !== undefined) return this.#hasAnswered || LOST.has(networkError);
-    return isBusy(status) || errorOf(body)?.["reason"] === "idempotency_in_progress";
+    return TEMPORARY.has(status) || errorOf(body)?.["reason"] === "idempotency_in_progress";
   }
 
   /** Concurrent requests get the same limit, so they share one pause, which is reported once. */
@@ -234,12 +234,10 @@ export class ServiceClient implements GraphStore {
     if (status === 401) {
       return new ImportStopped(KEY_REFUSED);
     }
-    if (status === 429 || isBusy(status)) {
+    if (status === 429 || TEMPORARY.has(status)) {
       return new ImportStopped(`${url} is still busy after many attempts (status ${status}). Try again later.`);
     }
-    if (typeof message !== "string") {
-      return new ImportStopped(`The server at ${url} is not this service (status ${status}). Check --url.`);
-    }
+    if (typeof message !== "string") return notServed(url, status);
     if (status === 403) {
       return new ImportStopped(`${message} An import needs the scopes memories:read and memories:write.`);
     }
@@ -249,9 +247,6 @@ export class ServiceClient implements GraphStore {
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
 }
-
-/** Whether a proxy does not reach the service, or waits for it in vain: some have statuses of their own, up to 530. */
-const isBusy = (status: number): boolean => status >= 502;
 
 /** The service's own message leaves the memory to the details, and cannot know of the file. */
 const tooMany = ({ id, relationships_max: most }: Readonly<Record<string, unknown>>): string =>
@@ -309,9 +304,12 @@ function errorOf(body: unknown): Readonly<Record<string, unknown>> | undefined {
   return isObject(body) && isObject(body["error"]) ? body["error"] : undefined;
 }
 
+/** Retry-After has seconds, or a date, which is compared with the server's own clock. */
 function retryAfterMs(headers: Headers): number | undefined {
-  const seconds = headers.get("retry-after");
-  return seconds !== null && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
+  const [value, date] = ["retry-after", "date"].map((name) => headers.get(name) ?? "");
+  if (value && /^\d{1,6}$/.test(value)) return Number(value) * 1_000;
+  const [until, now] = [value, date].map((text = "") => (text.endsWith(" GMT") ? Date.parse(text) : Number.NaN));
+  return until ? Math.max(until - (now || Date.now()), 0) : undefined;
 }
 
 /** `RateLimit-Policy: "free";q=60;w=60` and `RateLimit: "free";r=12;t=34`. */

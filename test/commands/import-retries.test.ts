@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, describe, it } from "vitest";
 import { program as exporting } from "../../src/commands/export.js";
+import { ImportStopped } from "../../src/import/import-stopped.js";
 import { runHere } from "../support/commands.js";
 import { environmentForProcess } from "../support/environment.js";
 import { RETRY, clientOf, entity, fakeService, fileWith, jsonLines, reportOf, runText } from "../support/imports.js";
@@ -65,21 +66,73 @@ describe("retries", () => {
     expect(service.requests).toHaveLength(6);
   });
 
-  it("names the address that a server redirects to, and sends nothing there", async () => {
-    const real = await fakeService(() => undefined);
-    const ways = { 301: real.url, 302: "/login?state=secret", 307: `${real.url}/below`, 308: real.url };
-    for (const [status, to] of Object.entries(ways)) {
-      const { url } = await fakeService(({ url: path = "" }) => {
-        const location = to.startsWith("/") ? to : `${to}${path}`;
-        return { status: Number(status), headers: { location } };
-      });
-      const shown = to.startsWith("/") ? `${url}/login` : to;
-      const said = `${url} redirects to ${shown}. Give the service's own address by --url.`;
+  it("waits until the date of Retry-After, by the server's clock", async () => {
+    const date = new Date("2019-06-01T12:00:00Z");
+    const later = (seconds: number) => new Date(date.getTime() + seconds * 1_000).toUTCString();
+    const answers = [later(2), "soon", later(-9)].map((when) => {
+      return { status: 503, headers: { date: date.toUTCString(), "retry-after": when } };
+    });
+    const pauses: unknown[] = [];
+    const service = await fakeService(() => answers.shift());
+    const client = clientOf(service.url, "key", { onPause: (...pause) => void pauses.push(pause) });
 
-      await expect(runText(clientOf(url, "key"), jsonLines(entity("A", "x")))).rejects.toThrow(said);
+    await runText(client, jsonLines(entity("A", "x")));
+
+    expect(pauses).toEqual([2, 1, 0].map((seconds) => [seconds, "service busy"]));
+  });
+
+  it("tries again only after statuses that may pass", async () => {
+    const tried = async (status: number) => {
+      const service = await fakeService(() => ({ status, headers: { "retry-after": "0" }, body: "busy" }));
+      await expect(runText(clientOf(service.url, "key"), jsonLines(entity("A", "x")))).rejects.toThrow(`${status}`);
+      return service.requests.length;
+    };
+
+    for (const status of [408, 502, 503, 504, 524, 530]) expect([status, await tried(status)]).toEqual([status, 6]);
+    for (const status of [500, 501, 505, 507, 511, 525]) expect([status, await tried(status)]).toEqual([status, 1]);
+  });
+
+  it("says of an export that a proxy does not reach the service now", async () => {
+    const file = join(tmpdir(), `no-export-${randomUUID()}`);
+    for (const [status, said] of [
+      [503, "$ cannot be reached now (status 503). Try again later."],
+      [511, "The server at $ is not this service (status 511). Check --url."],
+    ] as const) {
+      const { url } = await fakeService(() => ({ status, body: "busy" }));
+      const { code, errors } = await runHere(exporting, [file, "--url", url, "--key", "key"], {});
+      expect([code, errors]).toEqual([1, `${said.replace("$", url)}\n`]);
+    }
+  });
+
+  it("names the address to use for one that redirects, and sends nothing there", async () => {
+    const real = await fakeService(() => undefined);
+    const moved = (to: string) => `redirects to ${to}. Give that address by --url.`;
+    const changed = (from: string, to: string) =>
+      `redirects ${from} to ${to}, which the service never does. Let a proxy in front of it pass on paths as they are, ` +
+      "or check --url.";
+    const ways: [number, (own: string, path: string) => string, (own: string, path: string) => string][] = [
+      [301, (_own, path) => real.url + path, () => moved(real.url)],
+      [307, (_own, path) => `${real.url}/below${path}?state=secret`, () => moved(`${real.url}/below`)],
+      [308, (_own, path) => `${real.url}${path}/`, () => moved(real.url)],
+      [308, (own, path) => `${own.replace("http", "https")}${path}`, (own) => moved(own.replace("http", "https"))],
+      [301, (_own, path) => `${path}/`, (_own, path) => changed(path, `${path}/`)],
+      [302, (own, path) => own + path, (_own, path) => changed(path, path)],
+      [
+        302,
+        () => "/login?state=secret",
+        (own) => `redirects to ${own}/login, which is not the service. Give the service's own address by --url.`,
+      ],
+    ];
+    for (const [status, locate, say] of ways) {
+      const service = await fakeService(({ url: path = "" }) => {
+        return { status, headers: { location: locate(service.url, path.split("?")[0] ?? "") } };
+      });
+      const { url } = service;
+      const importing = runText(clientOf(url, "key"), jsonLines(entity("A", "x")));
+      await expect(importing).rejects.toThrow(new ImportStopped(`${url} ${say(url, "/v1/memories")}`));
       const file = join(tmpdir(), `no-export-${randomUUID()}`);
       const exported = await runHere(exporting, [file, "--url", url, "--key", "key"], {});
-      expect(exported).toEqual({ code: 1, output: "", errors: `${said}\n` });
+      expect(exported).toEqual({ code: 1, output: "", errors: `${url} ${say(url, "/v1/export")}\n` });
     }
     expect(real.requests).toEqual([]);
   });

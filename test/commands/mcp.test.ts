@@ -149,15 +149,16 @@ it("answers a tool call that it cannot forward as a failed call, so that agents 
 });
 
 it.each([
-  ["<html>", "is not this service (status 502). Check --url."],
-  [{ error: { code: "busy", message: "Not now." } }, "answers: Not now."],
-])("says what is there when another server answers with %j", async (body, said) => {
-  const { url } = await fakeService(() => ({ status: 502, body }));
+  [404, "<html>", "The server at $ is not this service (status 404). Check --url."],
+  [502, "<html>", "$ cannot be reached now (status 502). Try again later."],
+  [502, { error: { code: "busy", message: "Not now." } }, "$ answers: Not now."],
+])("says what is there when another server answers with %s and %j", async (status, body, said) => {
+  const { url } = await fakeService(() => ({ status, body }));
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
 
   const { answers } = await passed([ping], { MEMORY_GRAPH_URL: url });
 
-  expect(answers).toMatchObject([{ id: 7, error: { message: `${url} ${said}` } }]);
+  expect(answers).toMatchObject([{ id: 7, error: { message: said.replace("$", url) } }]);
 });
 
 it("names the address that a server redirects to", async () => {
@@ -165,6 +166,6 @@ it("names the address that a server redirects to", async () => {
 
   const { answers } = await passed(['{"jsonrpc":"2.0","id":1,"method":"ping"}'], { MEMORY_GRAPH_URL: url });
 
-  const message = `${url} redirects to https://example.com. Give the service's own address by --url.`;
+  const message = `${url} redirects to https://example.com. Give that address by --url.`;
   expect(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32_603, message } }]);
 });

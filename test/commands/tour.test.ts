@@ -7,8 +7,13 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { program } from "../../src/commands/tour.js";
+import { type Door, restDoor } from "../../src/commands/tour/doors.js";
+import { Guide } from "../../src/commands/tour/guide.js";
+import { walkBilling } from "../../src/commands/tour/walk-billing.js";
+import type { Company } from "../../src/commands/tour/walk-team.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
+import { fakeService } from "../support/imports.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { type World, createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
@@ -107,6 +112,34 @@ it("stops at the first unexpected answer, and says what it expected", async () =
   expect(errors).toMatch(
     /^"Invite bob\.\w+@example\.com" was not answered as expected: .* The answer: \{"reason":"subscription_required","message"/,
   );
+});
+
+it("names the address to use for one that redirects, and sends nothing there", async () => {
+  const real = await fakeService(() => undefined);
+  const { url } = await fakeService(({ url: path }) => ({ status: 308, headers: { location: `${real.url}${path}` } }));
+
+  const { code, errors } = await runHere(program, ["--url", url], { MEMORY_GRAPH_KEY: "key" });
+  const asked = restDoor(url).ask({ rest: { method: "POST", path: "/signup", body: {} }, graphql: { document: "" } });
+
+  const said = `${url} redirects to ${real.url}. Give that address by --url.`;
+  expect([code, errors]).toEqual([1, `${said}\n`]);
+  await expect(asked).rejects.toThrow(said);
+  expect(real.requests).toEqual([]);
+});
+
+it("takes a site that redirects for no stand-in, and pays nothing there", async () => {
+  const site = await fakeService(({ url }) =>
+    url === "/_stand-in/" ? { status: 302, headers: { location: "/home" } } : { status: 200, body: {} },
+  );
+  const value = { url: `${site.url}/pay/1` };
+  const door: Door = { show: () => "", ask: async () => ({ status: "200", body: value, value, refusal: undefined }) };
+  const owner = { variable: "ANN", key: "key" };
+  const guide = new Guide(door, { write: () => {}, colours: false });
+
+  const walking = walkBilling(guide, {} as Company, { owner, teamId: "1" });
+
+  await expect(walking).rejects.toThrow("This server uses Stripe itself");
+  expect(site.requests.map(({ url }) => url)).toEqual(["/_stand-in/"]);
 });
 
 it.each([

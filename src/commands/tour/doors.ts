@@ -1,3 +1,4 @@
+import { callService } from "../../import/call-service.js";
 import { showJson } from "./show-json.js";
 
 /** A user with a key, and the shell variable that is shown instead of the key. */
@@ -50,7 +51,7 @@ const WIDTH = 96;
 export const restDoor = (url: string): Door => ({
   show: ({ as, rest: { method, path, body } }) => showCurl({ url: url + path, method, as, body }),
   async ask({ as, rest: { method, path, body } }) {
-    const answer = await send(url + path, { method, key: as?.key, body });
+    const answer = await send(url, path, { method, key: as?.key, body });
     const { reason, code = answer.status, message } = objectIn(answer.body, "error");
     const refusal = answer.ok ? undefined : { reason: String(reason ?? code), message: String(message) };
     return { status: String(answer.status), body: answer.body, value: answer.ok ? objectOf(answer.body) : {}, refusal };
@@ -68,7 +69,7 @@ export const graphqlDoor = (url: string): Door => ({
   },
   async ask({ as, graphql: { document, variables } }) {
     const body = { query: document, ...(variables && { variables }) };
-    const answer = await send(`${url}/graphql`, { method: "POST", key: as?.key, body });
+    const answer = await send(url, "/graphql", { method: "POST", key: as?.key, body });
     const { errors, data } = objectOf(answer.body);
     const [error] = Array.isArray(errors) ? errors.map(objectOf) : [];
     const { reason, code } = objectIn(error, "extensions");
@@ -86,8 +87,8 @@ interface Call {
 }
 
 /** Sends one request. The body of an answer that is not JSON is its text. */
-export async function send(url: string, { method, key, body }: Call) {
-  const response = await fetch(url, {
+export async function send(url: string, path: string, { method, key, body }: Call) {
+  const response = await callService(url, path, {
     method,
     headers: {
       ...(key !== undefined && { Authorization: `Bearer ${key}` }),

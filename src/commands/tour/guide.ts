@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { UserError } from "../../features/access/index.js";
+import { ImportStopped } from "../../import/import-stopped.js";
 import { type Answer, type Door, type Person, type Question, type Refusal, send, showCurl } from "./doors.js";
 import { shorten, showJson } from "./show-json.js";
 
@@ -69,7 +70,7 @@ export class Guide {
   /** @throws TourStopped when it is refused. */
   async aside({ title, shows, url, body }: Aside): Promise<void> {
     this.begin(title, showCurl({ url, method: "POST", body }));
-    const answer = await send(url, { method: "POST", body }).catch(stopAtLostServer);
+    const answer = await send(url, "", { method: "POST", body }).catch(stopAtLostServer);
     this.showAnswer(String(answer.status), answer.body);
     if (!answer.ok) throw unexpected({ title, shows }, { reason: String(answer.status), message: "" });
     this.end({ title, status: String(answer.status), shows });
@@ -119,6 +120,7 @@ function unexpected(
 }
 
 function stopAtLostServer(error: unknown): never {
+  if (error instanceof ImportStopped) throw error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const reason = cause instanceof Error ? cause.message : String(cause);
   throw new TourStopped(`The server did not answer: ${reason}. Check that it is running, and start the tour again.`);

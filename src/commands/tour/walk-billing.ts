@@ -108,7 +108,7 @@ const settle = (guide: Guide, standIn: string): Promise<void> =>
  */
 async function standInBehind(checkoutUrl: string): Promise<string> {
   const control = `${new URL(checkoutUrl).origin}/_stand-in`;
-  const answer = await fetch(`${control}/`).catch(() => undefined);
+  const answer = await fetch(`${control}/`, { redirect: "manual" }).catch(() => undefined);
   if (answer?.ok) return control;
   throw new TourStopped(
     "This server uses Stripe itself, but the tour pays only at the stand-in, which `npm start` provides if " +
