@@ -78,14 +78,21 @@ export function shorten(text: string, max: number): string {
         .replace(/\uFFFD$/, "")}…`;
 }
 
-/** No key, or one that is malformed, unknown, expired or revoked. The message is the same, so it reveals nothing. */
+/**
+ * No key, or one that is malformed, unknown, expired, revoked or of a deleted account. The message is the same, so it
+ * reveals nothing. It names the deletion for the user whose request to delete lost its answer, and is repeated.
+ */
 export class Unauthorized extends CommonFailure {
   readonly kind = "unauthorized";
 
-  constructor(message = "Send a valid API key in the header `Authorization: Bearer <key>`.") {
+  constructor(message = UNAUTHORIZED) {
     super(message);
   }
 }
+
+const UNAUTHORIZED =
+  "Send a valid API key in the header `Authorization: Bearer <key>`. A key ends when it expires, is revoked, or its " +
+  "account is deleted.";
 
 /** Different from the failure for an invalid key, since another key would not help. */
 export class AccountSuspended extends CommonFailure {

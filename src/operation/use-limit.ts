@@ -34,7 +34,9 @@ export const limitsBeforeHandler = <Input extends object>({
 }): readonly UseLimit<Input>[] => limits.filter(({ by }) => by !== "handler");
 
 /**
- * Counts a use for each of these limits.
+ * Counts a use for each of these limits. It stays counted when the operation then fails, also by a failing database:
+ * the limits protect it from what strangers cause, above all while it is overloaded, and a caller whose answers get
+ * lost would otherwise have any number of attempts.
  * @throws RateLimited when one of them is reached; the use has then been counted for the limits before it.
  */
 export async function takeUses<Input extends object>(

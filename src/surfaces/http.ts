@@ -26,7 +26,7 @@ export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
 /** What each kind means, for the documentation. */
 export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
   bad_request: "The request is not valid; `details` names each field that is wrong.",
-  unauthorized: "The API key is missing, malformed, unknown, expired or revoked.",
+  unauthorized: "The API key is missing, malformed, unknown, expired, revoked or of a deleted account.",
   forbidden: "The API key or the caller's role does not allow it, or the account is suspended (`account_suspended`).",
   not_found: "It does not exist, or the caller cannot see it.",
   method_not_allowed: "The path does not take this method.",

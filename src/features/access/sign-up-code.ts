@@ -115,8 +115,10 @@ interface Try {
 }
 
 /**
- * Counts an attempt, even a right one, so that concurrent requests cannot make more attempts than allowed. Locks the
- * codes in a fixed order, so that concurrent attempts cannot deadlock.
+ * Counts an attempt, even a right one, so that concurrent requests cannot make more attempts than allowed. It also
+ * stays counted if the database fails behind it, since such a request may have been a guess whose answer got lost; the
+ * long code of the same mail is not counted. Locks the codes in a fixed order, so that concurrent attempts cannot
+ * deadlock.
  */
 function takeTry(database: Database, { email, hash, asker }: Try): Promise<boolean> {
   return database.transaction(async (inner) => {

@@ -24,6 +24,8 @@ export const deleteAccount = defineOperation({
   summary:
     "Deletes the caller's account permanently: keys, membership, invitations, and their own graph with all its data. " +
     "What they stored in a team's graph stays there. The owner of a team must transfer or delete it first.",
+  notes:
+    "If the answer is lost, repeat it: 401 for a key that was valid just before means that the account is deleted.",
   input: DeleteAccountInput,
   output: Deletion,
   permission: "all",

@@ -79,6 +79,22 @@ it("deletes all personal data in every column of every table, and keeps the team
   expect(world.bugs).toEqual([]);
 });
 
+it("answers a repetition as any key that is not valid, and names the deletion among the reasons", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key, email } = await world.user();
+  const remove = async (secret: string) => {
+    const { status, body } = await ask(`${url}/users/me`, { key: secret, method: "DELETE", body: { email } });
+    return [status, body];
+  };
+
+  const answers = [await remove(key), await remove(key), await remove("mg_live_unknown")];
+
+  const message = expect.stringMatching(/^Send a valid API key .* its account is deleted\.$/);
+  const refused = [401, { error: { code: "unauthorized", message } }];
+  expect(answers).toEqual([[204, ""], refused, refused]);
+});
+
 it("deletes the addresses that the account had before, but not what came to them after the change", async () => {
   await using world = await createWorld();
   const { owner, teamId } = await aTeam(world);
