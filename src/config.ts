@@ -171,13 +171,18 @@ function databaseAddress(variables: Variables, name: string): string | undefined
   }
   const text = variables.url(name, POSTGRES);
   if (text === undefined || !URL.canParse(text)) return text;
-  const address = new URL(text);
-  const parameters = address.searchParams;
   // Prisma's own tools read it, but the service's tables are always in `public`.
-  if (!["public", null].includes(parameters.get("schema"))) {
+  if (!["public", null].includes(new URL(text).searchParams.get("schema"))) {
     variables.report(name, "names a schema, but the tables are always in public: leave out `schema=…`.");
   }
-  if (!VERIFYING.includes(parameters.get("sslmode") ?? "") || parameters.has("uselibpqcompat")) return text;
+  return namingTlsMode(text);
+}
+
+/** The address with the mode of TLS that node-postgres uses for it. */
+export function namingTlsMode(url: string): string {
+  const address = new URL(url);
+  const parameters = address.searchParams;
+  if (!VERIFYING.includes(parameters.get("sslmode") ?? "") || parameters.has("uselibpqcompat")) return url;
   parameters.set("sslmode", "verify-full");
   return address.href;
 }

@@ -195,6 +195,8 @@ async function readTables(client: pg.Client, source: Readable, tell: Tell): Prom
 }
 
 const NEW_LINE = 10;
+/** Of a line that is no row of a table; the longest one has a table's columns. */
+const LINE_BYTES_MAX = 65_536;
 
 /** Reads lines, and the rows of a table as they are. */
 class Lines {
@@ -205,10 +207,11 @@ class Lines {
     this.#chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** The next line without its end; undefined after the last one. */
+  /** The next line without its end; undefined after the last one, and for one that is too long. */
   async next(): Promise<string | undefined> {
     for (;;) {
       const end = this.#rest.indexOf(NEW_LINE);
+      if (end > LINE_BYTES_MAX || (end < 0 && this.#rest.length > LINE_BYTES_MAX)) return undefined;
       if (end >= 0) {
         const line = this.#rest.toString("utf8", 0, end);
         this.#rest = this.#rest.subarray(end + 1);

@@ -182,6 +182,31 @@ it("backs up a database of an earlier version unchanged, and refuses one without
   ]);
 });
 
+it("gives up on a source without lines, whatever its size", async () => {
+  await using target = await createWorld();
+  let read = 0;
+  const zeros = Readable.from(
+    (function* () {
+      while (read++ < 1_000) yield Buffer.alloc(65_536);
+      throw new Error("Everything was read.");
+    })(),
+  );
+
+  await expect(readDatabase(addressOf(target), zeros)).rejects.toThrow("This is no backup of this service.");
+  expect(read).toBeLessThan(100);
+});
+
+it("verifies a target's certificate by each mode that asks for TLS, without a warning of several lines", async () => {
+  await using source = await filled(1);
+  await using target = await createWorld();
+  await closeConnections(source.world);
+
+  const words = [`${target.databaseUrl}?sslmode=require`];
+  const { code, errors } = await runProcess("migrate-to", words, { DATABASE_URL: source.world.databaseUrl });
+
+  expect([code, errors]).toEqual([1, expect.stringMatching(/^[^\n]*(offers no TLS|is not trusted)[^\n]*\n$/)]);
+});
+
 it("refuses a file that is cut, changed, of another schema or no backup, and restores nothing", async () => {
   await using source = await filled(10);
   await using target = await createWorld();
