@@ -12,7 +12,10 @@ import {
   unsuspendUser,
   verifyUser,
 } from "../features/accounts/index.js";
+import { UpdateAccountInput } from "../features/accounts/update-account.js";
 import type { Services } from "../operation/context.js";
+import { InvalidInput } from "../operation/failure.js";
+import { withinBounds } from "../operation/within-bounds.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
 import { countInWords, listOf } from "./table.js";
@@ -25,7 +28,6 @@ interface Common {
 }
 type Made = Awaited<ReturnType<typeof createUser>>;
 
-const NAME_MAX = 100;
 const YES_OPTION = ["--yes", "confirm; without it nothing is done"] as const;
 
 export const program = commandLine({
@@ -145,11 +147,15 @@ function emailOf(text: string): string {
   return text;
 }
 
+/** By the rule for users who change their names themselves. */
 function nameOf(text: string): string {
   const name = text.trim();
-  if (name === "" || name.length > NAME_MAX)
-    throw new InvalidArgumentError(`It must have 1 to ${NAME_MAX} characters.`);
-  return name;
+  try {
+    return withinBounds(Object.assign(new UpdateAccountInput(), { name })).name;
+  } catch (error) {
+    if (error instanceof InvalidInput) throw new InvalidArgumentError(`It ${error.details[0]?.message}.`);
+    throw error;
+  }
 }
 
 function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: string): void {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { program as graph } from "../../src/commands/graph.js";
 import { program as user } from "../../src/commands/user.js";
+import { updateAccount } from "../../src/features/accounts/update-account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
@@ -38,6 +39,19 @@ it("changes plan, name and verification beside a running server, and shows the r
   expect(output).toMatch(/Address +ann@example.com, verified\nName +Ann\nPlan +pro\n/);
   const entries = await world.database.models.auditEntry.findMany({ where: { door: "operator" } });
   expect(entries.map(({ action }) => action).sort()).toEqual(["renameUser", "setPlan", "verifyUser"]);
+});
+
+it("stores names as the doors do: in NFC, with a length in characters", async () => {
+  await using world = await createWorld();
+  const ann = await world.user({ email: EMAIL });
+  const rename = (name: string) => run(world, "user", "rename", ...OF_ANN, "--name", name);
+
+  expect((await rename(" Zoe\u0308 ")).json()).toMatchObject({ name: "Zo\u00EB" });
+  expect((await rename("\u{1F600}".repeat(100))).json()).toMatchObject({ name: "\u{1F600}".repeat(100) });
+  for (const name of ["\u{1F600}".repeat(101), "\u200B", `a${"\u0301".repeat(31)}`]) {
+    expect(await rename(name)).toMatchObject({ code: 2, output: "" });
+    expect(await ann.does(updateAccount, { name })).toMatchObject({ ok: false });
+  }
 });
 
 it("shows names without the signs that control a terminal", async () => {
