@@ -363,7 +363,7 @@ export const LIMITS = {
   },
   /** Limits of files for the import command, which keeps a file's graph in memory. */
   importFile: {
-    bytes: 268_435_456, // Its graph takes ten times as much, of 4 GB. The service's exports have no limit.
+    bytes: 268_435_456, // Its graph takes ten times as much, of Node's 4 GB. The service's exports have no limit.
     valueLength: 134_217_728, // UTF-16 units of one line, or of one JSON value over several lines.
     depth: 64, // Levels of nested brackets.
   },

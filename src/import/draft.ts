@@ -174,7 +174,8 @@ export class GraphDraft {
     const notes = new Map<string, Note>();
     const identities = new Map<string, string>();
     for (const entry of [...this.#entries].sort((one, other) => Number(other.grows) - Number(one.grows))) {
-      const key = entry.grows ? entry.name : `${entry.name}\n${keys.size}`;
+      // No name has a NUL, so the key of another memory is none of these names.
+      const key = entry.grows ? entry.name : `${entry.name}\0${keys.size}`;
       const note = makeNote(key, entry, (what, reason) => this.refuse("part", what, reason));
       const identity = JSON.stringify([note.type, note.title, note.content]);
       const same = entry.grows ? undefined : notes.get(identities.get(identity) ?? "");

@@ -26,6 +26,14 @@ describe("reading", () => {
     expect(graph.notTaken).toEqual([]);
   });
 
+  it("keeps apart a memory of any name and one that has its name to itself", () => {
+    const own = { title: "A", content: "Of its own." };
+
+    const graph = readText(JSON.stringify([entity("A\n1", "x", "one"), own]));
+
+    expect([...graph.notes.values()].map(({ content }) => content)).toEqual(["one", "Of its own."]);
+  });
+
   it("reads the same graph from one JSON object and from lines", () => {
     const lines = readText(`\r\n${jsonLines(...RETRY)}\r\n`);
     const whole = readText(JSON.stringify({ entities: RETRY.slice(0, 2), relations: RETRY.slice(2) }, undefined, 2));
