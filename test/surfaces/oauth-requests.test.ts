@@ -58,6 +58,21 @@ describe("a code", () => {
   });
 });
 
+describe("a request for tokens", () => {
+  it.each(["client_credentials", "password", "urn:ietf:params:oauth:grant-type:device_code"])(
+    "by %s is refused with what to do instead, whether or not the client is known",
+    async (grant) => {
+      const { body: client } = await walker.register();
+      for (const form of [{ client_id: client.client_id }, { client_id: "nobody", client_secret: "a secret" }]) {
+        const { status, body } = await walker.token({ grant_type: grant, ...form });
+
+        expect([status, body.error]).toEqual([400, "unsupported_grant_type"]);
+        expect(body).toMatchObject({ error_description: expect.stringContaining("sends an API key to `/mcp`") });
+      }
+    },
+  );
+});
+
 describe("a request of a client", () => {
   it.each([
     ["an address that it has not registered", { redirect_uri: "https://evil.example/callback" }],

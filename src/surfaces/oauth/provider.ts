@@ -18,7 +18,7 @@ import { HTTP_STATUS } from "../http.js";
 import type { DocumentReadings } from "./documents.js";
 import { plainName } from "./registration.js";
 import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";
-import { ENDPOINTS, type OAuthUrls } from "./urls.js";
+import { ENDPOINTS, GRANT_TYPES, type OAuthUrls } from "./urls.js";
 
 const { documentSeconds, requestMinutes, codeSeconds, accessMinutes, refreshDays, grantDays } = LIMITS.oauth;
 const MINUTE_S = 60;
@@ -69,7 +69,7 @@ function configurationOf({ urls, scopes, store, documents, renderProblem }: Prov
     clientDefaults: {
       // Programs on people's own machines may use any port of their loopback address; http has no other use.
       application_type: "native",
-      grant_types: ["authorization_code", "refresh_token"],
+      grant_types: [...GRANT_TYPES],
       response_types: ["code"],
       id_token_signed_response_alg: "ES256",
       token_endpoint_auth_method: "none",

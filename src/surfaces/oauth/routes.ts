@@ -13,7 +13,7 @@ import { DocumentReadings } from "./documents.js";
 import { innerRequest } from "./inner-request.js";
 import { registrationIn } from "./registration.js";
 import type { AuthorizationServer, OAuthStore } from "./server.js";
-import { BASE, ENDPOINTS, issuerMetadata, oauthUrls, resourceMetadata } from "./urls.js";
+import { BASE, ENDPOINTS, GRANT_TYPES, issuerMetadata, oauthUrls, resourceMetadata } from "./urls.js";
 
 export interface OAuthParts extends ConnectParts {
   readonly store: OAuthStore;
@@ -80,6 +80,7 @@ export function oauthRoutes(parts: OAuthParts): Router {
   for (const path of [BASE + ENDPOINTS.token, FALLBACK_TOKEN])
     post(
       path,
+      refuseOtherGrants,
       refuseOtherResources(urls.resource),
       answer(() => ENDPOINTS.token),
     );
@@ -121,12 +122,24 @@ const refuseOtherResources =
         .every((named) => named === "" || named === resource)
     )
       return next();
-    const description = `the only resource is ${resource}`;
-    response
-      .status(400)
-      .set("Cache-Control", "no-store")
-      .json({ error: "invalid_target", error_description: description });
+    refuseTokens(response, "invalid_target", `the only resource is ${resource}`);
   };
+
+/** Says what to do instead. oidc-provider would look for the client first, and a program with a secret has none here. */
+const refuseOtherGrants: Handler = (request, response, next) => {
+  if (formIn(request).getAll("grant_type").every(isGrantType)) return next();
+  const offered = GRANT_TYPES.join(" and ");
+  const description = `offered are ${offered}; a program without a person sends an API key to \`/mcp\``;
+  refuseTokens(response, "unsupported_grant_type", description);
+};
+
+/** An empty parameter counts as left out: RFC 6749, 3.2. */
+const isGrantType = (grant: string): boolean => grant === "" || GRANT_TYPES.includes(grant);
+
+/** An error of the token endpoint: RFC 6749, 5.2. */
+function refuseTokens(response: Response, error: string, description: string): void {
+  response.status(400).set("Cache-Control", "no-store").json({ error, error_description: description });
+}
 
 /**
  * Makes the path below `BASE`. A request that names no scope gets all scopes. oidc-provider has more response modes than

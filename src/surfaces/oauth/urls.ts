@@ -27,6 +27,9 @@ export const ENDPOINTS = {
   registration: "/register",
 } as const;
 
+/** How a client gets tokens: a person agrees, or it has a refresh token. */
+export const GRANT_TYPES: readonly string[] = ["authorization_code", "refresh_token"];
+
 export function oauthUrls(publicUrl: string): OAuthUrls {
   const issuer = publicUrl + BASE;
   const resource = `${publicUrl}/mcp/oauth`;
@@ -55,7 +58,7 @@ export const issuerMetadata = ({ issuer }: OAuthUrls, scopes: readonly Scope[]):
   scopes_supported: scopes,
   response_types_supported: ["code"],
   response_modes_supported: ["query"],
-  grant_types_supported: ["authorization_code", "refresh_token"],
+  grant_types_supported: GRANT_TYPES,
   token_endpoint_auth_methods_supported: ["none"],
   revocation_endpoint_auth_methods_supported: ["none"],
   code_challenge_methods_supported: ["S256"],
