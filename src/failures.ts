@@ -9,7 +9,7 @@ import {
   ScopeMissing,
   Unauthorized,
   Unavailable,
-  exampleOf,
+  examplesOf,
 } from "./operation/failure.js";
 import { IdempotencyInProgress, IdempotencyKeyReused } from "./operation/idempotency.js";
 import type { Operation } from "./operation/operation.js";
@@ -38,17 +38,17 @@ export function raisedFailures(operations: readonly Operation[], relations: read
   const declared = new Set(operations.flatMap(({ failures }) => failures));
   const ofRelations = new Set(relations.flatMap(({ failures }) => failures).filter((each) => !declared.has(each)));
   return [
-    ...[...declared].map((failure) => ({
-      failure: exampleOf(failure),
-      by: operations.filter(({ failures }) => failures.includes(failure)),
-    })),
+    ...[...declared].flatMap((failure) => {
+      const by = operations.filter(({ failures }) => failures.includes(failure));
+      return examplesOf(failure).map((example) => ({ failure: example, by }));
+    }),
     ...raisedBy("any operation", [
       ...[InvalidInput.example, new Unauthorized(), new AccountSuspended(), ScopeMissing.example, new Unavailable()],
       RateLimited.example,
     ]),
     ...raisedBy("any change with an Idempotency-Key", [new IdempotencyKeyReused(), new IdempotencyInProgress()]),
     ...raisedBy("GraphQL", [
-      ...[...ofRelations].map(exampleOf),
+      ...[...ofRelations].flatMap(examplesOf),
       ...[new AnswerTooLarge(), new NoSubscriptions()],
       new QueryTooCostly(LIMITS.graphql.cost + 1, LIMITS.graphql.cost),
     ]),

@@ -2,7 +2,7 @@ import { recordAudit } from "./audit.js";
 import { actionNamed } from "./audit-action.js";
 import { withinBounds } from "./within-bounds.js";
 import { type Context, within } from "./context.js";
-import { CommonFailure, Failure, ScopeMissing, Unauthorized } from "./failure.js";
+import { CommonFailure, Failure, ScopeMissing, Unauthorized, examplesOf } from "./failure.js";
 import { type Idempotency, type Results, earlierResult, once } from "./idempotency.js";
 import { readOlder, tellPosition } from "./older-reads.js";
 import { type Operation, keepsResults } from "./operation.js";
@@ -119,8 +119,11 @@ export function requireScopes({ caller }: Pick<Context, "caller">, scopes: reado
   if (missing.length > 0) throw new ScopeMissing(missing);
 }
 
-/** A failure that is not declared is missing from the documentation, so raising it is a bug. */
+/** A failure that is not declared, or not with this reason, is missing from the documentation: raising it is a bug. */
 export function assertDeclared({ name, failures }: Pick<Operation, "name" | "failures">, failure: Failure): void {
-  if (failure instanceof CommonFailure || failures.some((declared) => failure instanceof declared)) return;
-  throw new Error(`${name} raised ${failure.name}, which it does not declare.`, { cause: failure });
+  if (failure instanceof CommonFailure) return;
+  const documented = failures.filter((declared) => failure instanceof declared).flatMap(examplesOf);
+  if (documented.some(({ reason }) => reason === failure.reason)) return;
+  const reason = failure.reason === undefined ? "" : ` (${failure.reason})`;
+  throw new Error(`${name} raised ${failure.name}${reason}, which it does not declare.`, { cause: failure });
 }

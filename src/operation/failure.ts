@@ -32,14 +32,14 @@ export abstract class Failure extends Error {
 /** A failure that any operation may raise without declaring it. */
 export abstract class CommonFailure extends Failure {}
 
-/** A class of failures. A class whose constructor needs arguments has an example. */
+/** A class of failures. A class whose constructor needs arguments has an example, or one for each of its reasons. */
 export type FailureClass =
   | { new (): Failure; readonly example?: undefined }
-  | { new (...args: never[]): Failure; readonly example: Failure };
+  | { new (...args: never[]): Failure; readonly example: Failure | readonly Failure[] };
 
-/** An example of a failure of this class, for documentation. */
-export const exampleOf = (declared: FailureClass): Failure =>
-  declared.example === undefined ? new declared() : declared.example;
+/** An example of each reason that a failure of this class can have, for documentation. */
+export const examplesOf = (declared: FailureClass): readonly Failure[] =>
+  declared.example === undefined ? [new declared()] : [declared.example].flat();
 
 const { issues: issuesMax, issueLength, pathLength, bytes } = LIMITS.refusal;
 

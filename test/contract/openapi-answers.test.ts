@@ -1,11 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { operations } from "../../src/operations.js";
 import { type Operation, methodsOf } from "../../src/operation/operation.js";
+import { acceptInvitation, declineInvitation } from "../../src/features/teams/invitations/answer-invitation.js";
+import { mailInvitation } from "../../src/features/teams/invitations/mail-invitation.js";
+import { resendInvitation } from "../../src/features/teams/invitations/resend-invitation.js";
+import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { type Answer, ask } from "../support/http.js";
 import { type Method, closedValidator, document, problemsOf, resolved } from "../support/openapi.js";
 import { askRest } from "../support/operations.js";
+import { aTeam, anInvitee } from "../support/teams.js";
+import { createWorld } from "../support/world.js";
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))(
   "what %s answers",
@@ -41,6 +47,36 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     });
   },
 );
+
+describe.each(["accepted", "declined", "revoked", "expired"] as const)("an invitation that is %s", (status) => {
+  it("is refused with a reason that each operation documents", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const staff = await aTeam(world);
+    const { teamId, owner } = staff;
+    const { actor, invitation, token } = await anInvitee(world, staff);
+    const { id: invitationId } = invitation;
+    await world.database.models.invitation.update({
+      where: { id: invitationId },
+      data: { status, ...(status === "expired" ? { expiresAt: new Date(invitation.createdAt.getTime() + 1) } : {}) },
+    });
+
+    const answers = [
+      [revokeInvitation, await askRest(url, owner.key, revokeInvitation, { teamId, invitationId })],
+      [resendInvitation, await askRest(url, owner.key, resendInvitation, { teamId, invitationId })],
+      [mailInvitation, await askRest(url, undefined, mailInvitation, { invitationId })],
+      [acceptInvitation, await askRest(url, actor.key, acceptInvitation, { token })],
+      [declineInvitation, await askRest(url, actor.key, declineInvitation, { token })],
+    ] as const;
+    for (const [operation, { status: answered, body }] of answers) {
+      const reason = `invitation_${status}`;
+      expect([operation.name, answered, body]).toMatchObject([operation.name, 409, { error: { reason } }]);
+      const { description, content } = resolved(methodOf(operation).responses["409"] ?? {});
+      expect(description).toContain(`- \`${reason}\`: `);
+      expect(Object.values(content?.["application/json"].examples ?? {})).toContainEqual({ value: body });
+    }
+  });
+});
 
 /** Bodies that are no JSON, claim another type, or are too large; also where no body is expected. */
 async function wrongBodies(

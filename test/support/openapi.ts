@@ -17,6 +17,7 @@ export interface Content {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 export interface Message {
+  readonly description?: string;
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: { readonly "application/json": Content };
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
-import { FAILURE_KINDS, exampleOf } from "../../src/operation/failure.js";
+import { FAILURE_KINDS, examplesOf } from "../../src/operation/failure.js";
 import { inRestNames, routeOf } from "../../src/operation/names.js";
 import { SCOPES } from "../../src/operation/permission.js";
 import { GRAPHQL_CODES } from "../../src/surfaces/graphql/errors.js";
@@ -94,7 +94,7 @@ describe("the page of errors", () => {
   });
 
   it.each(named)("lists %s with every failure that it declares", (name, { failures }) => {
-    for (const failure of failures.map(exampleOf)) {
+    for (const failure of failures.flatMap(examplesOf)) {
       const rows = rowsOf(sections.get(failure.kind) ?? "").filter(([reason, , by = ""]) => {
         return reason === (failure.reason ?? "no reason") && by.split(", ").includes(name);
       });

@@ -7,7 +7,7 @@ import {
   ScopeMissing,
   Unauthorized,
   Unavailable,
-  exampleOf,
+  examplesOf,
 } from "../../operation/failure.js";
 import { IdempotencyInProgress, IdempotencyKeyReused } from "../../operation/idempotency.js";
 import type { GraphQLSchema } from "graphql";
@@ -75,7 +75,7 @@ const COMMON_FAILURES: Partial<Readonly<Record<FailureKind, object>>> = {
 /** Each kind has one status, so all failures of a kind share one answer. */
 function errorAnswers(operation: Operation, { routes }: Source): Json {
   const idempotency = keepsResults(operation) ? [IdempotencyKeyReused, IdempotencyInProgress] : [];
-  const declared = [...operation.failures, ...idempotency].map(exampleOf);
+  const declared = [...operation.failures, ...idempotency].flatMap(examplesOf);
   const answers = FAILURE_KINDS.flatMap((kind) => {
     const own = declared.filter((failure) => failure.kind === kind);
     const isCommon = kind in COMMON_FAILURES;
@@ -93,7 +93,7 @@ interface DocumentedFailures {
 }
 
 function errorAnswer(kind: FailureKind, { own, isCommon, routes }: DocumentedFailures): Json {
-  const bodies = own.map((failure) => [failure.constructor.name, restError(failure, routes)] as const);
+  const bodies = own.map((failure) => [exampleName(failure, own), restError(failure, routes)] as const);
   const common = isCommon ? [[pascalCase(kind), COMMON_FAILURES[kind] ?? {}] as const] : [];
   return {
     description: [KIND_DESCRIPTIONS[kind], "", ...own.map((failure) => inRestNames(listItem(failure), routes))]
@@ -111,6 +111,12 @@ function errorAnswer(kind: FailureKind, { own, isCommon, routes }: DocumentedFai
       },
     },
   };
+}
+
+/** The name of its class, or its reason if its class has several. */
+function exampleName({ constructor, reason }: Failure, all: readonly Failure[]): string {
+  const isOnly = all.filter((other) => other.constructor === constructor).length === 1;
+  return isOnly || reason === undefined ? constructor.name : reason;
 }
 
 const listItem = ({ reason, message }: Failure): string => (reason ? `- \`${reason}\`: ${message}` : `- ${message}`);

@@ -88,13 +88,17 @@ export class InvitationNotFound extends Failure {
 
 /** The reason contains the invitation's status. */
 export class InvitationNotPending extends Failure {
-  static readonly example = new InvitationNotPending("expired");
+  static readonly example = (["accepted", "declined", "revoked", "expired"] as const).map(
+    (status) => new InvitationNotPending(status),
+  );
   readonly kind = "conflict";
   override readonly reason: string;
 
-  constructor(status: string) {
-    super(`This invitation is ${status}, so it cannot be changed. The team can send a new one with \`inviteMember\`.`);
-    this.reason = `invitation_${status}`;
+  /** The status when the change was refused. If it is pending, it had expired and was sent again since. */
+  constructor(status: Invitation["status"]) {
+    const refused = status === "pending" ? "expired" : status;
+    super(`This invitation is ${refused}, so it cannot be changed. The team can send a new one with \`inviteMember\`.`);
+    this.reason = `invitation_${refused}`;
   }
 }
 
