@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { callTool } from "../support/mcp.js";
-import { aLink, memoriesTitled } from "../support/memories.js";
+import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
+import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
 /** The answer to an agent's call that creates a relationship of this type. */
@@ -46,4 +47,24 @@ it("does not let an agent make two memories replace each other", async () => {
   expect((await link("RELATED_TO")).isError).toBe(false);
   const { answer } = await callTool(url, ann.key, "get_related_memories", { id: newer.id });
   expect(answer["memories"]).toMatchObject([{ title: "Old", superseded_by: { id: newer.id, title: "Newer" } }]);
+});
+
+it.each([
+  ["create_relationship", { relationship_type: "SOLVES" }],
+  ["find_path", {}],
+])("says to an agent that both ends of %s must be in one graph", async (tool, others) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { member: ann } = await aTeam(world);
+  const own = await aMemory(ann, { graph: "personal" });
+  const shared = await aMemory(ann);
+  const ends = { from_memory_id: own.id, to_memory_id: shared.id, ...others };
+
+  for (const graph of ["team", "personal"]) {
+    const { isError, answer } = await callTool(url, ann.key, tool, { ...ends, graph });
+    expect([isError, answer]).toMatchObject([
+      true,
+      { error: { code: "not_found", message: expect.stringContaining("both must be in one graph") as string } },
+    ]);
+  }
 });

@@ -135,8 +135,9 @@ export const createRelationship = defineOperation({
 async function findEnds(context: Context, graphId: string, { fromMemoryId, toMemoryId }: CreateRelationshipInput) {
   const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
-  if (from === undefined) throw new MemoryNotFound("the id that the relationship starts from");
-  if (to === undefined) throw new MemoryNotFound("the id that it leads to");
+  if (from === undefined)
+    throw new MemoryNotFound("the id that the relationship starts from; both must be in one graph");
+  if (to === undefined) throw new MemoryNotFound("the id that it leads to; both must be in one graph");
   if (from === to)
     throw new InvalidInput([{ path: "toMemoryId", message: "must be another memory than the one it starts from" }]);
   return { from, to };

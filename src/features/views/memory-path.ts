@@ -170,8 +170,8 @@ const ATTEMPTS = 3;
 async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemoryId }: MemoryPathInput) {
   const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
-  if (from === undefined) throw new MemoryNotFound("the id that the path starts from");
-  if (to === undefined) throw new MemoryNotFound("the id that it leads to");
+  if (from === undefined) throw new MemoryNotFound("the id that the path starts from; both must be in one graph");
+  if (to === undefined) throw new MemoryNotFound("the id that it leads to; both must be in one graph");
   return { from, to };
 }
 
