@@ -40,6 +40,9 @@ export interface ToolRoute {
   readonly narrowing?: readonly string[];
   /** Says what to try next, in an answer whose lists are all empty. */
   readonly whenEmpty?: string;
-  /** What an agent has to know of an answer that is whole and not empty, as it gets it; undefined for most answers. */
-  hintOf?(answer: Readonly<Record<string, unknown>>): string | undefined;
+  /**
+   * What an agent has to know of an answer that is whole and not empty, as it gets it; undefined for most answers.
+   * @param given the arguments of the call, in snake_case
+   */
+  hintOf?(answer: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): string | undefined;
 }

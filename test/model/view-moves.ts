@@ -10,15 +10,15 @@ const DAY_MS = 86_400_000;
 /** This close to the limit of the days it is unclear whether the service ran before or after it. */
 const UNSURE_MS = 15_000;
 
-export const recentActivity = defineMove<Choice & { days: number; project?: string | undefined }>({
+export const recentActivity = defineMove<Choice & { days: number; offset: number; project?: string | undefined }>({
   weight: 4,
   input(model, _me, draw) {
     const days = draw.one([7, 5, 365]);
     const from = model.now() - days * DAY_MS;
     if (model.memories.some(({ changedAt }) => Math.abs(changedAt - from) < UNSURE_MS)) throw new Unasked();
-    return { graph: drawGraph(draw), days, project: draw.once(4) ? "/a" : undefined };
+    return { graph: drawGraph(draw), days, offset: draw.one([0, 0, 3]), project: draw.once(4) ? "/a" : undefined };
   },
-  expect(model, me, { graph, days, project }) {
+  expect(model, me, { graph, days, offset, project }) {
     const everything = model.memoriesIn(graphOf(model, me, graph));
     const all = everything.filter((memory) => project === undefined || projectOf(memory) === project);
     const changed = all.filter(({ changedAt }) => changedAt >= model.now() - days * DAY_MS).sort(lastFirst);
@@ -29,7 +29,7 @@ export const recentActivity = defineMove<Choice & { days: number; project?: stri
       output: {
         ...{ total: changed.length, totalIsCapped: false, days },
         byType: countsOf(changed.map((memory) => presentOf(memory).type)),
-        memories: changed.slice(0, 20).map(shown),
+        memories: changed.slice(offset, offset + 20).map(shown),
         unresolvedProblems: open.sort(mostImportantFirst).slice(0, 10).map(shown),
         truncated: open.length > 10,
       },

@@ -35,22 +35,39 @@ it("marks what was replaced in the list of recent activity, among open problems 
   expect(marks(unresolved_problems)).toEqual(marks(memories).slice(0, 2));
 });
 
-it("says that recent activity lists only the newest where there are more, and how to see others", async () => {
+it("says that recent activity lists only the newest where there are more, and how to see the next", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);
   await manyMemories(world, ann, 20, "A note.");
   expect(await call("get_recent_activity")).not.toHaveProperty("truncated");
-  await aMemory(ann);
+  const newest = await aMemory(ann);
 
   const { memories, ...others } = await call("get_recent_activity");
+  const { memories: next, ...last } = await call("get_recent_activity", { offset: 20 });
 
   expect(memories).toHaveLength(20);
-  expect(others).toMatchObject({
-    total: 21,
-    truncated: true,
-    hint: expect.stringContaining("certain types") as string,
-  });
+  expect(others).toMatchObject({ total: 21, truncated: true, hint: expect.stringContaining("offset") as string });
+  expect([next, last]).toMatchObject([[{ title: expect.any(String) as string }], { total: 21 }]);
+  expect(last).not.toHaveProperty("truncated");
+  const ids = [memories, next].flatMap((list) => (list as Array<{ id: string }>).map(({ id }) => id));
+  expect([ids[0], new Set(ids).size]).toEqual([newest.id, 21]);
   expect((await ann.did(recentActivity, {})).truncated).toBe(false);
+});
+
+it("says that a summary is the old one where only the content changed", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const { id } = await aMemory(ann, { content: "We pass the fee on.", summary: "The fee is passed on." });
+  const { id: plain } = await aMemory(ann);
+  const content = "We pay the fee.";
+
+  expect(await call("update_memory", { id, content })).toMatchObject({
+    summary: "The fee is passed on.",
+    hint: expect.stringContaining("summary is still the old one") as string,
+  });
+  expect(await call("update_memory", { id, content, summary: "We pay." })).not.toHaveProperty("hint");
+  expect(await call("update_memory", { id, title: "The fee" })).not.toHaveProperty("hint");
+  expect(await call("update_memory", { id: plain, content })).not.toHaveProperty("hint");
 });
 
 it.each([

@@ -59,7 +59,12 @@ export const updateMemory = defineOperation({
       expectedVersion: "Refuse unless this is its version.",
       graph: GRAPH_FOR_AGENTS,
     },
-    outputs: ["id", "type", "title", "tags", "updatedAt", "version"],
+    outputs: ["id", "type", "title", "summary", "tags", "updatedAt", "version"],
+    // Lists show the summary instead of the content, so an old one hides what the content says now.
+    hintOf: ({ summary }, given) =>
+      summary !== undefined && "content" in given && !("summary" in given)
+        ? "The summary is still the old one: update it, too, unless it still fits."
+        : undefined,
   },
   example: {
     input: { id: MEMORY_EXAMPLE.id, summary: null, importance: 0.9, expectedVersion: 1 },

@@ -21,6 +21,7 @@ import { NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.j
 import { TypeCount } from "./type-count.js";
 
 const DAYS_MAX = 365;
+const CHANGED_MAX = LIMITS.views.changed;
 const DAY_MS = 86_400_000;
 
 @ArgsType()
@@ -35,6 +36,13 @@ export class RecentActivityInput extends GraphInput {
   @TypesField()
   types?: string[] | null;
 
+  @Field(() => Int, {
+    defaultValue: 0,
+    description: `How many of the \`memories\` to leave out, from 0 to ${CHANGED_MAX.toLocaleString("en")}.`,
+  })
+  @Between(0, CHANGED_MAX)
+  offset!: number;
+
   @IncludeExpiredField()
   includeExpired!: boolean;
 }
@@ -46,7 +54,7 @@ export class RecentActivity {
 
   @Field(() => Boolean, {
     description:
-      `Whether there may be more than \`total\`: the last ${LIMITS.views.changed.toLocaleString("en")} changes of a graph are ` +
+      `Whether there may be more than \`total\`: the last ${CHANGED_MAX.toLocaleString("en")} changes of a graph are ` +
       "looked at.",
   })
   totalIsCapped!: boolean;
@@ -54,7 +62,7 @@ export class RecentActivity {
   @Field(() => [TypeCount], { description: `How many of each type, the ${LIMITS.views.types} most common first.` })
   byType!: TypeCount[];
 
-  @Field(() => [Memory], { description: `The last ${NEWEST_MAX} of them, the last changed first.` })
+  @Field(() => [Memory], { description: `Up to ${NEWEST_MAX} of them, the last changed first.` })
   memories!: Memory[];
 
   @Field(() => [Memory], {
@@ -96,14 +104,17 @@ export const recentActivity = defineOperation({
       days: "How many days to look back.",
       project: "Only with exactly this project_path in the context.",
       types: "Only these types, such as preference.",
+      offset: "How many to leave out.",
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: [
       ...["total", "byType", "days"],
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
-    ifCut: "Ask for fewer days, certain types or one project, or call search_memories.",
-    narrowing: ["project", "types"],
+    ifCut:
+      "For the next memories, add to offset how many came. For other problems, ask for certain types, one project or " +
+      "fewer days.",
+    narrowing: ["project", "types", "offset"],
     whenEmpty: "Nothing changed in these days. Ask for more days, or call search_memories.",
   },
   example: {
@@ -120,7 +131,7 @@ export const recentActivity = defineOperation({
   },
   async handle(context, input) {
     const { caller, database, now } = context;
-    const { days } = input;
+    const { days, offset } = input;
     const since = new Date(now().getTime() - days * DAY_MS);
     const values = {
       graphId: chosenGraphId(caller, input),
@@ -129,6 +140,7 @@ export const recentActivity = defineOperation({
       types: input.types ?? null,
       expired: expiryFor(context, input),
       most: LIMITS.views.changed,
+      offset,
     };
     const [row = NOTHING] = await database.run(recentActivityOf, values);
     const { total, isCapped, byType, memories, problems } = row;
@@ -149,7 +161,7 @@ export const recentActivity = defineOperation({
       truncated:
         found.length > open.length ||
         shown.length < wanted.length ||
-        (isForAgents && total > shown.length - open.length),
+        (isForAgents && total > offset + shown.length - open.length),
       days,
     };
   },

@@ -33,7 +33,7 @@ export const recentActivityOf = defineStatement({
   name: "recent_activity",
   values: {
     ...{ graphId: "uuid", since: "timestamptz", project: "text?", types: "text[]?" },
-    ...{ expired: "timestamptz?", most: "int4" },
+    ...{ expired: "timestamptz?", most: "int4", offset: "int4" },
   },
   row: { total: "int4", isCapped: "bool", byType: "json", memories: "json", problems: "json" },
   text: `
@@ -41,7 +41,7 @@ export const recentActivityOf = defineStatement({
       SELECT type, count(*) FILTER (WHERE ${WANTED})::int4 AS count, count(*) AS looked_at
       FROM (${LOOKED_AT}) recent GROUP BY type
     ), newest AS MATERIALIZED (
-      SELECT id FROM (${RECENT}) recent ORDER BY updated_at DESC, id DESC LIMIT ${NEWEST_MAX}
+      SELECT id FROM (${RECENT}) recent ORDER BY updated_at DESC, id DESC LIMIT ${NEWEST_MAX} OFFSET :offset
     ), unsolved AS MATERIALIZED (
       SELECT id FROM (
         SELECT * FROM (${RECENT}) recent WHERE type IN (${OPEN}) LIMIT ${problems}

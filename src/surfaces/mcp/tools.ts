@@ -162,7 +162,7 @@ interface Asked {
 }
 
 function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRoute, { scope, args }: Asked): string[] {
-  if (whenEmpty === undefined || !isEmpty(output)) return [hintOf?.(output) ?? []].flat();
+  if (whenEmpty === undefined || !isEmpty(output)) return [hintOf?.(output, args) ?? []].flat();
   const given = narrowing.map(snakeCase).filter((name) => args[name] !== undefined);
   const [here, other] = args["graph"] === "personal" ? ["personal", "team"] : ["team", "personal"];
   return [

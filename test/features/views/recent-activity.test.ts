@@ -78,6 +78,21 @@ it("shows at most 20 memories and 10 problems, and counts all", async () => {
   expect(unresolvedProblems).toHaveLength(10);
 });
 
+it("leaves out the newest memories on a later page, and shows the counts and the problems on each", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let number = 1; number <= 25; number++) await aMemory(ann, { type: "task", title: `Number ${number}` });
+  await aMemory(ann, { type: "problem", title: "Open" });
+
+  const { total, byType, memories, unresolvedProblems } = await ann.did(recentActivity, { offset: 20 });
+  const beyond = await ann.did(recentActivity, { offset: 26 });
+
+  expect(memories.map(({ title }) => title)).toEqual([6, 5, 4, 3, 2, 1].map((number) => `Number ${number}`));
+  expect([total, byType[0]]).toEqual([26, { type: "task", count: 25 }]);
+  expect(unresolvedProblems.map(({ title }) => title)).toEqual(["Open"]);
+  expect(beyond).toMatchObject({ total: 26, memories: [], unresolvedProblems: [{ title: "Open" }] });
+});
+
 it("says that there are more problems only if there are more than 10", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -136,6 +151,9 @@ it("refuses input out of bounds", async () => {
 
   for (const days of [0, -1, 366, 1.5, null]) {
     expect(await ann.does(recentActivity, { days }), String(days)).toBeRefused("bad_request");
+  }
+  for (const offset of [-1, LIMITS.views.changed + 1]) {
+    expect(await ann.does(recentActivity, { offset }), String(offset)).toBeRefused("bad_request");
   }
 });
 
