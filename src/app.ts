@@ -100,7 +100,7 @@ export async function startApp(
   life.url = addressOf(server, config.host);
   const metricsUrl = metricsServer && config.metrics && `${addressOf(metricsServer, config.metrics.host)}/metrics`;
   // Started last: mails link to the address, which may be known only now.
-  const chores = startChores([...choresOf(config, services), clock.chore].map(counted(metrics)), log);
+  const chores = startChores([...choresOf(config, services), clock.chore].map(counted(metrics, clock.now)), log);
   const stop = async () => {
     life.isStopping = true;
     if (leaveMs > 0) await sleep(leaveMs);
@@ -225,17 +225,17 @@ async function poolerOf({ directDatabaseUrl: direct }: Config, pooled: DatabaseU
   return preparePooler({ direct, pooled: typeof pooled === "string" ? pooled : pooled() }, waits);
 }
 
-/** Wraps a job, so that the metrics show when it last succeeded. */
+/** Wraps a job, so that the metrics show when it last succeeded, by the clock that all servers share. */
 const counted =
-  (meter: Meter | undefined) =>
+  (meter: Meter | undefined, now: () => Date) =>
   ({ run, ...chore }: Chore): Chore => {
     // Counted once at the start, so that a job that never succeeds is noticed, too.
-    meter?.choreDone(chore.name);
+    meter?.choreDone(chore.name, now());
     return {
       ...chore,
       async run() {
         const more = await run();
-        meter?.choreDone(chore.name);
+        meter?.choreDone(chore.name, now());
         return more;
       },
     };

@@ -7,7 +7,7 @@ export interface Meter {
   redisFallback(): void;
   /** The replica failed, and is left alone for a while. */
   replicaFailed(): void;
-  choreDone(name: string): void;
+  choreDone(name: string, at: Date): void;
   mail(outcome: MailOutcome): void;
   /** The embeddings server gave no vectors: for memories, or for a query. */
   embeddingsFailed(): void;

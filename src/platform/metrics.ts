@@ -123,7 +123,7 @@ export class Metrics implements Meter {
   replicaFailed = (): void => this.#replica.inc();
   mail = (outcome: MailOutcome): void => this.#mails.inc({ outcome });
   embeddingsFailed = (): void => this.#embeddings.inc();
-  choreDone = (chore: string): void => this.#chores.setToCurrentTime({ chore });
+  choreDone = (chore: string, at: Date): void => this.#chores.set({ chore }, at.getTime() / 1_000);
 
   /** All metrics, in Prometheus's text format. Whoever asks while they are collected gets the same. */
   text(): Promise<string> {

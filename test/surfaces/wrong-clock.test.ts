@@ -91,6 +91,22 @@ it("goes by the database's clock when this machine's is set while it runs, and k
   expect((await program.say(tokens.access_token, "tools/list")).status).toBe(200);
 });
 
+it.each([-DAY_MS, DAY_MS])("tells by the database's clock when jobs succeeded, at %d ms", async (offByMs) => {
+  await using world = await createWorld();
+  const begunAt = RealDate.now();
+  setClock(offByMs);
+  const { metricsUrl = "" } = await world.serve({ METRICS_PORT: "0" });
+
+  const text = String((await ask(metricsUrl)).body);
+  const times = Array.from(
+    text.matchAll(/^memory_graph_chore_last_success.* (\S+)$/gm),
+    ([, at]) => Number(at) * 1_000,
+  );
+
+  expect(times.length).toBeGreaterThan(5);
+  expect(times.filter((at) => at < begunAt - 2_000 || at > begunAt + BUSY_MS)).toEqual([]);
+});
+
 it("takes the events that Stripe has just signed, and no older ones, whatever this machine's clock says", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const event = JSON.stringify({ id: "evt_1", object: "event", type: "x", data: { object: {} } });
