@@ -15,10 +15,19 @@ export function clientAddressOf({ ip = "" }: Pick<Request, "ip">): string {
 }
 
 /**
- * Warns that a proxy passes on requests although none is configured: then the limits of one address hold for all
- * clients together. A proxy has an internal address; other clients may write such headers themselves.
+ * Warns of what makes the limits of one address hold for all clients together: a proxy passes on requests although none
+ * is configured, or the configured one does not tell the client's address. A proxy has an internal address; other
+ * clients may write such headers themselves.
  */
-export function warnOfProxy({ headers, socket }: IncomingMessage, log: Logger): void {
+export function warnOfProxy(
+  { headers, socket }: IncomingMessage,
+  { log, behindProxies }: { readonly log: Logger; readonly behindProxies: boolean },
+): void {
+  if (behindProxies) {
+    if (headers["x-forwarded-for"] === undefined)
+      warnSeldom(log, "proxy without address", { proxy: socket.remoteAddress }, UNTOLD);
+    return;
+  }
   const isPassedOn = headers["x-forwarded-for"] !== undefined || headers["forwarded"] !== undefined;
   if (!isPassedOn || !isInternal(socket.remoteAddress ?? "")) return;
   warnSeldom(log, "proxy", { proxy: socket.remoteAddress }, UNTRUSTED);
@@ -27,6 +36,11 @@ export function warnOfProxy({ headers, socket }: IncomingMessage, log: Logger): 
 const UNTRUSTED =
   "a proxy passes on requests, but TRUSTED_PROXIES is 0, so all clients together have the limits of one address: set " +
   "it to the number of your proxies";
+
+const UNTOLD =
+  "requests come without X-Forwarded-For, though TRUSTED_PROXIES is set, so all clients together have the limits of " +
+  "one address: let each proxy add the address that it sees, in nginx by `proxy_set_header X-Forwarded-For " +
+  "$proxy_add_x_forwarded_for`";
 
 const INTERNAL = new BlockList();
 for (const subnet of [

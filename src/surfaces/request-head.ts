@@ -25,10 +25,10 @@ export class HeadTooLarge extends Failure {
 /**
  * @throws HeadTooLarge when the URL, the number of headers or the whole head exceeds its limit.
  * @throws UnreadableRequest when there is not exactly one valid `Host`, when a header that may be there only once is
- * given twice, or when the URL has a fragment.
+ * given twice, when the URL has a fragment, or when the body is framed by what its version of HTTP does not know.
  */
 export function assertHeadFits(limits: HttpLimits): Handler {
-  return ({ method, url, httpVersion, rawHeaders, headers }, _response, next) => {
+  return ({ method, url, httpVersion, rawHeaders, headers }, response, next) => {
     if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));
     for (const name of ["accept", "content-type"] as const) {
       if ((headers[name]?.length ?? 0) > limits.mediaTypesBytes)
@@ -48,6 +48,11 @@ export function assertHeadFits(limits: HttpLimits): Handler {
     for (const name of ["authorization", "content-type"]) {
       if (rawHeaders.filter(isNameOf(name)).length > 1)
         throw new UnreadableRequest(`The header ${name} is given twice. Send it once.`);
+    }
+    // HTTP/1.0 knows no chunks, so a proxy in front may have read another body, and what follows it as another request.
+    if (httpVersion !== "1.1" && headers["transfer-encoding"] !== undefined) {
+      response.setHeader("Connection", "close");
+      throw new UnreadableRequest("HTTP/1.0 knows no `Transfer-Encoding`. Send `Content-Length`, or HTTP/1.1.");
     }
     // Express would silently drop everything after it.
     if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");

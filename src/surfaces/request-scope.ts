@@ -60,7 +60,8 @@ export class RequestScope {
     const given = request.get("x-request-id") ?? "";
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     this.clientAddress = clientAddressOf(request);
-    if (!behindProxies) warnOfProxy(request, log);
+    // Load balancers and orchestrators check it themselves.
+    if (!isHealthCheck(request)) warnOfProxy(request, { log, behindProxies });
     this.idempotencyKey = request.get("idempotency-key");
     const seen = request.get(READ_AFTER);
     this.readAfter = seen === undefined ? undefined : this.#readAfter(seen);

@@ -8,13 +8,14 @@ const PIECE_BYTES = 65_536;
 
 interface AnswerParts {
   readonly limits: HttpLimits;
+  readonly behindProxies: boolean;
   /** Whether the server is stopping. Then each answer closes its connection, so that no request comes too late. */
   isStopping(): boolean;
   connections(): Connections;
 }
 
 /** The class of a server's answers: they wait for their clients in bounded memory, and close connections in time. */
-export function responseClass({ limits, isStopping, connections }: AnswerParts): typeof ServerResponse {
+export function responseClass({ limits, behindProxies, isStopping, connections }: AnswerParts): typeof ServerResponse {
   class AppResponse extends ServerResponse {
     /** Discards what is left of the request's body; closes the connection if that may be large. */
     override writeHead(status: number, ...rest: []): this {
@@ -26,6 +27,15 @@ export function responseClass({ limits, isStopping, connections }: AnswerParts):
         }
       }
       if (isStopping() || connections().isOverLimit(this.req.socket)) this.setHeader("Connection", "close");
+      // Otherwise Node adds `Keep-Alive` with a time that holds for the proxy alone. HAProxy passes it on, and clients
+      // would keep their connections to the proxy for so long.
+      else if (
+        behindProxies &&
+        this.shouldKeepAlive &&
+        this.useChunkedEncodingByDefault &&
+        !this.hasHeader("Connection")
+      )
+        this.setHeader("Connection", "keep-alive");
       return super.writeHead(status, ...rest);
     }
 

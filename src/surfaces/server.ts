@@ -35,7 +35,7 @@ interface ServerParts extends RefusalParts {
 export function createExpressServer(app: Express, parts: ServerParts): Server {
   const { limits, behindProxies, turns, isStopping } = parts;
   class AppRequest extends IncomingMessage {}
-  const AppResponse = responseClass({ limits, isStopping, connections: () => connections });
+  const AppResponse = responseClass({ limits, behindProxies, isStopping, connections: () => connections });
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request) as Express["request"];
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response) as Express["response"];
   const options = { ...optionsOf(limits, behindProxies), IncomingMessage: AppRequest, ServerResponse: AppResponse };

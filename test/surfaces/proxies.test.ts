@@ -39,6 +39,34 @@ it("warns once a minute of a proxy that TRUSTED_PROXIES does not count", async (
   expect(warnings(world)).toHaveLength(1);
 });
 
+it("warns once a minute of a proxy that does not tell the client's address, except in health checks", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+
+  for (const path of ["/healthz", "/readyz"]) await ask(`${url}${path}`);
+  await leftFor(url, { "x-forwarded-for": "192.0.2.1" });
+  expect(warnings(world)).toEqual([]);
+  for (let time = 0; time < 2; time++) await leftFor(url, {});
+
+  expect(warnings(world).map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ level: "warn", msg: expect.stringContaining("X-Forwarded-For") as string }),
+  ]);
+});
+
+it("does not tell the clients of a proxy how long the proxy's connections last", async () => {
+  await using world = await createWorld();
+  const direct = await world.serve();
+  const behind = await world.serve({ TRUSTED_PROXIES: "1" });
+  const persistence = async (url: string, header = "") => {
+    const answer = await exchange(url, `GET /healthz HTTP/1.1\r\nHost: a\r\n${header}\r\n`);
+    return answer.match(/^(?:keep-alive|connection): .*(?=\r)/gim);
+  };
+
+  expect(await persistence(direct.url)).toEqual(["Connection: keep-alive", "Keep-Alive: timeout=65"]);
+  expect(await persistence(behind.url)).toEqual(["Connection: keep-alive"]);
+  expect(await persistence(behind.url, "Connection: close\r\n")).toEqual(["Connection: close"]);
+});
+
 it("tells which other protocol a proxy speaks", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -104,6 +104,19 @@ const FRAMES: readonly Row[] = [
   ["an expectation of something else", post("Expect: a cat\r\nContent-Length: 2\r\n", "{}"), 400],
 ];
 
+it("refuses chunks in HTTP/1.0, and reads no further request on the connection", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const head = "POST /mcp HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n";
+
+  const answer = await exchange(url, `${head}${CHUNKED}\r\n2\r\n{}\r\n0\r\n\r\n${get("/healthz")}`);
+
+  expect(answer.match(/^HTTP\S+ \d+|^Connection: .*$/gm)?.map((line) => line.trim())).toEqual([
+    "HTTP/1.1 400",
+    "Connection: close",
+  ]);
+});
+
 it.each([
   ["addresses", TARGETS],
   ["heads", HEADS],
