@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { mkdtemp, readdir } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/stripe-client.js";
@@ -10,6 +13,7 @@ import { LIMITS } from "../../src/limits.js";
 import { startCollector } from "../support/collector.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { withLimits } from "../support/limits.js";
+import { fakeService } from "../support/imports.js";
 import { startMailServer } from "../support/mail-server.js";
 import { createWorld } from "../support/world.js";
 
@@ -92,6 +96,37 @@ it("says what is wrong with each part and what to do, and exits with 1", async (
   expect(said("public address")).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 cannot be reached from here/);
   expect(said("stripe")).toMatch(/^wrong: Stripe refuses: .*STRIPE_TEAM_PRICE_ID/);
   expect(JSON.stringify([...by])).not.toMatch(new RegExp(`${standIn.secretKey}|a-secret`));
+});
+
+it("creates no database to look at", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "doctor-"));
+  const dataDir = join(folder, "later", "data");
+
+  const { code, by } = await examined({ NODE_ENV: "development", DATA_DIR: dataDir });
+
+  expect(code).toBe(1);
+  expect(by.get("database")).toMatchObject({
+    state: "wrong",
+    says: `There is no database in ${dataDir} yet: start the service, which creates one, or set DATABASE_URL.`,
+  });
+  expect(by.get("disk")).toMatchObject({ state: "ok" });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it("says that clients of a public address are redirected, and to where", async () => {
+  const { url } = await fakeService(({ url: path }) => ({
+    status: path === "/there" ? 200 : 301,
+    headers: { location: "/there" },
+  }));
+
+  const { by } = await examined({ PUBLIC_URL: url, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+
+  expect(by.get("public address")).toMatchObject({
+    state: "wrong",
+    says:
+      `${url}/healthz redirects to /there. Clients do not follow that with a POST or a key: set PUBLIC_URL to the ` +
+      "address that answers itself.",
+  });
 });
 
 it("ends even if a server hangs, and names that server", async () => {

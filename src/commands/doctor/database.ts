@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Config } from "../../config.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
 import { assertFits } from "../../platform/fitting-database.js";
@@ -18,6 +20,13 @@ const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 const STATEMENT_MS = 4_000;
 
 export async function checkDatabase(config: Config): Promise<string> {
+  const { databaseUrl, directDatabaseUrl = databaseUrl, dataDir } = config;
+  // To open it would create it.
+  if (directDatabaseUrl === undefined && !existsSync(join(dataDir, "postgres"))) {
+    throw new Problem(
+      `There is no database in ${dataDir} yet: start the service, which creates one, or set DATABASE_URL.`,
+    );
+  }
   await using dataFolder = await openDataFolder(config);
   const address = { url: withOptions(dataFolder.databaseUrl), variable: variableOf(config) };
   return await onConnection(address, { ...CONNECTION, statement_timeout: STATEMENT_MS }, async (client) => {

@@ -3,15 +3,24 @@ import { Problem } from "./problem.js";
 
 export async function checkPublicAddress({ publicUrl }: Config): Promise<string | undefined> {
   if (publicUrl === undefined) return undefined;
-  const response = await fetch(`${publicUrl}/healthz`, { signal: AbortSignal.timeout(5_000) }).catch(
-    (error: unknown) => {
-      const { message, cause } = error as Error;
-      throw new Problem(
-        `${publicUrl} cannot be reached from here (${(cause as Error | undefined)?.message ?? message}): check ` +
-          "the name, the proxy and the certificate, and that the service runs.",
-      );
-    },
-  );
+  const response = await fetch(`${publicUrl}/healthz`, {
+    redirect: "manual",
+    signal: AbortSignal.timeout(5_000),
+  }).catch((error: unknown) => {
+    const { message, cause } = error as Error;
+    throw new Problem(
+      `${publicUrl} cannot be reached from here (${(cause as Error | undefined)?.message ?? message}): check ` +
+        "the name, the proxy and the certificate, and that the service runs.",
+    );
+  });
   if (response.ok) return `${publicUrl} leads to a running service.`;
+  // Without the query, which may be secret.
+  const [location = ""] = response.headers.get("location")?.split("?") ?? [];
+  if (location !== "") {
+    throw new Problem(
+      `${publicUrl}/healthz redirects to ${location}. Clients do not follow that with a POST or a key: set PUBLIC_URL ` +
+        "to the address that answers itself.",
+    );
+  }
   throw new Problem(`${publicUrl}/healthz answers ${response.status}: check the proxy, and that the service runs.`);
 }
