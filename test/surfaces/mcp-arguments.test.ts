@@ -62,6 +62,23 @@ it("converts arguments in other forms when it stores and links", async () => {
   expect(part["content"]).toBe("2]");
 });
 
+it("takes a whole number where the tool takes a text, as clients send that read each argument as JSON", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+
+  const stored = await call("store_memory", { type: "error", title: 1062, content: 40_001, tags: [500, "mysql"] });
+
+  expect(stored).toMatchObject({ title: "1062", tags: ["500", "mysql"] });
+  expect(await call("get_memory", { id: stored["id"] })).toMatchObject({ content: "40001" });
+  expect(await call("search_memories", { query: 1062, tags: 500 })).toMatchObject({ memories: [{ title: "1062" }] });
+  // Written, these may have been others: `1.10`, or digits that no number holds.
+  for (const query of [1.1, 2 ** 53]) {
+    expect(await call("search_memories", { query })).toMatchObject({ error: { message: "query: must be a string" } });
+  }
+});
+
 it("takes other names of arguments where only one input can be meant", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -34,19 +34,24 @@ function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReadi
 }
 
 function readValue(given: unknown, { name, schema }: PlainField, { isReading }: Reading): unknown {
-  const value = isListOfOne(given, schema) ? given[0] : given;
+  const value = asText(isListOfOne(given, schema) ? given[0] : given, schema);
   const read = typeof value === "string" ? readText(value, schema) : value;
   if (isReading && schema["format"] === "date-time") return completeTime(read);
   if (/(^|_)id$/.test(name)) return bareId(read);
   if (!Array.isArray(read)) return inForm(read, schema);
   // Too long: refused later, whatever its items are.
   if (read.length > LIMITS.text.itemsUnlessDeclared) return read;
-  return read.map((item) => inForm(item, (schema["items"] ?? {}) as JsonSchema));
+  const items = (schema["items"] ?? {}) as JsonSchema;
+  return read.map((item) => inForm(asText(item, items), items));
 }
 
 /** `["a"]` for an input that takes one value. */
 const isListOfOne = (value: unknown, { type }: JsonSchema): value is readonly unknown[] =>
   Array.isArray(value) && value.length === 1 && type !== "array" && type !== "object";
+
+/** `404` for an input that takes a text, or a list of them. Fractions stay: `1.10` has become 1.1. */
+const asText = (value: unknown, { type }: JsonSchema): unknown =>
+  (type === "string" || type === "array") && Number.isSafeInteger(value) ? String(value) : value;
 
 /** Reads a text as the list, object or number that the tool takes; returns it as it is if that fails. */
 function readText(text: string, { type }: JsonSchema): unknown {
