@@ -104,11 +104,28 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
 }
 
 const RECORDS = { type: "array", items: { type: "object" } };
+const COUNT = { type: "integer", minimum: 0 };
+const COUNTS = { memories: COUNT, relationships: COUNT };
 /** Its records are described where they were: by the service that this format comes from. */
+const MEMORY_GRAPH_FIELDS = {
+  format_version: { type: "string" },
+  export_version: { type: "string" },
+  export_date: { type: "string", format: "date-time" },
+  memory_count: { ...COUNT, description: "How many there were when the export began." },
+  relationship_count: { ...COUNT, description: "How many there were when the export began." },
+  memories: RECORDS,
+  relationships: RECORDS,
+  exported: {
+    type: "object",
+    description: "How many were exported. Without it the answer was cut off.",
+    properties: COUNTS,
+    required: Object.keys(COUNTS),
+  },
+};
 const MEMORY_GRAPH_JSON = {
   type: "object",
-  properties: { memories: RECORDS, relationships: RECORDS },
-  required: ["memories", "relationships"],
+  properties: MEMORY_GRAPH_FIELDS,
+  required: Object.keys(MEMORY_GRAPH_FIELDS),
 };
 
 /** All pages of an export in one answer: described like the operation that reads a page. */
