@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
+import { Client } from "./client.js";
 import { whyUnavailable } from "./database-errors.js";
 import { withOptions } from "./session-settings.js";
 import { BEFORE_COMMIT } from "./statement.js";
@@ -48,7 +49,7 @@ export class BoundedPool extends pg.Pool {
       keepAliveInitialDelayMillis: 10_000,
       application_name: "memory-graph-gateway",
       ...(!options.isPooled && { statement_timeout: options.timeoutMs }),
-      Client: class extends pg.Client {
+      Client: class extends Client {
         constructor(config?: pg.ClientConfig) {
           const address = typeof url === "string" ? url : url();
           const connectionString = options.isPooled ? address : withOptions(address, settings);

@@ -1,5 +1,6 @@
-import pg from "pg";
+import type pg from "pg";
 import { LIMITS } from "../limits.js";
+import { Client } from "./client.js";
 import { DISTRIBUTED_TABLES, OBSTACLES, REFERENCE_TABLES } from "./distributed-tables.js";
 import { findMissingSettings, settingsFor, storeSettings } from "./pooler.js";
 import { StartError } from "./start-error.js";
@@ -104,7 +105,7 @@ const DELEGATE_FUNCTION =
 const TRUNCATE_LOCAL = "SELECT truncate_local_data_after_distributing_table($1::regclass)";
 
 async function connect(connectionString: string): Promise<AsyncDisposable & { readonly client: pg.Client }> {
-  const client = new pg.Client({ connectionString, keepAlive: true });
+  const client = new Client({ connectionString, keepAlive: true });
   client.on("error", () => {});
   await client.connect();
   await client.query("SET statement_timeout = 0; SET lock_timeout = '60s'");

@@ -7,6 +7,7 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-utils";
 import pg from "pg";
 import { LIMITS } from "../limits.js";
+import { Client } from "./client.js";
 import { READ_ONLY } from "./database-errors.js";
 import { forDistributed, isDistributed } from "./distribute.js";
 import { assertFits } from "./fitting-database.js";
@@ -77,7 +78,7 @@ export async function migrate(
 /** @throws StartError when the URL is not valid, or a file that it names cannot be read. */
 function lockClient(url: string, { connectMs, catalogMs }: Waits, variable?: AddressVariable): pg.Client {
   try {
-    const lock = new pg.Client({
+    const lock = new Client({
       ...{ connectionString: withOptions(url), connectionTimeoutMillis: connectMs, keepAlive: true },
       ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
     });

@@ -1,4 +1,5 @@
-import pg from "pg";
+import type pg from "pg";
+import { Client } from "./client.js";
 import { type AddressVariable, explainDatabase } from "./start-error.js";
 
 /** The address of a database, and the variable that holds it. */
@@ -19,7 +20,7 @@ export async function onConnection<T>(
   let client: pg.Client | undefined;
   try {
     // Reads the files that the address names, and decodes its password.
-    client = new pg.Client({ ...options, connectionString: url });
+    client = new Client({ ...options, connectionString: url });
     // A connection that breaks between two statements fails the next one anyway.
     client.on("error", () => {});
     await client.connect();

@@ -109,8 +109,9 @@ it.each([
   ],
   ["08P01", "no such database: graph", /does not answer like PostgreSQL/],
   ["XX000", "Max client connections reached", /does not answer like PostgreSQL/],
-])("says what to do when the database refuses it: %s", async (code, message, sentence) => {
-  const fields = [`SFATAL`, `VFATAL`, `C${code}`, `M${message}`].map((field) => `${field}\0`).join("");
+  ["XX000", "all backend nodes are down", /does not answer like PostgreSQL/, "ERROR"],
+])("says what to do when the database refuses it: %s", async (code, message, sentence, severity = "FATAL") => {
+  const fields = [`S${severity}`, `V${severity}`, `C${code}`, `M${message}`].map((field) => `${field}\0`).join("");
   const body = Buffer.from(`${fields}\0`);
   const length = Buffer.alloc(4);
   length.writeInt32BE(body.length + 4);

@@ -4,9 +4,12 @@ import { type TcpProxy, startTcpProxy } from "./tcp-proxy.js";
 /**
  * What the network does. `forward` works normally; `swallow` loses all bytes both ways and closes nothing, like a black
  * hole; `dribble` forwards one byte every 50 ms; `delay` forwards everything 10 ms later, as between two data centres;
- * `refuse` cuts every connection, also new ones.
+ * `refuse` cuts every connection, also new ones; `deny` cuts open ones, and answers new ones as Pgpool-II does when it
+ * has lost PostgreSQL.
  */
-export type Weather = "forward" | "swallow" | "dribble" | "delay" | "refuse";
+export type Weather = "forward" | "swallow" | "dribble" | "delay" | "refuse" | "deny";
+
+const DENIAL = errorOfPostgres("SERROR\0VERROR\0CXX000\0Mall backend nodes are down\0\0");
 
 const DELAY_MS = 10;
 
@@ -19,6 +22,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   let weather: Weather = "forward";
   const proxy = await startTcpProxy(target, (near, far) => {
     if (weather === "refuse") near.destroy();
+    if (weather === "deny") near.once("data", () => near.end(DENIAL));
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -36,7 +40,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     ...proxy,
     become(next) {
       weather = next;
-      if (next === "refuse") proxy.cut();
+      if (next === "refuse" || next === "deny") proxy.cut();
     },
   };
 }
@@ -47,4 +51,11 @@ async function dribble(bytes: Buffer, to: Socket): Promise<void> {
     to.write(Buffer.of(byte));
     await new Promise((done) => setTimeout(done, 50));
   }
+}
+
+/** A message of PostgreSQL with these fields of an error. */
+function errorOfPostgres(fields: string): Buffer {
+  const head = Buffer.from("E....");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, Buffer.from(fields)]);
 }
