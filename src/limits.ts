@@ -18,7 +18,9 @@ export const LIMITS = {
     connectionsPerAddress: 50, // Also its concurrent requests. Further ones wait, or are refused.
     waitingPerAddress: 150,
     connectionsPerKey: 50, // Concurrent requests of one key, from all addresses.
-    graphqlPerAccount: 3, // Concurrent GraphQL requests: as many as may have a connection to the database.
+    // Concurrent GraphQL requests that are new or large (`graphql.smallCost`): as many as may have a connection to the
+    // database.
+    graphqlPerAccount: 3,
     waitingPerKey: 150,
     waitForSlotMs: 2_000, // Counts towards `database.connectionWaitMs`, so it must not be longer.
     pipelined: 32, // Unanswered requests on one connection; one more closes it.
@@ -52,6 +54,7 @@ export const LIMITS = {
     nameLength: 128, // Of a field, alias, variable, fragment or type.
     introspectionCost: 40_000, // Values in an answer to introspection; the usual query needs half as many.
     cost: 20_000, // The expected values in an answer; lists count with their limit.
+    smallCost: 2_000, // As many values as a page of 100 memories by REST, which takes no slot of `graphqlPerAccount`.
     coercionErrors: 3, // Errors of variables; reading them stops there.
   },
   mcp: {

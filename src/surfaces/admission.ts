@@ -4,7 +4,7 @@ import { TooManyAtOnce } from "../operation/failure.js";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 import { isHealthCheck, scopeOf } from "./request-scope.js";
-import { Slots } from "./slots.js";
+import { type Room, Slots } from "./slots.js";
 import type { Work } from "./work.js";
 
 /** Limits the concurrent requests of one address, before bodies are read and keys are looked up. */
@@ -28,29 +28,38 @@ export function admitAddress(work: Work, limits: HttpLimits): Handler {
 /** Limits the concurrent requests of one key, before their bodies are read. */
 export function admitKey(limits: HttpLimits): Handler {
   const { connectionsPerKey: slots, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
-  return admitCaller("key", { slots, waiting, waitMs }, ({ keyId }) => keyId);
+  const room = { slots, waiting, waitMs };
+  const admit = slotsOf(room, ({ keyId }) => keyId);
+  return (_request, response, next) => {
+    const admission = admit(response);
+    if (admission === true) return next();
+    return continueOrRefuse(admission, next, () => refusalOf("key", room));
+  };
 }
 
 /**
- * Limits an account's concurrent GraphQL requests. Each may produce an answer of megabytes, and the process needs
- * several times that memory until it is written.
+ * Limits an account's concurrent GraphQL requests that are new or large: a new document is read and validated in one
+ * piece, and an answer may have megabytes, of which the process needs several times the memory until it is written.
+ * Resolves to false if the client disconnected while it waited.
+ * @throws TooManyAtOnce when no slot is free, and the queue is full or the wait is over.
  */
-export function admitGraphQL(limits: HttpLimits): Handler {
+export function admitLarge(limits: HttpLimits): (response: Response) => Promise<boolean> {
   const { graphqlPerAccount: slots, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
-  return admitCaller("account by GraphQL", { slots, waiting, waitMs }, ({ userId }) => userId);
+  const room = { slots, waiting, waitMs };
+  const admit = slotsOf(room, ({ userId }) => userId);
+  return async (response) => {
+    const admission = await admit(response);
+    if (!admission) throw refusalOf("account by GraphQL that are new to the server or large", room);
+    return admission === true;
+  };
 }
 
-function admitCaller(
-  subject: string,
-  room: { readonly slots: number; readonly waiting: number; readonly waitMs: number },
-  nameOf: (caller: Caller) => string,
-): Handler {
+/** Takes a slot for a request that has a caller. */
+function slotsOf(room: Room, nameOf: (caller: Caller) => string) {
   const slots = new Slots(room);
-  return (_request, response, next) => {
+  return (response: Response) => {
     const { caller } = scopeOf(response);
-    const admission = !caller || takeSlot(slots, nameOf(caller), response);
-    if (admission === true) return next();
-    return continueOrRefuse(admission, next, () => refusalOf(subject, room));
+    return !caller || takeSlot(slots, nameOf(caller), response);
   };
 }
 

@@ -1,5 +1,5 @@
 /** How many slots each name has, how many requests may wait for one, and how long. */
-interface Room {
+export interface Room {
   readonly slots: number;
   readonly waiting: number;
   readonly waitMs: number;

@@ -10,6 +10,7 @@ import { createExpressServer } from "../../src/surfaces/server.js";
 import { loggerTo } from "../../src/platform/logger.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
+import { lockMemories } from "../support/locks.js";
 import { OLD, messageOf } from "../support/mcp.js";
 import { connected, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
@@ -291,19 +292,35 @@ it.each([
   expect((await from(bob)).status).toBe(200);
 });
 
-it("runs concurrent GraphQL requests of an account up to the limit, for all its keys together", async () => {
+it("limits an account's concurrent GraphQL requests that are new or large, and charges no refused one", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { graphqlPerAccount: 2, waitingPerKey: 0 });
   const [ann, bob] = [await world.user(), await world.user()];
-  const from = ({ key }: Actor) => ask(`${url}/graphql`, { key, body: { query: "{ viewer { id } }" } });
+  const from = ({ key }: Actor, query: string) => ask(`${url}/graphql`, { key, body: { query } });
+  const [small, large] = [
+    "{ viewer { id } }",
+    "{ memories(limit: 100) { memories { relationships { memory { id } } } } }",
+  ];
+  // The server knows them from now on.
+  for (const query of [small, large]) await from(ann, query);
+  await using lock = await lockMemories(world);
+  const running = [from(ann, large), from(ann, large)];
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(2);
 
-  using refused = await refusedOnce(
-    () => begun(url, ann.key, "", "/graphql"),
-    () => from(ann),
-  );
+  const refused = [await from(ann, large), await from(ann, "{ viewer { email } }")];
+  const known = await from(ann, small);
+  const others = await from(bob, "{ viewer { name } }");
+  await lock.release();
+  await Promise.all(running);
 
-  expect(refused.body).toMatchObject({ errors: [{ extensions: { reason: "too_many_at_once" } }] });
-  expect((await from(bob)).status).toBe(200);
+  const error = { extensions: { code: "RATE_LIMITED", reason: "too_many_at_once" } };
+  expect(refused).toMatchObject([
+    { status: 429, body: { errors: [error] } },
+    { status: 429, body: { errors: [error] } },
+  ]);
+  expect(known).toMatchObject({ status: 200, body: { data: { viewer: {} } } });
+  expect(others.status).toBe(200);
+  expect(known.headers.get("ratelimit")).toMatch(`r=${LIMITS.budgets.requestsByPlan.pro - 5};`);
 });
 
 it("does not limit the connections of a proxy", async () => {

@@ -18,7 +18,7 @@ import {
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
 
-const { cost: COST_MAX, introspectionCost: INTROSPECTION_MAX, selections } = LIMITS.graphql;
+const { cost: COST_MAX, smallCost: SMALL, introspectionCost: INTROSPECTION_MAX, selections } = LIMITS.graphql;
 
 export class QueryTooCostly extends Failure {
   readonly kind = "bad_request";
@@ -53,6 +53,14 @@ export function assertAffordable(schema: GraphQLSchema, parsed: ParsedRequest): 
   const { values, introspection } = readCost(schema, parsed);
   if (values > COST_MAX) throw new QueryTooCostly(values, COST_MAX);
   if (introspection > INTROSPECTION_MAX) throw new QueryTooCostly(introspection, INTROSPECTION_MAX);
+}
+
+type Known = Pick<ParsedRequest, "document" | "operation"> & { readonly variables: ParsedRequest["given"] | undefined };
+
+/** Whether an earlier request has shown that the answer has few values. */
+export function isKnownSmall({ document, operation, variables: given = {} }: Known): boolean {
+  const cost = costsOf.get(document)?.get(keyOf({ document, operation, given }));
+  return cost !== undefined && cost.values + cost.introspection <= SMALL;
 }
 
 /** Cached costs of each document, by the variables that they depend on. */

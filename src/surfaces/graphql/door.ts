@@ -5,7 +5,7 @@ import { RateLimited } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
 import { LIMITS } from "../../limits.js";
-import { InvalidInput } from "../../operation/failure.js";
+import { InvalidInput, TooManyAtOnce } from "../../operation/failure.js";
 import { Issues } from "../../operation/read-value.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
@@ -16,21 +16,32 @@ import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods } from "../plain-errors.js";
 import { chargeCaller, chargeKeyless } from "../rate-limit.js";
 import { apolloPipeline } from "./apollo.js";
-import { type RequestContext, requestContextOf } from "./context.js";
+import { requestContextOf } from "./context.js";
+import { isKnownSmall } from "./cost.js";
 import { Documents } from "./documents.js";
 import { assertDocumentFits } from "./document.js";
 import { answerPlain, plainRequestOf } from "./plain.js";
 import type { AdmissionParts } from "./request.js";
 
+interface DoorParts {
+  readonly schema: GraphQLSchema;
+  readonly services: Services;
+  /** Lets in a request that may take much. Resolves to false if nobody waits for its answer any more. */
+  readonly admitLarge: (response: Response) => Promise<boolean>;
+}
+
 /** GraphQL over HTTP on one path: plain requests past Apollo's pipeline, all others through it. */
-export function graphqlDoor(operations: readonly Operation[], schema: GraphQLSchema, services: Services): Router {
+export function graphqlDoor(operations: readonly Operation[], { schema, services, admitLarge }: DoorParts): Router {
   const { budgets } = services;
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
   const parts: AdmissionParts = { schema, budgets, isPublic: (name) => open.has(name) };
   const documents = new Documents();
   const apollo = onFirstUse(() => apolloPipeline(parts, documents));
-  const answer: Answer = async (request, contextOf) => {
+  const answer: Answer = async (request, response) => {
+    const contextOf = () => requestContextOf(services, scopeOf(response));
     const plain = await plainRequestOf(request, documents);
+    const isSmall = plain !== undefined && isKnownSmall(plain);
+    if (!isSmall && !(await admitLarge(response))) return undefined;
     if (plain) return answerPlain(parts, contextOf(), plain);
     const throughApollo = await apollo();
     return throughApollo(request, contextOf);
@@ -39,20 +50,22 @@ export function graphqlDoor(operations: readonly Operation[], schema: GraphQLSch
   // Paths below this one are not GraphQL.
   router.use((request, _response, next) => next(request.path === "/" ? undefined : "router"));
   router.use(checkBudget(budgets), readBody, checkIdempotencyKey, parseBody);
-  router.use(answerBy(answer, services, budgets), chargeFailed(budgets));
+  router.use(answerBy(answer, budgets), chargeFailed(budgets));
   return router;
 }
 
+/** Undefined if the client has disconnected. */
 type Answer = (
   request: Request,
-  contextOf: () => RequestContext,
-) => Promise<HTTPGraphQLResponse | Awaited<ReturnType<typeof answerPlain>>>;
+  response: Response,
+) => Promise<HTTPGraphQLResponse | Awaited<ReturnType<typeof answerPlain>> | undefined>;
 
 /** Sends the answer to the client. */
 const answerBy =
-  (answerOf: Answer, services: Services, budgets: Services["budgets"]): Handler =>
+  (answerOf: Answer, budgets: Services["budgets"]): Handler =>
   async (request, response) => {
-    const answer = await answerOf(request, () => requestContextOf(services, scopeOf(response)));
+    const answer = await answerOf(request, response);
+    if (!answer) return;
     await chargeRefused(budgets, response);
     // The schema has no @defer, so an answer is never in parts.
     if (answer.body.kind !== "complete")
@@ -87,7 +100,7 @@ const chargeRefused = async (budgets: Services["budgets"], response: Response): 
 const chargeFailed =
   (budgets: Services["budgets"]): ErrorRequestHandler =>
   async (error: unknown, _request, response, _next) => {
-    if (!(error instanceof RateLimited)) await chargeRefused(budgets, response);
+    if (!(error instanceof RateLimited || error instanceof TooManyAtOnce)) await chargeRefused(budgets, response);
     throw error;
   };
 

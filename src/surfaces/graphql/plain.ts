@@ -1,5 +1,12 @@
 import type { Request } from "express";
-import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema, execute, getOperationAST } from "graphql";
+import {
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  execute,
+  getOperationAST,
+} from "graphql";
 import { LIMITS } from "../../limits.js";
 import { stringify } from "../stringify.js";
 import type { RequestContext } from "./context.js";
@@ -35,14 +42,17 @@ interface Answer {
   readonly body: { readonly kind: "complete"; readonly string: string };
 }
 
+/** A valid request for one known operation. */
+interface PlainRequest extends ValidRequest {
+  readonly operation: OperationDefinitionNode;
+  readonly mediaType: string;
+}
+
 /**
  * Reads a plain request: a POST of JSON without extensions, for one query or mutation of a document that was validated
  * before. Undefined for all other requests, which go through Apollo's pipeline.
  */
-export async function plainRequestOf(
-  request: Request,
-  documents: Documents,
-): Promise<(ValidRequest & { readonly mediaType: string }) | undefined> {
+export async function plainRequestOf(request: Request, documents: Documents): Promise<PlainRequest | undefined> {
   if (request.method !== "POST") return undefined;
   const { query: source, operationName, variables, extensions } = request.body as Partial<Record<string, unknown>>;
   if (typeof source !== "string" || source === "" || extensions !== undefined) return undefined;
@@ -73,7 +83,7 @@ export async function plainRequestOf(
 export async function answerPlain(
   parts: AdmissionParts,
   context: RequestContext,
-  request: ValidRequest & { readonly mediaType: string },
+  request: PlainRequest,
 ): Promise<Answer> {
   const headers = new Map([["content-type", request.mediaType]]);
   try {

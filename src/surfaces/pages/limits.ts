@@ -55,7 +55,8 @@ export const STEPS: readonly Step[] = [
     step: "Concurrent requests",
     bound:
       `${http.connectionsPerAddress} requests of an address and ${http.connectionsPerKey} under a key at a time, ` +
-      `${http.graphqlPerAccount} of an account by GraphQL, ` +
+      `${http.graphqlPerAccount} of an account by GraphQL that are new to the server or may answer with more than ` +
+      `${count(graphql.smallCost)} values, ` +
       `${http.waitingPerAddress} and ${http.waitingPerKey} more wait ${seconds(http.waitForSlotMs)}`,
     ...CONSTANT,
     beyond: "429 too_many_at_once",
