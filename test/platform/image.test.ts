@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { exec, execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,6 +53,16 @@ it("runs as an ordinary user from a read-only folder, with only the files that t
   expect(server.printed()).not.toMatch(/EROFS|EACCES|"level":"(error|fatal)"/);
   await run("chmod", ["-R", "u+w", folder]);
   await run("rm", ["-r", folder]);
+});
+
+it("gets the list of all packages, which npm refuses to write where the versions of two do not fit", async () => {
+  const [, command = ""] = /&& (npm sbom .*?) >/.exec(await readFile("deploy/Dockerfile", "utf8")) ?? [];
+
+  const { stdout } = await promisify(exec)(command, { maxBuffer: BYTES_MAX });
+
+  const { components } = JSON.parse(stdout) as { components: readonly { name: string }[] };
+  const { dependencies } = JSON.parse(await readFile("package.json", "utf8")) as { dependencies: object };
+  expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(dependencies)));
 });
 
 it("is bundled without characters beyond Latin-1, which would double the memory of a file's text", async () => {
