@@ -36,6 +36,9 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
   });
   const { url } = server;
   const { owner } = await aPayer(world);
+  // Its last use is recorded in the background; later requests of this minute do not record theirs.
+  const used = { userId: owner.caller.userId, lastUsedAt: { not: null } };
+  await expect.poll(() => world.database.models.apiKey.count({ where: used })).toBe(1);
   const secret = "a content that nobody may see";
   const body = { type: "fix", title: secret, content: secret };
 
