@@ -15,7 +15,7 @@ export interface Plan extends LookUps {
   readonly pairs: readonly string[];
   /** Names whose signs matter, as regular expressions. If some hits have a name, the others lose this share. */
   readonly names: readonly { readonly pattern: string; readonly share: number }[];
-  /** A hit must match more than this share of what the best hit matches. */
+  /** A hit must match more than this share of what the best hit matches, if any has several of the words. */
   readonly shareMin: number;
   /** Scans read the candidates' words if these have at most so many bytes together; else they look into the index. */
   readonly readBytes: number;

@@ -26,10 +26,11 @@ export const TUNING = {
   whole: 0.15,
   /**
    * A hit must match more than this share of what the best hit matches: for up to three words, for up to three words in
-   * a graph whose words are not counted yet (so none is known to matter more), and for more words. With few 0.7 the
-   * first set's recall is 0.832, with many 0.35 it is 0.839; lower values only count more hits.
+   * a graph whose words are not counted yet (so none is known to matter more), and for more words; `single`: if no hit
+   * has more than one of the words. With few 0.7 the first set's recall is 0.832, with many 0.35 it is 0.839; lower
+   * values only count more hits. With single 0.5, a word that one memory has hides a name that a sixth of all have.
    */
-  shareMin: { few: 0.5, uncounted: 0.7, many: 0.25 },
+  shareMin: { few: 0.5, uncounted: 0.7, many: 0.25, single: 0.25 },
   /**
    * How much of its points a title loses at most when it is much longer than the query. With 0 the first set's recall
    * is 0.837 and its MRR 0.822.

@@ -141,6 +141,7 @@ function hitValues(
     PROBED_MARGIN,
     Number(walk.isFiltered),
     wide.shareLeast,
+    TUNING.shareMin.single,
   ];
   return {
     gates: gates.map(({ query }) => query),

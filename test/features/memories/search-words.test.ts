@@ -105,6 +105,23 @@ it("ranks a name that begins with the query above its parts elsewhere", async ()
   expect(await found(ann, "resolveTenant")).toHaveLength(3);
 });
 
+it("finds the memories with a name, though another word of the query is rarer and stands alone", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const named = Array.from({ length: 8 }, (_, number) => `Seun on topic${number}`);
+  const others = Array.from({ length: 40 }, (_, number) => `Other matter${number}`);
+  await memoriesTitled(ann, ...named, ...others, "Staging works again", "Staging with Bola", "Seun asks Bola");
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect(await found(ann, "what is Seun working on")).toEqual([
+    "Staging works again",
+    "Seun asks Bola",
+    ...named.toReversed(),
+  ]);
+  // Here one memory has both words, so the others have fewer.
+  expect(await found(ann, "Seun and Bola")).toEqual(["Seun asks Bola", "Staging with Bola"]);
+});
+
 it("finds names that are made of stop words alone", async () => {
   await using world = await createWorld();
   const ann = await world.user();
