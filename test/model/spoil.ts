@@ -42,6 +42,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 /** Single operations with wider bounds. */
 const OWN_WRONG: Readonly<Record<string, Readonly<Record<string, readonly unknown[]>>>> = {
   memories: { offset: [-1, 1_000_001] },
+  recentActivity: { offset: [-1, 100_001] },
   // For 1,001 hits with all fields, GraphQL would refuse the cost before it checks the bound.
   searchMemories: { limit: [0, -1] },
   relatedMemories: { limit: [0, 1_001] },
