@@ -284,6 +284,10 @@ it("limits what it reads: files, bytes, and nested folders", async () => {
 
 it("says which folders and notes it has no permission to read", async () => {
   const folder = await folderWith({ "a.md": "A", "b/c.md": "C", "d.md": "D" });
+  // Otherwise only root could remove it. Runs before the removal, since it is added after it.
+  onTestFinished(async () => {
+    for (const path of [folder, join(folder, "b")]) await chmod(path, 0o755);
+  });
   for (const path of ["b", "d.md"]) await chmod(join(folder, path), 0o000);
   await chmod(folder, 0o755);
 
