@@ -9,24 +9,24 @@ import { type Services, createServices, servicesFor } from "./operation/context.
 import type { OlderReads } from "./operation/older-reads.js";
 import { DatabaseShares } from "./operation/shares.js";
 import { tracedDatabase } from "./operation/traced-database.js";
-import type { DatabaseUrl } from "./platform/bounded-pool.js";
+import type { DatabaseUrl } from "./platform/database/bounded-pool.js";
 import { type Chore, startChores } from "./platform/chores.js";
-import { whyUnavailable } from "./platform/database-errors.js";
-import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database.js";
+import { whyUnavailable } from "./platform/database/database-errors.js";
+import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database/database.js";
 import { addressOf, closeServer, listen } from "./platform/listen.js";
-import { type Logger, countErrors } from "./platform/logger.js";
-import { EmbeddingsServer } from "./platform/embeddings.js";
-import { Meaning } from "./platform/meaning.js";
-import type { Meter } from "./platform/meter.js";
-import type { MetricSources, Metrics } from "./platform/metrics.js";
-import type { PaymentWaits } from "./platform/payments.js";
-import { billingOf } from "./platform/billing.js";
-import { preparePooler } from "./platform/pooler.js";
-import { type Budgets, ProcessBudgets } from "./platform/rate-limiter.js";
-import { Replica, readWrittenPosition } from "./platform/replica.js";
-import { SharedClock, idsBy } from "./platform/shared-clock.js";
-import type { Tracer } from "./platform/tracer.js";
-import { warnSeldom } from "./platform/warn-seldom.js";
+import { type Logger, countErrors } from "./platform/telemetry/logger.js";
+import { EmbeddingsServer } from "./platform/meaning/embeddings.js";
+import { Meaning } from "./platform/meaning/meaning.js";
+import type { Meter } from "./platform/telemetry/meter.js";
+import type { MetricSources, Metrics } from "./platform/telemetry/metrics.js";
+import type { PaymentWaits } from "./platform/billing/payments.js";
+import { billingOf } from "./platform/billing/billing.js";
+import { preparePooler } from "./platform/database/pooler.js";
+import { type Budgets, ProcessBudgets } from "./platform/rate-limit/rate-limiter.js";
+import { Replica, readWrittenPosition } from "./platform/database/replica.js";
+import { SharedClock, idsBy } from "./platform/database/shared-clock.js";
+import type { Tracer } from "./platform/telemetry/tracer.js";
+import { warnSeldom } from "./platform/telemetry/warn-seldom.js";
 import { healthOf } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { createExpressServer } from "./surfaces/server.js";
@@ -192,14 +192,14 @@ async function openDatabases(
 
 /** The package for metrics is loaded only where they are served. */
 async function metricsOf(sources: MetricSources): Promise<Metrics> {
-  const { Metrics } = await import("./platform/metrics.js");
+  const { Metrics } = await import("./platform/telemetry/metrics.js");
   return new Metrics(sources);
 }
 
 /** The client of Redis is loaded only where Redis is configured. */
 async function budgetsOf({ redisUrl }: Config, log: Logger, meter?: Meter): Promise<Budgets> {
   if (redisUrl === undefined) return new ProcessBudgets();
-  const { RedisBudgets } = await import("./platform/redis-budgets.js");
+  const { RedisBudgets } = await import("./platform/rate-limit/redis-budgets.js");
   return new RedisBudgets(redisUrl, log, meter);
 }
 

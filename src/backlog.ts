@@ -1,5 +1,5 @@
 import type { Services } from "./operation/context.js";
-import type { Backlog } from "./platform/metrics.js";
+import type { Backlog } from "./platform/telemetry/metrics.js";
 
 /**
  * Counts the work that waits in the database: mails, payment events, requests to the payment provider, memories to

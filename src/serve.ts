@@ -6,8 +6,8 @@ import { configOfProcess } from "./environment.js";
 import { prepareDemoKey } from "./features/access/index.js";
 import { LIMITS } from "./limits.js";
 import { openDataFolder, variableOf } from "./platform/data-folder.js";
-import { type Logger, createLogger } from "./platform/logger.js";
-import { migrate } from "./platform/migrations.js";
+import { type Logger, createLogger } from "./platform/telemetry/logger.js";
+import { migrate } from "./platform/database/migrations.js";
 import { StartError } from "./platform/start-error.js";
 import { optimizeWasmLate } from "./platform/wasm-tiering.js";
 import { giveMemoryBack } from "./platform/young-memory.js";
@@ -52,7 +52,7 @@ function logForgottenRejections(log: Logger): void {
 /** OpenTelemetry is loaded only where it is configured. */
 async function telemetryOf({ telemetry }: Config) {
   if (!telemetry) return undefined;
-  const { startTelemetry } = await import("./platform/telemetry.js");
+  const { startTelemetry } = await import("./platform/telemetry/telemetry.js");
   return startTelemetry(telemetry);
 }
 

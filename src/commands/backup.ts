@@ -2,7 +2,7 @@ import "reflect-metadata";
 import type { WriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { type RowCounts, writeDatabase } from "../platform/copy-database.js";
+import { type RowCounts, writeDatabase } from "../platform/database/copy-database.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords } from "./table.js";
 import { tellTable, withDatabaseAsIs } from "./with-database.js";

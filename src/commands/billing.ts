@@ -10,7 +10,7 @@ import {
   reconcileAccounts,
 } from "../features/billing/index.js";
 import { UUID } from "../operation/id.js";
-import { stripeClient } from "../platform/stripe-client.js";
+import { stripeClient } from "../platform/billing/stripe-client.js";
 import { UserError } from "../features/access/index.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { addressOf } from "./service-options.js";

@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { distribute, findDistributionFaults } from "../platform/distribute.js";
+import { distribute, findDistributionFaults } from "../platform/database/distribute.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { withDatabaseUrl } from "./with-database.js";
 

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { readDatabase } from "../platform/copy-database.js";
+import { readDatabase } from "../platform/database/copy-database.js";
 import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords } from "./table.js";

@@ -3,13 +3,13 @@ import { configOfProcess } from "../environment.js";
 import { timeOf } from "../operation/clock-statement.js";
 import { type Services, createServices } from "../operation/context.js";
 import { openDataFolder, variableOf } from "../platform/data-folder.js";
-import { type Database, openDatabase } from "../platform/database.js";
-import { loggerTo } from "../platform/logger.js";
-import { billingOf } from "../platform/billing.js";
-import { migrate } from "../platform/migrations.js";
-import { SharedClock, idsBy } from "../platform/shared-clock.js";
-import type { Address } from "../platform/one-connection.js";
-import { ProcessBudgets } from "../platform/rate-limiter.js";
+import { type Database, openDatabase } from "../platform/database/database.js";
+import { loggerTo } from "../platform/telemetry/logger.js";
+import { billingOf } from "../platform/billing/billing.js";
+import { migrate } from "../platform/database/migrations.js";
+import { SharedClock, idsBy } from "../platform/database/shared-clock.js";
+import type { Address } from "../platform/database/one-connection.js";
+import { ProcessBudgets } from "../platform/rate-limit/rate-limiter.js";
 
 /** Runs `work` with the address of the configured database, without migrating it. A server may run at the same time. */
 export async function withDatabaseAsIs<T>(work: (address: Address) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
-import type { Database } from "../platform/database.js";
-import { defineStatement } from "../platform/statement.js";
+import type { Database } from "../platform/database/database.js";
+import { defineStatement } from "../platform/database/statement.js";
 
 /** SQL, because models cannot read the clock: servers whose clocks differ must agree on what has expired. */
 const databaseClock = defineStatement({

@@ -1,11 +1,11 @@
 import { LIMITS } from "../limits.js";
-import type { Database } from "../platform/database.js";
-import type { Logger } from "../platform/logger.js";
-import type { Meaning } from "../platform/meaning.js";
-import type { Meter } from "../platform/meter.js";
-import type { Billing } from "../platform/billing.js";
-import type { Budgets } from "../platform/rate-limiter.js";
-import type { Tracer } from "../platform/tracer.js";
+import type { Database } from "../platform/database/database.js";
+import type { Logger } from "../platform/telemetry/logger.js";
+import type { Meaning } from "../platform/meaning/meaning.js";
+import type { Meter } from "../platform/telemetry/meter.js";
+import type { Billing } from "../platform/billing/billing.js";
+import type { Budgets } from "../platform/rate-limit/rate-limiter.js";
+import type { Tracer } from "../platform/telemetry/tracer.js";
 import type { AnswerBudget } from "./answer-budget.js";
 import { networkOf, spendRequests } from "./budget.js";
 import { Unauthorized } from "./failure.js";

@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import type { WhyUnavailable } from "../platform/database-errors.js";
+import type { WhyUnavailable } from "../platform/database/database-errors.js";
 
 /** Kinds of failures, independent of the transport; each door maps every kind to its own codes. */
 export const FAILURE_KINDS = [

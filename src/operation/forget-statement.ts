@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import { type DeclaredStatement, defineStatement } from "../platform/statement.js";
+import { type DeclaredStatement, defineStatement } from "../platform/database/statement.js";
 
 export type ForgetStatement = DeclaredStatement<{ keptHours: number }, { count: number }>;
 

@@ -1,4 +1,4 @@
-import type { WhyUnavailable } from "../platform/database-errors.js";
+import type { WhyUnavailable } from "../platform/database/database-errors.js";
 import { TooManyAtOnce, Unavailable } from "./failure.js";
 
 /** Lets a fixed number in at the same time; the others wait in a queue, which may have a maximum length. */

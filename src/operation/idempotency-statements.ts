@@ -1,4 +1,4 @@
-import { BEFORE_COMMIT, defineStatement } from "../platform/statement.js";
+import { BEFORE_COMMIT, defineStatement } from "../platform/database/statement.js";
 import { forgetStatement, isPast } from "./forget-statement.js";
 
 /**

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import type { Retention } from "../config.js";
 import type { Chore } from "../platform/chores.js";
-import type { Database } from "../platform/database.js";
-import type { RowOf } from "../platform/statement.js";
+import type { Database } from "../platform/database/database.js";
+import type { RowOf } from "../platform/database/statement.js";
 import { timeOf } from "./clock-statement.js";
 import { CommonFailure } from "./failure.js";
 import { forgetResults, keepResult, lockResults } from "./idempotency-statements.js";

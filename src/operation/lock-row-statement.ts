@@ -1,5 +1,5 @@
-import type { Database } from "../platform/database.js";
-import type { Statement } from "../platform/statement.js";
+import type { Database } from "../platform/database/database.js";
+import type { Statement } from "../platform/database/statement.js";
 
 /** The names of columns, each with its value, a UUID. */
 type Key = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import type { Database } from "../platform/database.js";
+import type { Database } from "../platform/database/database.js";
 
 /** A mail whose text is known when it is queued. It must contain no secret, since it is stored until it is sent. */
 export interface Notice {

@@ -1,5 +1,5 @@
-import type { Database } from "../platform/database.js";
-import type { Replica } from "../platform/replica.js";
+import type { Database } from "../platform/database/database.js";
+import type { Replica } from "../platform/database/replica.js";
 import type { Context } from "./context.js";
 import { Failure } from "./failure.js";
 import type { DatabaseShares } from "./shares.js";

@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import type { Database } from "../platform/database.js";
+import type { Database } from "../platform/database/database.js";
 import type { ForgetStatement } from "./forget-statement.js";
 
 export const HOURS_OF_DAY = 24;

@@ -1,6 +1,6 @@
 import { LIMITS } from "../limits.js";
-import type { Database, LockPatience, Models, WaitBounds } from "../platform/database.js";
-import type { Tracer } from "../platform/tracer.js";
+import type { Database, LockPatience, Models, WaitBounds } from "../platform/database/database.js";
+import type { Tracer } from "../platform/telemetry/tracer.js";
 import { Unavailable } from "./failure.js";
 import { Gate } from "./gate.js";
 import { Patience } from "./patience.js";

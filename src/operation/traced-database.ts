@@ -1,5 +1,5 @@
-import type { Database, Models } from "../platform/database.js";
-import type { Tracer } from "../platform/tracer.js";
+import type { Database, Models } from "../platform/database/database.js";
+import type { Tracer } from "../platform/telemetry/tracer.js";
 import { mapProperties } from "./shares.js";
 
 /**

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
-import type { Logger } from "./logger.js";
-import { warnSeldom } from "./warn-seldom.js";
+import type { Logger } from "./telemetry/logger.js";
+import { warnSeldom } from "./telemetry/warn-seldom.js";
 
 /** A background job that runs again and again. */
 export interface Chore {

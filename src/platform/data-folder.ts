@@ -1,7 +1,7 @@
 import { AnotherServer, CannotStart, startEmbeddedPostgres } from "./embedded/index.js";
 import { keepRunning } from "./embedded/supervision.js";
 import { makeFolder } from "./folder.js";
-import type { Logger } from "./logger.js";
+import type { Logger } from "./telemetry/logger.js";
 import type { AddressVariable } from "./start-error.js";
 
 export interface DataFolder extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Logger } from "./logger.js";
+import type { Logger } from "./telemetry/logger.js";
 import { makeFolder } from "./folder.js";
 import { onFirstUse } from "./on-first-use.js";
 

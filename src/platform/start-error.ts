@@ -1,4 +1,4 @@
-import { UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database-errors.js";
+import { UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database/database-errors.js";
 
 /** The service cannot start. The message says in one sentence what to do, so no stack trace is printed. */
 export class StartError extends Error {}

@@ -1,7 +1,7 @@
 import type { Handler } from "express";
 import type { Caller } from "../operation/context.js";
 import { AccountSuspended, Unauthorized } from "../operation/failure.js";
-import type { Budgets } from "../platform/rate-limiter.js";
+import type { Budgets } from "../platform/rate-limit/rate-limiter.js";
 import { type RequestScope, scopeOf } from "./request-scope.js";
 import { chargeCaller, chargeFailure, chargeKeyless } from "./rate-limit.js";
 

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import type { Request } from "express";
 import { networkOf } from "../operation/budget.js";
-import type { Logger } from "../platform/logger.js";
-import { warnSeldom } from "../platform/warn-seldom.js";
+import type { Logger } from "../platform/telemetry/logger.js";
+import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
 
 /**
  * The client's address, as the first trusted proxy wrote it into `X-Forwarded-For`. Some proxies, such as Azure's

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { Failure, type FailureKind } from "../operation/failure.js";
-import type { Logger } from "../platform/logger.js";
+import type { Logger } from "../platform/telemetry/logger.js";
 import type { HttpLimits } from "./http-limits.js";
 import { HTTP_STATUS } from "./http.js";
 import { tooLargeHead } from "./request-head.js";

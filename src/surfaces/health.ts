@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Handler, Router } from "express";
 import type pg from "pg";
 import { LIMITS } from "../limits.js";
-import { isMigrated } from "../platform/migrations.js";
+import { isMigrated } from "../platform/database/migrations.js";
 import { PACKAGE } from "../platform/project.js";
 import { scopeOf } from "./request-scope.js";
 import { refuseOtherMethods } from "./plain-errors.js";

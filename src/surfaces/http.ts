@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
-import { whyUnavailable } from "../platform/database-errors.js";
+import { whyUnavailable } from "../platform/database/database-errors.js";
 import { LIMITS } from "../limits.js";
 import { assertJsonFits } from "./json-bounds.js";
 import { scopeOf } from "./request-scope.js";

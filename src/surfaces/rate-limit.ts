@@ -1,6 +1,6 @@
 import { LIMITS } from "../limits.js";
 import { RateLimited, accountBudget, networksOf } from "../operation/budget.js";
-import type { Budgets } from "../platform/rate-limiter.js";
+import type { Budgets } from "../platform/rate-limit/rate-limiter.js";
 import type { RequestScope } from "./request-scope.js";
 
 const { windowMs, requestsByPlan, failedKeysPerAddress, keylessPerAddress } = LIMITS.budgets;

@@ -1,6 +1,6 @@
-import { UNAVAILABLE, type WhyUnavailable } from "../platform/database-errors.js";
-import type { Logger } from "../platform/logger.js";
-import { warnSeldom } from "../platform/warn-seldom.js";
+import { UNAVAILABLE, type WhyUnavailable } from "../platform/database/database-errors.js";
+import type { Logger } from "../platform/telemetry/logger.js";
+import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
 
 /** Logs why requests get 503 and what to do: once a minute per reason, with the number of further cases. */
 export function noteUnavailable(log: Logger, why: string, error?: unknown): void {

@@ -14,7 +14,9 @@ import { type Report, sayRatio } from "./report.js";
 import { type Server, startServer } from "./server.js";
 import { statements } from "./statements.js";
 
-const { openDatabase } = await built<typeof import("../../src/platform/database.js")>("platform/database.js");
+const { openDatabase } = await built<typeof import("../../src/platform/database/database.js")>(
+  "platform/database/database.js",
+);
 
 export interface Wishes {
   readonly cases: readonly Case[];

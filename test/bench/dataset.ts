@@ -6,7 +6,9 @@ import { built } from "./built.js";
 import { type Chance, capital, chanceOf, oneOf, prose, subjectWords, whole } from "./text.js";
 
 const { PROJECT } = await built<typeof import("../../src/platform/project.js")>("platform/project.js");
-const { migrate } = await built<typeof import("../../src/platform/migrations.js")>("platform/migrations.js");
+const { migrate } = await built<typeof import("../../src/platform/database/migrations.js")>(
+  "platform/database/migrations.js",
+);
 const { hashApiKey, apiKeyPrefix } =
   await built<typeof import("../../src/features/access/key-text.js")>("features/access/key-text.js");
 const { SCOPES } = await built<typeof import("../../src/operation/permission.js")>("operation/permission.js");

@@ -6,20 +6,21 @@ import { hash, randomBytes } from "node:crypto";
 import pg from "pg";
 import type { Contents } from "../../src/features/memories/memory-columns.js";
 import type { LinkItem } from "../../src/features/memories/memory-statements.js";
-import type { Statement } from "../../src/platform/statement.js";
+import type { Statement } from "../../src/platform/database/statement.js";
 import { built } from "./built.js";
 import type { Order } from "./child.js";
 import { Refusal, idOf, notBlank, textOf } from "./floor-input.js";
 
 const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js");
 /** The service's own code resolves the words of a query: that is part of the search, not of the door. */
-const { findMemories } =
-  await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
-const { finderOf } = await built<typeof import("../../src/features/memories/search-occurrences.js")>(
-  "features/memories/search-occurrences.js",
+const { findMemories } = await built<typeof import("../../src/features/memories/words/find-memories.js")>(
+  "features/memories/words/find-memories.js",
 );
-const { snippetOf } = await built<typeof import("../../src/features/memories/search-snippet.js")>(
-  "features/memories/search-snippet.js",
+const { finderOf } = await built<typeof import("../../src/features/memories/search/occurrences.js")>(
+  "features/memories/search/occurrences.js",
+);
+const { snippetOf } = await built<typeof import("../../src/features/memories/search/snippet.js")>(
+  "features/memories/search/snippet.js",
 );
 const { memoryBytes } = await built<typeof import("../../src/features/memories/memory-columns.js")>(
   "features/memories/memory-columns.js",

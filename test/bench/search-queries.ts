@@ -1,4 +1,4 @@
-import type { SearchWishes } from "../../src/features/memories/search.js";
+import type { SearchWishes } from "../../src/features/memories/words/find-memories.js";
 import { chanceOf, oneOf, prose, rareWords, subjectWords, whole, wordsByFrequency } from "./text.js";
 import { OLD_WORD, RARE_WORD, WIDESPREAD_WORD, memoryAt, projectAt } from "./dataset.js";
 

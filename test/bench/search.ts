@@ -1,16 +1,19 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
-import type { SearchWishes } from "../../src/features/memories/search.js";
-import type { Statement } from "../../src/platform/statement.js";
+import type { SearchWishes } from "../../src/features/memories/words/find-memories.js";
+import type { Statement } from "../../src/platform/database/statement.js";
 import { built } from "./built.js";
 import { median } from "./measure.js";
 import { openSearchGraph } from "./search-graphs.js";
 import { memoryAt } from "./dataset.js";
 import { GATES, RARE_GATE, SEARCH_QUESTIONS, type SearchQuestion } from "./search-queries.js";
 
-const { findMemories } =
-  await built<typeof import("../../src/features/memories/search.js")>("features/memories/search.js");
-const { inOrder } = await built<typeof import("../../src/platform/statement.js")>("platform/statement.js");
+const { findMemories } = await built<typeof import("../../src/features/memories/words/find-memories.js")>(
+  "features/memories/words/find-memories.js",
+);
+const { inOrder } = await built<typeof import("../../src/platform/database/statement.js")>(
+  "platform/database/statement.js",
+);
 const { tableOf } = await built<typeof import("../../src/commands/table.js")>("commands/table.js");
 
 const YARDSTICK_NAME = "(20,000 times md5)";

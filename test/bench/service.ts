@@ -1,11 +1,14 @@
-import type { BudgetState, Budgets, Charge } from "../../src/platform/rate-limiter.js";
+import type { BudgetState, Budgets, Charge } from "../../src/platform/rate-limit/rate-limiter.js";
 import { built } from "./built.js";
 import { type Order, serve } from "./child.js";
 
 const { startApp } = await built<typeof import("../../src/app.js")>("app.js");
 const { readConfig } = await built<typeof import("../../src/config.js")>("config.js");
-const { createLogger } = await built<typeof import("../../src/platform/logger.js")>("platform/logger.js");
-const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
+const { createLogger } =
+  await built<typeof import("../../src/platform/telemetry/logger.js")>("platform/telemetry/logger.js");
+const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limit/rate-limiter.js")>(
+  "platform/rate-limit/rate-limiter.js",
+);
 
 /**
  * The limits are those of production, and every request is counted. But whoever has used up a budget gets a new one:

@@ -1,7 +1,7 @@
 import type { Caller, Context } from "../../src/operation/context.js";
-import type { Database, Models } from "../../src/platform/database.js";
-import type { Statement } from "../../src/platform/statement.js";
-import type { Billing } from "../../src/platform/billing.js";
+import type { Database, Models } from "../../src/platform/database/database.js";
+import type { Statement } from "../../src/platform/database/statement.js";
+import type { Billing } from "../../src/platform/billing/billing.js";
 import { built } from "./built.js";
 
 const { createMemory } = await built<typeof import("../../src/features/memories/create-memory.js")>(
@@ -15,9 +15,14 @@ const { FollowDirection, relatedMemories } = await built<
 >("features/memories/related-memories.js");
 const { contextOf, createServices } =
   await built<typeof import("../../src/operation/context.js")>("operation/context.js");
-const { loggerTo } = await built<typeof import("../../src/platform/logger.js")>("platform/logger.js");
-const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limiter.js")>("platform/rate-limiter.js");
-const { idsBy } = await built<typeof import("../../src/platform/shared-clock.js")>("platform/shared-clock.js");
+const { loggerTo } =
+  await built<typeof import("../../src/platform/telemetry/logger.js")>("platform/telemetry/logger.js");
+const { ProcessBudgets } = await built<typeof import("../../src/platform/rate-limit/rate-limiter.js")>(
+  "platform/rate-limit/rate-limiter.js",
+);
+const { idsBy } = await built<typeof import("../../src/platform/database/shared-clock.js")>(
+  "platform/database/shared-clock.js",
+);
 const { callerOf } = await built<typeof import("../../src/features/access/caller.js")>("features/access/caller.js");
 
 /** The statements that the cases run in the database, for every server. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { program } from "../../src/commands/billing.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
-import { stripeClient } from "../../src/platform/stripe-client.js";
+import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { aPayer, accountNow, createStripeWorld } from "../support/billing.js";
 import { runHere, runProcess } from "../support/commands.js";

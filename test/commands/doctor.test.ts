@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { program } from "../../src/commands/doctor.js";
-import { stripeClient } from "../../src/platform/stripe-client.js";
+import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { LIMITS } from "../../src/limits.js";

@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "limits.ts": [],
   "combining-marks.ts": [],
   "environment.ts": ["config.ts", "variables.ts"],
-  operation: ["platform/statement.ts"],
+  operation: ["platform/database/statement.ts"],
   features: ["operation/", "platform/", "features/*/index.ts"],
   surfaces: ["operation/", "platform/"],
   platform: [],
@@ -73,6 +73,16 @@ it("lets no room import what it must not", () => {
   // Files directly in src/surfaces are shared by the doors below it.
   const shared = (path: string) => /^surfaces\/[^/]+\.ts$/.test(path);
   expect(forbidden.filter(({ file, target }) => !(file.startsWith("surfaces/") && shared(target)))).toEqual([]);
+});
+
+it("lets a search merge what rooms find that know nothing of it", () => {
+  const importsOf = (room: string) =>
+    files
+      .filter((file) => file.startsWith(`features/memories/${room}/`))
+      .map((file) => readFileSync(join("src", file), "utf8"));
+  expect(importsOf("words").filter((source) => /"\.\.\/(?:meaning|search)\//.test(source))).toEqual([]);
+  expect(importsOf("meaning").filter((source) => source.includes('"../search/'))).toEqual([]);
+  expect(importsOf("search").filter((source) => source.includes('"../words/'))).not.toEqual([]);
 });
 
 it("loads stand-ins for other services only where they are asked for", () => {

@@ -4,7 +4,7 @@ import type { RunningApp } from "../../src/app.js";
 import { LIMITS } from "../../src/limits.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import type { Operation } from "../../src/operation/operation.js";
-import { stripeClient } from "../../src/platform/stripe-client.js";
+import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import { brokenOfGraphs } from "../model/invariants.js";
 import { asksProvider, createStripeWorld, eventOf, sendEvent } from "../support/billing.js";

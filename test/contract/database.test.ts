@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../src/platform/database.js";
-import { isMigrated, migrate } from "../../src/platform/migrations.js";
+import { openDatabase } from "../../src/platform/database/database.js";
+import { isMigrated, migrate } from "../../src/platform/database/migrations.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import "../../src/operations.js";
-import { allStatements } from "../../src/platform/statement.js";
+import { allStatements } from "../../src/platform/database/statement.js";
 import { type World, createWorld } from "../support/world.js";
 
 /** PostgreSQL's types by their OIDs. */

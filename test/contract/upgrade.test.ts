@@ -5,8 +5,8 @@ import { expect, inject, it, onTestFinished } from "vitest";
 import { startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config.js";
 import { hashApiKey, newApiKey } from "../../src/features/access/key-text.js";
-import { loggerTo } from "../../src/platform/logger.js";
-import { isMigrated, migrate } from "../../src/platform/migrations.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { isMigrated, migrate } from "../../src/platform/database/migrations.js";
 import { databaseOn, onServer } from "../support/database-server.js";
 import { ask } from "../support/http.js";
 

@@ -5,7 +5,7 @@ import { graphqlSchema } from "../../src/operations.js";
 import { readConfig } from "../../src/config.js";
 import { sendDueMails } from "../../src/features/mail/index.js";
 import type { Message } from "../../src/platform/mailer.js";
-import type { Budgets } from "../../src/platform/rate-limiter.js";
+import type { Budgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { type StripeWorld, createStripeWorld } from "../support/billing.js";
 import { codeIn, tokenIn } from "../support/mail-server.js";
 import { environmentOf } from "../support/world.js";

@@ -3,8 +3,8 @@ import { LIMITS } from "../../src/limits.js";
 import { startChores } from "../../src/platform/chores.js";
 import { readConfig } from "../../src/config.js";
 import { choresOf } from "../../src/chores.js";
-import { loggerTo } from "../../src/platform/logger.js";
-import { warnSeldom } from "../../src/platform/warn-seldom.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { warnSeldom } from "../../src/platform/telemetry/warn-seldom.js";
 import { createWorld } from "../support/world.js";
 
 it("runs the jobs of every subject", async () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { searchMemories } from "../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import { LIMITS } from "../../src/limits.js";
-import { whyUnavailable } from "../../src/platform/database-errors.js";
-import { isTimeout, openDatabase } from "../../src/platform/database.js";
-import type { Statement } from "../../src/platform/statement.js";
+import { whyUnavailable } from "../../src/platform/database/database-errors.js";
+import { isTimeout, openDatabase } from "../../src/platform/database/database.js";
+import type { Statement } from "../../src/platform/database/statement.js";
 import { createWorld } from "../support/world.js";
 
 const { searchTimeoutMs, searchConnections, idleInTransactionMs, connections, connectionWaitMs } = LIMITS.database;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { openDatabase } from "../../src/platform/database.js";
-import type { Statement } from "../../src/platform/statement.js";
+import { openDatabase } from "../../src/platform/database/database.js";
+import type { Statement } from "../../src/platform/database/statement.js";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { roundsOf } from "../support/rounds.js";

@@ -6,13 +6,13 @@ import { exportGraph } from "../../src/features/bulk/export-graph.js";
 import { memoryChores } from "../../src/features/memories/chores.js";
 import { relationships } from "../../src/features/relationships/list-relationships.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
-import { forgetUnusedVectors } from "../../src/features/memories/embed-memories.js";
-import { findSimilar } from "../../src/features/memories/find-similar.js";
+import { forgetUnusedVectors } from "../../src/features/memories/meaning/embed-memories.js";
+import { findSimilar } from "../../src/features/memories/search/find-similar.js";
 import { forgetWords, verifyGraphs } from "../../src/features/memories/index.js";
 import { memoriesWithLinks, memoriesWithRelationships } from "../../src/features/memories/memory-statements.js";
 import { readMemories } from "../../src/features/memories/read-memories.js";
 import { relatedStatement } from "../../src/features/memories/related-statement.js";
-import { searchMemories } from "../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import { shareMemories } from "../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
@@ -20,9 +20,14 @@ import { deleteTeam } from "../../src/features/teams/delete-team.js";
 import { LIMITS } from "../../src/limits.js";
 import { contextOf } from "../../src/operation/context.js";
 import { operations } from "../../src/operations.js";
-import { ALL_GRAPHS, DISTRIBUTED_TABLES, OBSTACLES, REFERENCE_TABLES } from "../../src/platform/distributed-tables.js";
-import { Meaning } from "../../src/platform/meaning.js";
-import { allStatements } from "../../src/platform/statement.js";
+import {
+  ALL_GRAPHS,
+  DISTRIBUTED_TABLES,
+  OBSTACLES,
+  REFERENCE_TABLES,
+} from "../../src/platform/database/distributed-tables.js";
+import { Meaning } from "../../src/platform/meaning/meaning.js";
+import { allStatements } from "../../src/platform/database/statement.js";
 import { lookForDisagreement } from "../model/run.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { exampleInput, thingsOf } from "../support/examples.js";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { openDatabase } from "../../src/platform/database.js";
+import { openDatabase } from "../../src/platform/database/database.js";
 import { createWorld } from "../support/world.js";
 
 /** PostgreSQL's message that it is ready, and its message that it shuts down. */

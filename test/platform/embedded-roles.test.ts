@@ -8,7 +8,7 @@ import { serviceAddress } from "../../src/platform/embedded/connection.js";
 import { halt, launch } from "../../src/platform/embedded/postmaster.js";
 import { PLACE, prepareBinaries, runProgram } from "../../src/platform/embedded/programs.js";
 import { rightsFor } from "../../src/platform/embedded/rights.js";
-import { migrate } from "../../src/platform/migrations.js";
+import { migrate } from "../../src/platform/database/migrations.js";
 import { databaseOn } from "../support/database-server.js";
 import { dataFolder, query } from "../support/embedded.js";
 

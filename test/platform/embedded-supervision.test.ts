@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { type KeptRunning, keepRunning } from "../../src/platform/embedded/supervision.js";
-import { openDatabase } from "../../src/platform/database.js";
-import { loggerTo } from "../../src/platform/logger.js";
+import { openDatabase } from "../../src/platform/database/database.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { postmasterOf } from "../support/cluster.js";
 import { kill, madeFolder, query } from "../support/embedded.js";
 

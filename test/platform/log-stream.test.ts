@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { LogStream } from "../../src/platform/log-stream.js";
-import { loggerTo } from "../../src/platform/logger.js";
+import { LogStream } from "../../src/platform/telemetry/log-stream.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
 
 const { waitingLength, lineBytes, listed } = LIMITS.log;
 const LINE = `${"x".repeat(1_023)}\n`;
@@ -103,7 +103,7 @@ it.each([
   ["a full disk", "/dev/full"],
 ] as const)("lets a process go on and end whose output is %s", async (_what, output) => {
   const script = `
-    const { createLogger } = await import("./dist/modules/platform/logger.js");
+    const { createLogger } = await import("./dist/modules/platform/telemetry/logger.js");
     const log = createLogger("info", { buffered: false });
     for (let n = 0; n < 3_000; n++) log.info({ text: "x".repeat(500) });
     await new Promise((done) => setTimeout(done, 200));

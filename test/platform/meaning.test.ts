@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { EmbeddingsServer, type TextUse, type Vector } from "../../src/platform/embeddings.js";
-import { Meaning } from "../../src/platform/meaning.js";
+import { EmbeddingsServer, type TextUse, type Vector } from "../../src/platform/meaning/embeddings.js";
+import { Meaning } from "../../src/platform/meaning/meaning.js";
 
 const VECTOR: Vector = { values: Int8Array.of(127), scale: 1 / 127 };
 

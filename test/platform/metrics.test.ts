@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
-import { Metrics } from "../../src/platform/metrics.js";
+import { Metrics } from "../../src/platform/telemetry/metrics.js";
 import { aPayer, createBillingWorld } from "../support/billing.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";

@@ -1,8 +1,8 @@
 import type { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../src/platform/database.js";
-import { sqlStateOf } from "../../src/platform/database-errors.js";
-import { defineStatement } from "../../src/platform/statement.js";
+import { openDatabase } from "../../src/platform/database/database.js";
+import { sqlStateOf } from "../../src/platform/database/database-errors.js";
+import { defineStatement } from "../../src/platform/database/statement.js";
 import { createWorld } from "../support/world.js";
 
 const everyKind = defineStatement({

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
-import { openDatabase } from "../../src/platform/database.js";
-import { beginMove, migrate } from "../../src/platform/migrations.js";
-import { SESSION_SETTINGS } from "../../src/platform/session-settings.js";
+import { openDatabase } from "../../src/platform/database/database.js";
+import { beginMove, migrate } from "../../src/platform/database/migrations.js";
+import { SESSION_SETTINGS } from "../../src/platform/database/session-settings.js";
 import { createWorld } from "../support/world.js";
 import { databaseOn, onServer } from "../support/database-server.js";
 

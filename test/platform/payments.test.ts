@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
-import { Deadline, Payments } from "../../src/platform/payments.js";
+import { Deadline, Payments } from "../../src/platform/billing/payments.js";
 
 const MEBIBYTE = Buffer.alloc(1_048_576, " ");
 const MEBIBYTES = 64;

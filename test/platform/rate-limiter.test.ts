@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { networkOf, networksOf } from "../../src/operation/budget.js";
-import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
-import { RedisBudgets } from "../../src/platform/redis-budgets.js";
-import { loggerTo } from "../../src/platform/logger.js";
+import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
+import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
 
 const REDIS_URL = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 

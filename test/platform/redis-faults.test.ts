@@ -5,8 +5,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { loggerTo } from "../../src/platform/logger.js";
-import { RedisBudgets } from "../../src/platform/redis-budgets.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
 
 const REDIS_URL = process.env["REDIS_URL"];

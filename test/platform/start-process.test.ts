@@ -74,7 +74,7 @@ it("says in one line how many migrations a first start applied", async () => {
 
 it("keeps no process running after the database is migrated", async () => {
   const script = `
-    import { migrate } from "./dist/modules/platform/migrations.js";
+    import { migrate } from "./dist/modules/platform/database/migrations.js";
     const applied = await migrate(${JSON.stringify(await emptyDatabase())});
     console.log(JSON.stringify({ applied: applied.length, timers: process.getActiveResourcesInfo().filter(isTimer) }));
     function isTimer(name) { return name === "Timeout"; }`;

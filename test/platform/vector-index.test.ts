@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { VectorIndex } from "../../src/platform/vector-index.js";
+import { VectorIndex } from "../../src/platform/meaning/vector-index.js";
 
 const DIMENSION = 384;
 const rowsOf = (count: number, piece = 0) =>
@@ -66,6 +66,6 @@ it("drops the least recently used matrix when there is no room", async () => {
 });
 
 it("has a worker that imports only types and modules of Node, since the bundle has a copy of that file alone", () => {
-  const source = readFileSync("src/platform/vector-worker.ts", "utf8");
+  const source = readFileSync("src/platform/meaning/vector-worker.ts", "utf8");
   expect(source.match(/^import (?!type )[^;]*from "(?!node:)/gm)).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findMemories } from "../../src/features/memories/search.js";
+import { findMemories } from "../../src/features/memories/words/find-memories.js";
 import { type Chance, chanceOf, oneOf, whole } from "../bench/text.js";
 import { roundsOf } from "../support/rounds.js";
 import { createWorld } from "../support/world.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { searchMemories } from "../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import type { Actor, World } from "../support/world.js";
 import type { LabelledMemory, LabelledQuery } from "./labelled.js";
 

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
-import { embedDueMemories, fillModel } from "../../src/features/memories/embed-memories.js";
-import { isMerged } from "../../src/features/memories/merge-by-rank.js";
-import { EmbeddingsServer } from "../../src/platform/embeddings.js";
-import { Meaning } from "../../src/platform/meaning.js";
+import { embedDueMemories, fillModel } from "../../src/features/memories/meaning/embed-memories.js";
+import { isMerged } from "../../src/features/memories/search/merge-by-rank.js";
+import { EmbeddingsServer } from "../../src/platform/meaning/embeddings.js";
+import { Meaning } from "../../src/platform/meaning/meaning.js";
 import { type World, createWorld } from "../support/world.js";
 import { type LabelledMemory, type LabelledSet, labelledFolder, labelledSet } from "./labelled.js";
 import { type Outcome, type Quality, measureQuality, storeMemories, summarizeByClass } from "./measure.js";

@@ -5,7 +5,7 @@ import { cp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { migrate } from "../../src/platform/migrations.js";
+import { migrate } from "../../src/platform/database/migrations.js";
 
 /** Copies files and keeps their owners, which only `cp` can do. */
 async function copyFolder(from: string, to: string): Promise<void> {

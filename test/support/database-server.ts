@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { migrate } from "../../src/platform/migrations.js";
+import { migrate } from "../../src/platform/database/migrations.js";
 import { copyCluster, digestOf, postmasterOf } from "./cluster.js";
 import { makeRunFolder, removeRunFolder } from "./run-folder.js";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
-import { type OpenDatabase, openDatabase } from "../../src/platform/database.js";
+import { type OpenDatabase, openDatabase } from "../../src/platform/database/database.js";
 import { databaseOn, onServer } from "./database-server.js";
 import { PATIENT } from "./patience.js";
 

@@ -1,6 +1,6 @@
 import { type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { EmbeddingsServer, type EmbeddingsSettings } from "../../src/platform/embeddings.js";
+import { EmbeddingsServer, type EmbeddingsSettings } from "../../src/platform/meaning/embeddings.js";
 
 /** A hand-made vector space: words on one line mean the same, and each line is one dimension. */
 const CONCEPTS = [

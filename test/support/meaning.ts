@@ -1,8 +1,8 @@
-import { embedDueMemories, fillModel } from "../../src/features/memories/embed-memories.js";
-import { findByMeaning } from "../../src/features/memories/find-by-meaning.js";
-import { searchMemories } from "../../src/features/memories/search-memories.js";
-import { Meaning } from "../../src/platform/meaning.js";
-import type { VectorIndex } from "../../src/platform/vector-index.js";
+import { embedDueMemories, fillModel } from "../../src/features/memories/meaning/embed-memories.js";
+import { findByMeaning } from "../../src/features/memories/meaning/find-by-meaning.js";
+import { searchMemories } from "../../src/features/memories/search/search-memories.js";
+import { Meaning } from "../../src/platform/meaning/meaning.js";
+import type { VectorIndex } from "../../src/platform/meaning/vector-index.js";
 import { startEmbeddingsServer } from "./embeddings-server.js";
 import { type Actor, createWorld } from "./world.js";
 

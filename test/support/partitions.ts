@@ -1,5 +1,5 @@
 import pg from "pg";
-import { DISTRIBUTED_TABLES } from "../../src/platform/distributed-tables.js";
+import { DISTRIBUTED_TABLES } from "../../src/platform/database/distributed-tables.js";
 import { onServer } from "./database-server.js";
 
 const PARTS = 4;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
-import { stripeClient } from "../../src/platform/stripe-client.js";
+import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { WorldsStripe } from "./world.js";
 

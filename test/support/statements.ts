@@ -1,7 +1,7 @@
 import pg from "pg";
 import { type Mock, vi } from "vitest";
 import type { RunningApp } from "../../src/app.js";
-import type { Database } from "../../src/platform/database.js";
+import type { Database } from "../../src/platform/database/database.js";
 import { PATIENT } from "./patience.js";
 import type { World } from "./world.js";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { ProcessBudgets } from "../../src/platform/rate-limiter.js";
-import { UseLog } from "../../src/platform/use-log.js";
+import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
+import { UseLog } from "../../src/platform/rate-limit/use-log.js";
 import { heapMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";

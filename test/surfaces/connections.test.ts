@@ -7,7 +7,7 @@ import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { createExpressServer } from "../../src/surfaces/server.js";
-import { loggerTo } from "../../src/platform/logger.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";

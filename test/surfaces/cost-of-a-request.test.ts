@@ -10,7 +10,7 @@ import { LIMITS } from "../../src/limits.js";
 import { AnswerTooLarge } from "../../src/operation/answer-budget.js";
 import { selectedFields } from "../../src/operation/selection.js";
 import { graphqlSchema } from "../../src/operations.js";
-import { allStatements } from "../../src/platform/statement.js";
+import { allStatements } from "../../src/platform/database/statement.js";
 import { FieldErrors } from "../../src/surfaces/graphql/field-errors.js";
 import { type Ask, ask } from "../support/http.js";
 import { messageOf } from "../support/mcp.js";

@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
-import { assertFits } from "../../platform/fitting-database.js";
-import { assertVersion, isMigrated } from "../../platform/migrations.js";
-import { assertNotMoved } from "../../platform/moved-database.js";
-import { onConnection } from "../../platform/one-connection.js";
-import { examinePooler } from "../../platform/pooler.js";
-import { withOptions } from "../../platform/session-settings.js";
+import { assertFits } from "../../platform/database/fitting-database.js";
+import { assertVersion, isMigrated } from "../../platform/database/migrations.js";
+import { assertNotMoved } from "../../platform/database/moved-database.js";
+import { onConnection } from "../../platform/database/one-connection.js";
+import { examinePooler } from "../../platform/database/pooler.js";
+import { withOptions } from "../../platform/database/session-settings.js";
 import { THROUGH_POOLER } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
 

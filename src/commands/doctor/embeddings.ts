@@ -1,7 +1,7 @@
 import type { Config } from "../../config.js";
 import { LIMITS } from "../../limits.js";
-import { EmbeddingsServer } from "../../platform/embeddings.js";
-import { Meaning } from "../../platform/meaning.js";
+import { EmbeddingsServer } from "../../platform/meaning/embeddings.js";
+import { Meaning } from "../../platform/meaning/meaning.js";
 import { Problem } from "./problem.js";
 
 export async function checkEmbeddings({ embeddings }: Config): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import type { Config } from "../../config.js";
-import { withBudgets } from "../../platform/redis-budgets.js";
+import { withBudgets } from "../../platform/rate-limit/redis-budgets.js";
 import { Problem } from "./problem.js";
 
 export async function checkRedis({ redisUrl }: Config): Promise<string | undefined> {

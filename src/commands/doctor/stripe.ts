@@ -1,7 +1,7 @@
 import type Stripe from "stripe";
 import type { Config } from "../../config.js";
 import { hasEndpoint } from "../../features/billing/index.js";
-import { stripeClient } from "../../platform/stripe-client.js";
+import { stripeClient } from "../../platform/billing/stripe-client.js";
 import { Problem } from "./problem.js";
 
 export async function checkStripe(config: Config): Promise<string | undefined> {

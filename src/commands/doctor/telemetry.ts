@@ -5,7 +5,7 @@ const SAID_LENGTH = 200;
 
 export async function checkTelemetry({ telemetry }: Config): Promise<string | undefined> {
   if (!telemetry) return undefined;
-  const { tryCollector } = await import("../../platform/telemetry.js");
+  const { tryCollector } = await import("../../platform/telemetry/telemetry.js");
   const [problem] = await tryCollector(telemetry);
   const signals = [telemetry.traces ? "traces" : [], telemetry.logs ? "logs" : []].flat().join(" and ");
   if (!problem) return `The collector takes ${signals}.`;

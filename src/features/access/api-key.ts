@@ -6,7 +6,7 @@ import { Failure } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { SCOPES, SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import { apiKeyPrefix, hashApiKey, newApiKey } from "./key-text.js";
-import type { Models } from "../../platform/database.js";
+import type { Models } from "../../platform/database/database.js";
 import type { ApiKey as ApiKeyRow } from "../../platform/prisma/client.js";
 
 export const NAME_MAX = 100;

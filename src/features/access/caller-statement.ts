@@ -1,6 +1,6 @@
 import type { Plan, TeamRole } from "../../operation/context.js";
 import type { Scope } from "../../operation/permission.js";
-import { type RowOf, defineStatement, listOf, oneOf } from "../../platform/statement.js";
+import { type RowOf, defineStatement, listOf, oneOf } from "../../platform/database/statement.js";
 
 /** The same rule as `givesPlan` in billing. */
 const TEAM_PAYS = "(b.status IN ('active', 'trialing') OR b.status = 'past_due' AND b.grace_until > now())";

@@ -3,7 +3,7 @@ import type { Caller, CallersTeam, Services } from "../../operation/context.js";
 import { AccountSuspended, Unauthorized } from "../../operation/failure.js";
 import { type CallerRow, callersByKeys } from "./caller-statement.js";
 import { hashApiKey } from "./key-text.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 
 /**
  * The user of the API key in an Authorization header. Read from the database each time, so a revocation counts from the

@@ -9,7 +9,7 @@ import { AccountSuspended, Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { SCOPES } from "../../operation/permission.js";
 import type { UseLimit } from "../../operation/use-limit.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import {
   API_KEY_EXAMPLE,
   type KeyOptions,

@@ -1,6 +1,6 @@
 import type { Services } from "../../operation/context.js";
 import { SCOPES } from "../../operation/permission.js";
-import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database-errors.js";
+import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { type NewApiKey, storeNewApiKey } from "./api-key.js";
 import { normalEmail } from "./email.js";
 

@@ -1,7 +1,7 @@
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { notEnded } from "./api-key.js";
 import { forgetKeys } from "./forget-statements.js";
 

@@ -4,7 +4,7 @@ import { networkOf } from "../../operation/budget.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { forget } from "../../operation/retention.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { forgetCodes } from "./forget-statements.js";
 
 /*

@@ -7,7 +7,7 @@ import { Failure, Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { queueNotice } from "../../operation/notice.js";
 import { defineOperation } from "../../operation/operation.js";
-import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database-errors.js";
+import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, emailIn, useCode } from "../access/index.js";
 import { withdrawInvitationTo } from "../teams/index.js";
 import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";

@@ -3,7 +3,7 @@ import { recordAudit, type Actor } from "../../operation/audit.js";
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { type PastAddress, cameTo } from "../access/index.js";
 import { OwnerMustTransfer, forgetInvitationsTo, withdrawInvitationsBy } from "../teams/index.js";
 

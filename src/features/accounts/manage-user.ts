@@ -1,7 +1,7 @@
 import type { AuditAction } from "../../operation/audit-action.js";
 import { recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
-import type { Database, Models } from "../../platform/database.js";
+import type { Database, Models } from "../../platform/database/database.js";
 import { NoSuchUser, UserError, normalEmail, notEnded } from "../access/index.js";
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { deleteUser } from "./delete-user.js";

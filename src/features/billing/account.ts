@@ -1,5 +1,5 @@
 import type { Context, Services } from "../../operation/context.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import type { BillingAccount as AccountRow } from "../../platform/prisma/client.js";
 
 /** Columns that only the lock and the background job use. */

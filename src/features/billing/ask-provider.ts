@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
 import type { UseLimit } from "../../operation/use-limit.js";
-import { Deadline, PaymentsError } from "../../platform/payments.js";
+import { Deadline, PaymentsError } from "../../platform/billing/payments.js";
 import type { BillingServices } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 

@@ -1,4 +1,4 @@
-import { defineStatement } from "../../platform/statement.js";
+import { defineStatement } from "../../platform/database/statement.js";
 
 /**
  * Claims the account that was checked longest ago, of those that are due: a request has no outcome, a time has passed

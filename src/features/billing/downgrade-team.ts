@@ -3,8 +3,8 @@ import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import type { Database } from "../../platform/database.js";
-import { PaymentsError } from "../../platform/payments.js";
+import type { Database } from "../../platform/database/database.js";
+import { PaymentsError } from "../../platform/billing/payments.js";
 import {
   BillingNotConfigured,
   PaymentProviderError,

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { TeamNotFound } from "../../operation/standing.js";
-import type { Payments } from "../../platform/payments.js";
+import type { Payments } from "../../platform/billing/payments.js";
 import { type BillingServices, teamOfCustomer } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { withBillingSession } from "./session.js";

@@ -1,6 +1,6 @@
 import { queueNotice } from "../../operation/notice.js";
-import type { Database } from "../../platform/database.js";
-import type { BillingMail } from "../../platform/billing.js";
+import type { Database } from "../../platform/database/database.js";
+import type { BillingMail } from "../../platform/billing/billing.js";
 import { type BillingAccount, NO_GRACE, isPaid } from "./account.js";
 import type { SubscriptionValues } from "./provider-subscription.js";
 import type { BillingSession } from "./session.js";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { timeOf } from "../../operation/clock-statement.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { Gate } from "../../operation/gate.js";
-import type { Deadline, Payments } from "../../platform/payments.js";
+import type { Deadline, Payments } from "../../platform/billing/payments.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";
 
 /** How long a lock lasts without renewal, such as that of a killed server. */

@@ -1,7 +1,7 @@
 import { Field, InputType, ObjectType } from "type-graphql";
 import { Nullable, TextLength } from "../../operation/bounds.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
+import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
 import { accountOf } from "./account.js";
 import { PROVIDER_READS, askProvider } from "./ask-provider.js";
 import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";

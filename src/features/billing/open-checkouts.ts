@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
-import type { Database } from "../../platform/database.js";
-import { PaymentsError, pricesIn } from "../../platform/payments.js";
+import type { Database } from "../../platform/database/database.js";
+import { PaymentsError, pricesIn } from "../../platform/billing/payments.js";
 import type { BillingAccount } from "./account.js";
 import { PaymentProviderError } from "./failures.js";
 import { writeAccount } from "./lock.js";

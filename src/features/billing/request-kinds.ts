@@ -1,5 +1,5 @@
 import type Stripe from "stripe";
-import { PaymentsError } from "../../platform/payments.js";
+import { PaymentsError } from "../../platform/billing/payments.js";
 import { isLive, isStalled } from "./account.js";
 
 /** The requests to the provider that change something. Each is resent exactly as it was. */

@@ -1,5 +1,5 @@
 import { timeOf } from "../../operation/clock-statement.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 
 /** How many seats the members and the pending invitations of a team take. */
 export async function countSeatsInUse(database: Database, teamId: string): Promise<number> {

@@ -3,7 +3,7 @@ import { ArgsType, Field, Float, ObjectType } from "type-graphql";
 import { InvalidInput } from "../../operation/failure.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, NOT_A_CURSOR, Paged, cursorOf, placeOf } from "../../operation/page.js";
-import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
+import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
 import { accountOf } from "./account.js";
 import { PROVIDER_READS, askProvider } from "./ask-provider.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";

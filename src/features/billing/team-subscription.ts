@@ -2,7 +2,7 @@ import { Field, Int, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
-import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
+import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
 import { PlanName } from "../access/index.js";
 import { type BillingAccount, accountOf, endOf, givesPlan, mayBeOutdated } from "./account.js";
 import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";

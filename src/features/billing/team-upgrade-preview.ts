@@ -4,7 +4,7 @@ import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TeamNotFound } from "../../operation/standing.js";
-import { ANSWERED_WITHIN_S } from "../../platform/payments.js";
+import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
 import { accountOf, endOf, mayBeOutdated } from "./account.js";
 import { PROVIDER_READS } from "./ask-provider.js";
 import {

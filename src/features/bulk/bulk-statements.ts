@@ -1,4 +1,4 @@
-import { type SqlType, defineStatement } from "../../platform/statement.js";
+import { type SqlType, defineStatement } from "../../platform/database/statement.js";
 import { CONTENTS, CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
 
 /** The columns of rows that are given as JSON. Lists stay JSON here; `valueOf` converts them. */

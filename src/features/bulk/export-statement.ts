@@ -1,4 +1,4 @@
-import { type SqlType, defineStatement } from "../../platform/statement.js";
+import { type SqlType, defineStatement } from "../../platform/database/statement.js";
 import { CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
 
 /** The columns of a relationship's ends, by their names in records. */

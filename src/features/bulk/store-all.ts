@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database-errors.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import {
   type Contents,
   type LinkContents,

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { forgetStatement, isPast } from "../../operation/forget-statement.js";
-import { defineStatement, oneOf, type RowOf } from "../../platform/statement.js";
+import { defineStatement, oneOf, type RowOf } from "../../platform/database/statement.js";
 import { SEND_TIMEOUT_MS } from "../../platform/mailer.js";
 import { CODE_MINUTES } from "../access/index.js";
 

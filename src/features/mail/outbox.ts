@@ -2,7 +2,7 @@ import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
 import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import type { Mailer } from "../../platform/mailer.js";
 import { CODE_MINUTES, newSignUpCode } from "../access/index.js";
 import { markBounced, newInvitationToken } from "../teams/index.js";

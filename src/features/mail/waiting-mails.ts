@@ -1,6 +1,6 @@
 import { UUID } from "../../operation/id.js";
 import { timeOf } from "../../operation/clock-statement.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 
 /** A mail that is not sent yet, as operators see it. */
 export interface WaitingMail {

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { emptyGraph } from "./graph-room-statements.js";
 
 /** How many graphs to look at for one that no other server is emptying. */

@@ -2,9 +2,9 @@ import { LIMITS } from "../../limits.js";
 import type { Services } from "../../operation/context.js";
 import type { Chore } from "../../platform/chores.js";
 import { forgetAbandonedGraph } from "./abandoned-graphs.js";
-import { countWordsOfGraph } from "./count-words.js";
-import { embedDueMemories, fillModel, forgetUnusedVectors } from "./embed-memories.js";
-import { forgetWords } from "./forget-words.js";
+import { countWordsOfGraph } from "./words/count-words.js";
+import { embedDueMemories, fillModel, forgetUnusedVectors } from "./meaning/embed-memories.js";
+import { forgetWords } from "./words/forget-words.js";
 
 export const memoryChores = (services: Services): Chore[] => [
   { name: "empty graphs of deleted teams and users", intervalMs: 2_000, run: () => forgetAbandonedGraph(services) },

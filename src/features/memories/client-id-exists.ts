@@ -1,5 +1,5 @@
 import { Failure } from "../../operation/failure.js";
-import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database-errors.js";
+import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 
 /** A client's own id is unique within a graph. */
 export class ClientIdExists extends Failure {

@@ -1,4 +1,4 @@
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { relationshipsOfEach } from "./many-statements.js";
 
 /** How many relationships begin or end at some memories, and how many of these join two of them. */

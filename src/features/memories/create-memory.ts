@@ -9,7 +9,7 @@ import { contentsOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { NewMemory, assertHolds } from "./memory-input.js";
 import { insertMemory } from "./insert-memory.js";
-import { findSimilar } from "./find-similar.js";
+import { findSimilar } from "./search/find-similar.js";
 import { ClientIdField } from "./common-fields.js";
 import { hintOfType } from "./memory-types.js";
 

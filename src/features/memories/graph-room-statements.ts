@@ -1,4 +1,4 @@
-import { defineStatement } from "../../platform/statement.js";
+import { defineStatement } from "../../platform/database/statement.js";
 
 /**
  * Locks memories and their relationships, and measures them with their versions: how many memories, bytes and versions.

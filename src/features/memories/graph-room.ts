@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import type { Caller, Context, GraphBounds } from "../../operation/context.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database-errors.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { NoTeamGraph } from "./graph.js";
 import { measureMemories, settleChange } from "./graph-room-statements.js";
 

@@ -7,8 +7,8 @@ import { relationshipsOfMemory, relationshipsTotalOfMemory, supersededByOfMemory
 import { putMemory } from "./put-memory.js";
 import { relatedMemories } from "./related-memories.js";
 import { memoryOfRelatedMemory } from "./related-memory.js";
-import { searchMemories } from "./search-memories.js";
-import { memoryOfHit } from "./search-hit.js";
+import { searchMemories } from "./search/search-memories.js";
+import { memoryOfHit } from "./search/search-hit.js";
 import { shareMemories } from "./share-memories.js";
 import { updateMemory } from "./update-memory.js";
 
@@ -19,8 +19,8 @@ export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
 export { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";
 export { countRelationships } from "./count-relationships.js";
-export { countWordsOfGraph } from "./count-words.js";
-export { forgetWords } from "./forget-words.js";
+export { countWordsOfGraph } from "./words/count-words.js";
+export { forgetWords } from "./words/forget-words.js";
 export {
   CONTENTS,
   CONTENT_TYPES,
@@ -39,7 +39,7 @@ export {
   linkChangesOf,
   linkContentsOf,
 } from "./relationship-columns.js";
-export { findNarrowed, wordsOf } from "./find-narrowed.js";
+export { findNarrowed, wordsOf } from "./words/find-narrowed.js";
 export { MemoryFilterInput, expiryFor, filterOf } from "./memory-filter.js";
 export {
   ClientIdField,

@@ -9,7 +9,7 @@ import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { UNREAD } from "./memory-columns.js";
-import { findNarrowed, wordsOf } from "./find-narrowed.js";
+import { findNarrowed, wordsOf } from "./words/find-narrowed.js";
 import { LONG_FIELDS, type Place, readMemories } from "./read-memories.js";
 import { MemoryFilterInput, filterOf } from "./memory-filter.js";
 

@@ -1,4 +1,4 @@
-import { defineStatement } from "../../platform/statement.js";
+import { defineStatement } from "../../platform/database/statement.js";
 
 /**
  * The right side of `column = ANY(…)` for the ids given to a statement. `SELECT` hides the length of the list from the

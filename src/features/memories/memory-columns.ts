@@ -1,7 +1,7 @@
 import { isBlank } from "../../operation/bounds.js";
 import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
-import type { SqlType } from "../../platform/statement.js";
+import type { SqlType } from "../../platform/database/statement.js";
 
 /** The columns of a memory that are not its contents: where it is, who made it when, and what is derived. */
 const AROUND = {

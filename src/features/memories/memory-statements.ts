@@ -1,4 +1,4 @@
-import { type SqlType, defineStatement } from "../../platform/statement.js";
+import { type SqlType, defineStatement } from "../../platform/database/statement.js";
 import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
 import { AMONG_IDS, rowsWith } from "./many-statements.js";
 import { LINK_COLUMNS } from "./relationship-columns.js";

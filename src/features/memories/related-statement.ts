@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import { rowsWith } from "./many-statements.js";
 import { newestInPlaceOf } from "./memory-statements.js";
-import { type RowOf, defineStatement, oneOf } from "../../platform/statement.js";
+import { type RowOf, defineStatement, oneOf } from "../../platform/database/statement.js";
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX } = LIMITS.walk;
 

@@ -1,6 +1,6 @@
 import { Prisma, type Relationship } from "../../platform/prisma/client.js";
 import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
-import type { SqlType } from "../../platform/statement.js";
+import type { SqlType } from "../../platform/database/statement.js";
 import { bytesOf, columnOf } from "./memory-columns.js";
 
 /** The columns of a relationship that are not its contents: where it is, what it joins, and who made it when. */

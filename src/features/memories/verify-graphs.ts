@@ -1,6 +1,6 @@
 import { NIL_ID } from "../../operation/id.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { measure } from "./graph-room.js";
 
 interface Usage {

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import type { Services } from "../../operation/context.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database-errors.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { endKeyOfClient, hashApiKey, notEnded } from "../access/index.js";
 
 const { clientDays, waiting, tokensPerGrant } = LIMITS.oauth;

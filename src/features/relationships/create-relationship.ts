@@ -3,8 +3,8 @@ import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import type { Database } from "../../platform/database.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database-errors.js";
+import type { Database } from "../../platform/database/database.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import {
   GRAPH_FOR_AGENTS,
   GraphFull,

@@ -2,7 +2,7 @@ import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withResolvedId } from "../memories/index.js";
 import { newestAtMemory } from "./newest-statement.js";
 import { RELATIONSHIP_EXAMPLE, Relationship, UNSEEN, toRelationship } from "./relationship.js";

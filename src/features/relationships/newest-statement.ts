@@ -1,4 +1,4 @@
-import { defineStatement } from "../../platform/statement.js";
+import { defineStatement } from "../../platform/database/statement.js";
 import { LINK_COLUMNS, LINK_TYPES } from "../memories/index.js";
 
 const COLUMNS = [...LINK_COLUMNS]

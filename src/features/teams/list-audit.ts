@@ -4,7 +4,7 @@ import { IdField } from "../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { forgetAudit } from "./forget-statements.js";
 import { TEAM_EXAMPLE } from "./team.js";
 

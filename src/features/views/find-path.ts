@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
-import type { Database } from "../../platform/database.js";
-import type { RowOf } from "../../platform/statement.js";
+import type { Database } from "../../platform/database/database.js";
+import type { RowOf } from "../../platform/database/statement.js";
 import type { FollowDirection } from "../memories/index.js";
 import { idsIn, stepFrom } from "./walk-statements.js";
 

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { idsIn, stepFrom } from "./walk-statements.js";
 
 interface Walk {

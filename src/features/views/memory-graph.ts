@@ -3,7 +3,7 @@ import { LIMITS } from "../../limits.js";
 import { Between, Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
 import { IdInRest } from "../../operation/output.js";
-import type { Database } from "../../platform/database.js";
+import type { Database } from "../../platform/database/database.js";
 import {
   GraphInput,
   MEMORY_EXAMPLE,

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { defineStatement } from "../../platform/statement.js";
+import { defineStatement } from "../../platform/database/statement.js";
 import { MEMORY_COLUMNS, OPEN_TYPES } from "../memories/index.js";
 
 /**

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { defineStatement, oneOf } from "../../platform/statement.js";
+import { defineStatement, oneOf } from "../../platform/database/statement.js";
 
 const { counted, types } = LIMITS.views;
 

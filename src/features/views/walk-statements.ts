@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { defineStatement } from "../../platform/statement.js";
+import { defineStatement } from "../../platform/database/statement.js";
 import { AMONG_IDS } from "../memories/index.js";
 
 /**

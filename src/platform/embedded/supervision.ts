@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../limits.js";
-import type { Logger } from "../logger.js";
+import type { Logger } from "../telemetry/logger.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./index.js";
 import { AnotherServer, type ServerLock, acquireServerLock } from "./session.js";
 

@@ -11,7 +11,7 @@ import {
 import { LIMITS } from "../../limits.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
 import { type Fragments, fieldsOf } from "../../operation/selection.js";
-import type { Budgets } from "../../platform/rate-limiter.js";
+import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { failureBehind } from "../http.js";
 import { chargeCaller } from "../rate-limit.js";
 import type { RequestContext } from "./context.js";

@@ -7,7 +7,7 @@ import { AccountSuspended, Failure, type InputIssue, InvalidInput, Unauthorized 
 import type { Routes } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import type { Budgets } from "../../platform/rate-limiter.js";
+import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { BodyTooLarge, hasBody, readBody, readBodyUpTo } from "../body.js";
 import { UnsupportedMediaType, answerJson, claimsJson, jsonBody, noteFailure } from "../http.js";
 import { checkIdempotencyKey, scopeOf } from "../request-scope.js";

@@ -1,6 +1,6 @@
 import { type Handler, Router } from "express";
 import { Failure } from "../../operation/failure.js";
-import type { Budgets } from "../../platform/rate-limiter.js";
+import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { readBody } from "../body.js";
 import { scopeOf } from "../request-scope.js";
 import { chargeFailure } from "../rate-limit.js";

@@ -3,7 +3,7 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   aSubscriber,
   changesAsked,

@@ -6,7 +6,7 @@ import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
   aPayer,

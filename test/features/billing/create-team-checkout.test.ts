@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { aPayer, aSubscriber, accountNow, changesAsked, createBillingWorld } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";

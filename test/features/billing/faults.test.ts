@@ -6,8 +6,8 @@ import { resumeTeamSubscription } from "../../../src/features/billing/resume-tea
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { LIMITS } from "../../../src/limits.js";
-import { ANSWERED_WITHIN_S } from "../../../src/platform/payments.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { ANSWERED_WITHIN_S } from "../../../src/platform/billing/payments.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import type { Fault } from "../../../src/stand-in/stripe/index.js";
 import {
   type BillingWorld,

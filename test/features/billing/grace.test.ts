@@ -13,7 +13,7 @@ import {
   endGrace,
   subscriptionOf,
 } from "../../support/billing.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { ask } from "../../support/http.js";
 import { startMailServer } from "../../support/mail-server.js";
 

@@ -3,7 +3,7 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { type Payer, type StripeWorld, aPayer, createStripeWorld, customerOf, seatsOf } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { type ServerProcess, startServerProcess } from "../../support/server-process.js";

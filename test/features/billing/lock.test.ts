@@ -4,9 +4,9 @@ import { AccountBusy, PaymentProviderError } from "../../../src/features/billing
 import { type AccountLock, withAccountLock, writeAccount } from "../../../src/features/billing/lock.js";
 import { BY_ITSELF } from "../../../src/features/billing/requester.js";
 import { withBillingSession } from "../../../src/features/billing/session.js";
-import type { Database } from "../../../src/platform/database.js";
-import type { Billing } from "../../../src/platform/billing.js";
-import { Deadline } from "../../../src/platform/payments.js";
+import type { Database } from "../../../src/platform/database/database.js";
+import type { Billing } from "../../../src/platform/billing/billing.js";
+import { Deadline } from "../../../src/platform/billing/payments.js";
 import { aPayer, createStripeWorld, holdLock } from "../../support/billing.js";
 
 it("extends the lock for as long as the work takes, and then gives it back", async () => {

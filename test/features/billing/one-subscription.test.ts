@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { reconcileAccount } from "../../../src/features/billing/reconcile.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
-import { Payments } from "../../../src/platform/payments.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { Payments } from "../../../src/platform/billing/payments.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
   aPayer,

@@ -5,7 +5,7 @@ import { resumeTeamSubscription } from "../../../src/features/billing/resume-tea
 import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
   aPayer,

@@ -11,7 +11,7 @@ import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-p
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { type StandInRequest, startStandInStripe } from "../../../src/stand-in/stripe/index.js";
 import { runTool } from "../../clients/tools.js";
 import { excessesOf, isExpandable } from "../../stand-in/published.js";

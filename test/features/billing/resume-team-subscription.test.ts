@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
   aSubscriber,

@@ -11,7 +11,7 @@ import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-p
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
   type Payer,

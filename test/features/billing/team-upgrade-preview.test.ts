@@ -5,7 +5,7 @@ import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { aPayer, aSubscriber, createBillingWorld, seatsOf, subscriptionOf } from "../../support/billing.js";
 import { aTeam } from "../../support/teams.js";
 

@@ -4,7 +4,7 @@ import { teamSubscription } from "../../../src/features/billing/team-subscriptio
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { LIMITS } from "../../../src/limits.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   aPayer,
   aSubscriber,

@@ -5,7 +5,7 @@ import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { forgetBillingHistory } from "../../../src/features/billing/events.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { LIMITS } from "../../../src/limits.js";
-import { stripeClient } from "../../../src/platform/stripe-client.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
   aPayer,

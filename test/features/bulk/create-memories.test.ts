@@ -4,7 +4,7 @@ import { DeleteMemoriesInput, deleteMemories } from "../../../src/features/bulk/
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";

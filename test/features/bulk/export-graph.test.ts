@@ -6,7 +6,7 @@ import { exportGraph } from "../../../src/features/bulk/export-graph.js";
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { aMemory, miscounted } from "../../support/memories.js";

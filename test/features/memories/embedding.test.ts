@@ -1,9 +1,13 @@
 import { expect, it, vi } from "vitest";
-import { embedDueMemories, fillModel, forgetUnusedVectors } from "../../../src/features/memories/embed-memories.js";
+import {
+  embedDueMemories,
+  fillModel,
+  forgetUnusedVectors,
+} from "../../../src/features/memories/meaning/embed-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { readBacklog } from "../../../src/backlog.js";
 import { LIMITS } from "../../../src/limits.js";
-import { Meaning } from "../../../src/platform/meaning.js";
+import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { startEmbeddingsServer } from "../../support/embeddings-server.js";
 import { ask } from "../../support/http.js";
 import { waitingForLocks } from "../../support/locks.js";

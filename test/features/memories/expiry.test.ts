@@ -9,7 +9,7 @@ import { memories } from "../../../src/features/memories/list-memories.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { putMemory } from "../../../src/features/memories/put-memory.js";
 import { relatedMemories } from "../../../src/features/memories/related-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { recentActivity } from "../../../src/features/views/recent-activity.js";
 import { aLink, aMemory, manyMemories } from "../../support/memories.js";

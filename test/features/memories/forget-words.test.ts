@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { countWordsOfGraph, forgetWords } from "../../../src/features/memories/index.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";

@@ -4,7 +4,7 @@ import { createTeam } from "../../../src/features/teams/create-team.js";
 import { inputTypeOf } from "../../../src/operation/input.js";
 import type { Operation } from "../../../src/operation/operation.js";
 import { cursorOf } from "../../../src/operation/page.js";
-import { ProcessBudgets } from "../../../src/platform/rate-limiter.js";
+import { ProcessBudgets } from "../../../src/platform/rate-limit/rate-limiter.js";
 import { manyLinks, manyMemories } from "../../support/memories.js";
 import { inputFields } from "../../support/operations.js";
 import { rowsRead } from "../../support/rows-read.js";

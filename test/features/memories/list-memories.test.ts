@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { deleteMemories } from "../../../src/features/bulk/delete-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { type MemoryPage, memories } from "../../../src/features/memories/list-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";

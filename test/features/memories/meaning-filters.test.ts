@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { chooseNear, findFewWithin } from "../../../src/features/memories/choose-near.js";
+import { chooseNear, findFewWithin } from "../../../src/features/memories/meaning/choose-near.js";
 import { LIMITS } from "../../../src/limits.js";
 import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";

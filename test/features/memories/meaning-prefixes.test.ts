@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { embedDueMemories, fillModel } from "../../../src/features/memories/embed-memories.js";
-import { prefixesOf } from "../../../src/platform/embedding-prefixes.js";
-import { Meaning } from "../../../src/platform/meaning.js";
+import { embedDueMemories, fillModel } from "../../../src/features/memories/meaning/embed-memories.js";
+import { prefixesOf } from "../../../src/platform/meaning/embedding-prefixes.js";
+import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { PATIENT, findNearest, meaningfulWorld } from "../../support/meaning.js";
 import { memoriesTitled } from "../../support/memories.js";
 

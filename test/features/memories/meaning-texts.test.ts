@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { piecesOf } from "../../../src/features/memories/memory-pieces.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { piecesOf } from "../../../src/features/memories/meaning/memory-pieces.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { LIMITS } from "../../../src/limits.js";
-import { sizeOf } from "../../../src/platform/text-size.js";
+import { sizeOf } from "../../../src/platform/meaning/text-size.js";
 import { findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import type { World } from "../../support/world.js";

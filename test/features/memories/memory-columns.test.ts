@@ -8,7 +8,7 @@ import { memories } from "../../../src/features/memories/list-memories.js";
 import { CONTENTS } from "../../../src/features/memories/memory-columns.js";
 import { putMemory } from "../../../src/features/memories/put-memory.js";
 import { relatedMemories } from "../../../src/features/memories/related-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { ask } from "../../support/http.js";

@@ -3,7 +3,7 @@ import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { putMemory } from "../../../src/features/memories/put-memory.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { aMemory, miscounted } from "../../support/memories.js";

@@ -10,7 +10,7 @@ import {
 } from "../../../src/features/memories/memory-statements.js";
 import { relatedStatement } from "../../../src/features/memories/related-statement.js";
 import { operations } from "../../../src/operations.js";
-import { type DeclaredStatement, inOrder } from "../../../src/platform/statement.js";
+import { type DeclaredStatement, inOrder } from "../../../src/platform/database/statement.js";
 import { exampleInput, thingsOf } from "../../support/examples.js";
 import { manyLinks, manyMemories } from "../../support/memories.js";
 import { rowsRead } from "../../support/rows-read.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { createWorld } from "../../support/world.js";
 import { roundsOf } from "../../support/rounds.js";
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { TagsMatch } from "../../../src/features/memories/memory-filter.js";
-import { findMemories } from "../../../src/features/memories/search.js";
+import { findMemories } from "../../../src/features/memories/words/find-memories.js";
 import { LIMITS } from "../../../src/limits.js";
-import { type Statement, inOrder } from "../../../src/platform/statement.js";
+import { type Statement, inOrder } from "../../../src/platform/database/statement.js";
 import { manyMemories } from "../../support/memories.js";
 import { type World, createWorld } from "../../support/world.js";
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Lookups } from "../../../src/features/memories/search-alike.js";
-import { resolve } from "../../../src/features/memories/search-concepts.js";
-import { finderOf } from "../../../src/features/memories/search-occurrences.js";
-import { planSearch } from "../../../src/features/memories/search-plan.js";
-import { readQuery } from "../../../src/features/memories/search-query.js";
-import { snippetOf } from "../../../src/features/memories/search-snippet.js";
+import type { Lookups } from "../../../src/features/memories/words/alike.js";
+import { resolve } from "../../../src/features/memories/words/concepts.js";
+import { finderOf } from "../../../src/features/memories/search/occurrences.js";
+import { planSearch } from "../../../src/features/memories/words/plan.js";
+import { readQuery } from "../../../src/features/memories/words/query.js";
+import { snippetOf } from "../../../src/features/memories/search/snippet.js";
 import { LIMITS } from "../../../src/limits.js";
 import { withinEffort } from "../../support/effort.js";
 import { roundsOf } from "../../support/rounds.js";

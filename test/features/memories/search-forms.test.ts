@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { fold } from "../../../src/features/memories/search-fold.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { fold } from "../../../src/features/memories/words/fold.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { aMemory } from "../../support/memories.js";
 import { roundsOf } from "../../support/rounds.js";
 import { createWorld } from "../../support/world.js";

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";

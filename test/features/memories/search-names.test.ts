@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
-import { resolve } from "../../../src/features/memories/search-concepts.js";
-import { planSearch } from "../../../src/features/memories/search-plan.js";
-import { readQuery } from "../../../src/features/memories/search-query.js";
-import { findMemories, narrowingOf } from "../../../src/features/memories/search.js";
-import { type Statement, inOrder } from "../../../src/platform/statement.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
+import { resolve } from "../../../src/features/memories/words/concepts.js";
+import { planSearch } from "../../../src/features/memories/words/plan.js";
+import { readQuery } from "../../../src/features/memories/words/query.js";
+import { findMemories, narrowingOf } from "../../../src/features/memories/words/find-memories.js";
+import { type Statement, inOrder } from "../../../src/platform/database/statement.js";
 import { LIMITS } from "../../../src/limits.js";
 import { aMemory, manyMemories } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formsOf } from "../../../src/features/memories/search-endings.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { formsOf } from "../../../src/features/memories/words/endings.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 

@@ -4,7 +4,7 @@ import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../../src/features/relationships/create-relationship.js";

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
-import { embedDueMemories, fillModel } from "../../../src/features/memories/embed-memories.js";
+import { embedDueMemories, fillModel } from "../../../src/features/memories/meaning/embed-memories.js";
 import { LIMITS } from "../../../src/limits.js";
-import { Meaning } from "../../../src/platform/meaning.js";
+import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { startEmbeddingsServer } from "../../support/embeddings-server.js";
 import { ask } from "../../support/http.js";
 import { withLimits } from "../../support/limits.js";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { relatedMemories } from "../../../src/features/memories/related-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { ask } from "../../support/http.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { removeMember } from "../../../src/features/teams/members/remove-member.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
-import { searchMemories } from "../../../src/features/memories/search-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { ask } from "../../support/http.js";

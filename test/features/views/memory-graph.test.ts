@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { memoryGraph } from "../../../src/features/views/memory-graph.js";
 import { idsIn, type stepFrom } from "../../../src/features/views/walk-statements.js";
 import { LIMITS } from "../../../src/limits.js";
-import type { RowOf } from "../../../src/platform/statement.js";
+import type { RowOf } from "../../../src/platform/database/statement.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 

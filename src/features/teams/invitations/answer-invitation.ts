@@ -4,7 +4,7 @@ import type { Context } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { lockRow } from "../../../operation/lock-row-statement.js";
-import { CHECK_VIOLATION, sqlStateOf } from "../../../platform/database-errors.js";
+import { CHECK_VIOLATION, sqlStateOf } from "../../../platform/database/database-errors.js";
 import { SubscriptionRequired, assertMembersPaid } from "../../billing/index.js";
 import { AlreadyInTeam, TeamFull } from "../team.js";
 import {

@@ -1,5 +1,5 @@
 import type { AuditAction } from "../../../operation/audit-action.js";
-import type { Database } from "../../../platform/database.js";
+import type { Database } from "../../../platform/database/database.js";
 import type { PastAddress } from "../../access/index.js";
 import { AssignableRole } from "../members/update-member-role.js";
 

@@ -1,5 +1,5 @@
 import { HOURS_OF_DAY, forget } from "../../../operation/retention.js";
-import type { Database } from "../../../platform/database.js";
+import type { Database } from "../../../platform/database/database.js";
 import { forgetAllowances, forgetInvitations } from "../forget-statements.js";
 
 /** Deletes a batch of old invitations; returns whether there may be more. */

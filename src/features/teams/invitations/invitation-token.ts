@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { timeOf } from "../../../operation/clock-statement.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database-errors.js";
+import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database/database-errors.js";
 import { INVITATION_FIELDS, type Invitation, type Reading, hashToken, toInvitation } from "./invitation.js";
 
 /** The content of an invitation's mail. */

@@ -3,7 +3,7 @@ import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services, TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
-import type { Database } from "../../../platform/database.js";
+import type { Database } from "../../../platform/database/database.js";
 import type { Prisma } from "../../../platform/prisma/client.js";
 import { AssignableRole } from "../members/update-member-role.js";
 

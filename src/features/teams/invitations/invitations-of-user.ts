@@ -1,4 +1,4 @@
-import type { Database } from "../../../platform/database.js";
+import type { Database } from "../../../platform/database/database.js";
 import { type PastAddress, cameTo } from "../../access/index.js";
 import { forgetAddressesInAudit } from "./audited-address.js";
 import { type Reading, readInvitations } from "./invitation.js";

@@ -1,7 +1,7 @@
 import { Field, ID, ObjectType } from "type-graphql";
 import type { TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
-import type { Database } from "../../../platform/database.js";
+import type { Database } from "../../../platform/database/database.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { TeamRoleName } from "../team.js";
 

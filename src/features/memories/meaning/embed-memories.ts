@@ -1,0 +1,236 @@
+import { LIMITS } from "../../../limits.js";
+import { timeOf } from "../../../operation/clock-statement.js";
+import type { Services } from "../../../operation/context.js";
+import { lockRow } from "../../../operation/lock-row-statement.js";
+import { EmbeddingsFailed, TextsRefused, type Vector } from "../../../platform/meaning/embeddings.js";
+import type { Meaning } from "../../../platform/meaning/meaning.js";
+import { withFittingSize } from "../../../platform/meaning/text-size.js";
+import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
+import { fillEmbeddings } from "./embedding-statements.js";
+import { type MemoryText, piecesOf } from "./memory-pieces.js";
+
+const { attempts: ATTEMPTS_MAX, batch, longestWaitMs, queued, requestMs, shortestWaitMs } = LIMITS.embeddings;
+
+/** A model counts as unused after this time. A server that uses a model records that every minute. */
+const UNUSED_MS = 3_600_000;
+
+export type Embedding = Pick<Services, "database" | "log" | "meter"> & { readonly meaning: Meaning };
+
+/** Queues memories that were stored before the model was used. Returns whether there are more. */
+export async function fillModel({ database, meaning: { server } }: Embedding): Promise<boolean> {
+  const [row] = await database.run(fillEmbeddings, { model: server.model, most: queued });
+  return row?.more ?? false;
+}
+
+/** Deletes a batch of vectors of a model that is no longer used. Returns whether there may be more. */
+export async function forgetUnusedVectors(
+  { database, meaning: { server } }: Embedding,
+  rows: number = LIMITS.chores.rows,
+): Promise<boolean> {
+  const { embeddingModel, memoryVector } = database.models;
+  if (!(await embeddingModel.findUnique({ where: { model: server.model, complete: true } }))) return false;
+  const unused = { lt: new Date((await timeOf(database)).getTime() - UNUSED_MS) };
+  const other = await embeddingModel.findFirst({ where: { model: { not: server.model }, usedAt: unused } });
+  if (!other) return false;
+  const { model } = other;
+  // Finds a graph with vectors of this model, then deletes a batch in this graph.
+  const one = await memoryVector.findFirst({ where: { model }, select: { graphId: true } });
+  if (!one) {
+    await embeddingModel.deleteMany({ where: { model, usedAt: unused } });
+    return true;
+  }
+  const where = { ...one, model };
+  const last = await memoryVector.findFirst({ where, orderBy: { change: "asc" }, skip: rows - 1 });
+  await memoryVector.deleteMany({ where: { ...where, ...(last && { change: { lte: last.change } }) } });
+  return true;
+}
+
+/**
+ * Embeds a batch of queued memories. Returns whether there may be more. Memories are sent together on the first
+ * attempt. If the server refuses them, and on retries, they are sent one by one, so one bad text does not block the
+ * others.
+ */
+export async function embedDueMemories(context: Embedding): Promise<boolean> {
+  const claimed = await claimDueMemories(context);
+  const first = claimed.filter(({ attempts }) => attempts === 1);
+  const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
+  let failed = false;
+  for (let group = groups.shift(); group; group = groups.shift()) {
+    const failure = group.length > 0 ? await embedTogether(context, group) : null;
+    if (!failure) continue;
+    const works = await isWorking(context);
+    if (works && group.length > 1 && failure instanceof TextsRefused) {
+      groups.push(...group.map((due) => [due]));
+      continue;
+    }
+    failed = true;
+    context.meter?.embeddingsFailed();
+    const { message: reason } = failure;
+    warnSeldom(context.log, "embeddings", { reason }, "memories could not be embedded; it will be tried again");
+    if (works) await giveUp(context, group);
+    else {
+      await forgive(context, claimed);
+      break;
+    }
+  }
+  return !failed && claimed.length === batch;
+}
+
+/** Whether the server embeds anything at all: else it is at fault, and no text. */
+const isWorking = async ({ meaning: { server } }: Embedding): Promise<boolean> =>
+  server.embed(["A memory."], "document", requestMs).then(
+    () => true,
+    () => false,
+  );
+
+/** Forgets those of a group that were refused too often. */
+async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<void> {
+  for (const due of group) if (due.attempts >= ATTEMPTS_MAX) await settleDue(context, due);
+}
+
+/**
+ * An outage uses up no attempts, however long it lasts. What was tried before is still tried alone: one text may be
+ * what ends the server.
+ */
+async function forgive({ database: { models } }: Embedding, claimed: readonly DueMemory[]): Promise<void> {
+  for (const { graphId, memoryId, dueAt, attempts } of claimed) {
+    if (attempts <= FORGIVEN_TO) continue;
+    await models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data: { attempts: FORGIVEN_TO } });
+  }
+}
+
+/** A queued memory, as this server claimed it. */
+interface DueMemory {
+  readonly graphId: string;
+  readonly memoryId: string;
+  readonly attempts: number;
+  readonly dueAt: Date;
+}
+
+/**
+ * Claims due memories. Claims are committed before the embeddings server is called. Without an answer, a memory is due
+ * again after a minute; the wait grows with each attempt. A claim succeeds only on the row as it was read, so one
+ * server gets it.
+ */
+async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
+  const { embeddingDue } = database.models;
+  const now = await timeOf(database);
+  const due = await embeddingDue.findMany({ where: { dueAt: { lte: now } }, orderBy: { dueAt: "asc" }, take: batch });
+  const claimed: DueMemory[] = [];
+  for (const { attempts: before, ...where } of due) {
+    const attempts = before + 1;
+    const claim = { attempts, dueAt: new Date(now.getTime() + waitMsAfter(attempts)) };
+    const { count } = await embeddingDue.updateMany({ where, data: claim });
+    if (count > 0) claimed.push({ ...where, ...claim });
+  }
+  return claimed;
+}
+
+const waitMsAfter = (attempts: number): number =>
+  Math.min(longestWaitMs, Math.max(shortestWaitMs, 5_000 * 2 ** (attempts - 1)));
+
+/**
+ * Attempts after an outage: fewer than those after which a new model does not wait for a memory (`fill_embeddings`).
+ */
+const FORGIVEN_TO = 2;
+
+/** Embeds memories and stores their vectors. Returns why the embeddings server failed, if it did. */
+async function embedTogether(context: Embedding, group: readonly DueMemory[]): Promise<EmbeddingsFailed | null> {
+  const { meaning } = context;
+  const texts = await textsOf(context, group);
+  if (texts.length === 0) return null;
+  try {
+    const size = await meaning.pieceSizeBy(meaning.server.model);
+    const embed = (by: number) =>
+      embedAll(
+        meaning,
+        texts.map(({ memory }) => piecesOf(memory, by)),
+      );
+    // Of several, one may be refused, which is no reason to cut the others.
+    const vectors = await (texts.length > 1 ? embed(size) : withFittingSize(embed, size));
+    for (const [place, { due, memory }] of texts.entries()) {
+      await storeVectors(context, due, memory.version, vectors[place] ?? []);
+    }
+    return null;
+  } catch (error) {
+    if (!(error instanceof EmbeddingsFailed)) throw error;
+    return error;
+  }
+}
+
+/**
+ * Embeds the pieces of each text. A server may refuse so many at once: if it takes all in smaller parts, these are used
+ * from now on.
+ */
+async function embedAll(meaning: Meaning, texts: ReadonlyArray<readonly string[]>): Promise<Vector[][]> {
+  const all = texts.flat();
+  const vectors: Vector[] = [];
+  let { textsAtOnce } = meaning;
+  while (vectors.length < all.length) {
+    const some = all.slice(vectors.length, vectors.length + textsAtOnce);
+    try {
+      vectors.push(...(await meaning.server.embed(some, "document", requestMs)));
+    } catch (error) {
+      if (!(error instanceof TextsRefused) || some.length === 1) throw error;
+      textsAtOnce = Math.floor(some.length / 2);
+    }
+  }
+  meaning.textsAtOnce = Math.min(meaning.textsAtOnce, textsAtOnce);
+  return texts.map(({ length }) => vectors.splice(0, length));
+}
+
+interface Text {
+  readonly due: DueMemory;
+  readonly memory: MemoryText & { readonly version: number };
+}
+
+/** The texts to embed of each memory. Takes deleted memories out of the queue. */
+async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise<Text[]> {
+  const found = [];
+  for (const graphId of new Set(group.map((due) => due.graphId))) {
+    const ids = group.filter((due) => due.graphId === graphId).map(({ memoryId }) => memoryId);
+    const rows = await context.database.models.memory.findMany({
+      where: { graphId, id: { in: ids } },
+      select: { graphId: true, id: true, title: true, summary: true, content: true, version: true },
+    });
+    found.push(...rows);
+  }
+  const texts: Text[] = [];
+  for (const due of group) {
+    const memory = found.find(({ graphId, id }) => graphId === due.graphId && id === due.memoryId);
+    if (memory) texts.push({ due, memory });
+    else await settleDue(context, due);
+  }
+  return texts;
+}
+
+/**
+ * Replaces the vectors of a memory, unless the memory was changed, moved or deleted meanwhile. The graph's counter of
+ * changes is locked until the commit: so servers see the counter together with the vectors, and the changes of a graph
+ * in order.
+ */
+async function storeVectors(context: Embedding, due: DueMemory, version: number, vectors: readonly Vector[]) {
+  const { graphId, memoryId } = due;
+  const { model } = context.meaning.server;
+  await context.database.transaction(async (inner) => {
+    const { memory, graphVectors, memoryVector } = inner.models;
+    await lockRow(inner, "memory", { graph_id: graphId, id: memoryId }, { strength: "KEY SHARE" });
+    if ((await memory.count({ where: { graphId, id: memoryId, version } })) === 0) return;
+    const { changes: change } = await graphVectors.upsert({
+      where: { graphId },
+      create: { graphId, changes: 1 },
+      update: { changes: { increment: 1 } },
+    });
+    // Another model's vectors of this version stay: searches may still use them.
+    await memoryVector.deleteMany({ where: { graphId, memoryId, OR: [{ model }, { version: { not: version } }] } });
+    const pieces = vectors.map(({ scale, values }, piece) => ({ piece, scale, vector: new Uint8Array(values) }));
+    await memoryVector.createMany({
+      data: pieces.map((piece) => ({ graphId, memoryId, model, version, change, ...piece })),
+    });
+  });
+  await settleDue(context, due);
+}
+
+/** Takes a memory out of the queue, unless it was changed again since it was claimed. */
+const settleDue = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: DueMemory) =>
+  models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });

@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { LIMITS } from "../../../limits.js";
+import type { Context } from "../../../operation/context.js";
+import type { TextUse } from "../../../platform/meaning/embeddings.js";
+import type { Meaning } from "../../../platform/meaning/meaning.js";
+import type { NearVector } from "../../../platform/meaning/vector-messages.js";
+import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
+import { type Filter, chooseNear, findFewWithin } from "./choose-near.js";
+
+const { loaded } = LIMITS.embeddings;
+
+/**
+ * A memory whose text, in the given version, is near to the query in meaning. Its score is 1 for the same meaning, and
+ * 0 if it is as near as unrelated texts are by the same model.
+ */
+export type NearMemory = NearVector;
+
+type Finding = Pick<Context, "database" | "log" | "meter" | "now">;
+
+/** A query, or the text of a memory to which others are compared. */
+interface Meant {
+  readonly text: string;
+  readonly use: TextUse;
+}
+
+/**
+ * The memories of a graph that pass a filter and are nearest to a text in meaning, nearest first. Null without an
+ * embeddings server, before anything is embedded, after a failure or when time is up: then the search is by words
+ * alone. Never throws.
+ */
+export async function findByMeaning(
+  { meaning, ...context }: Finding & Pick<Context, "meaning">,
+  graphId: string,
+  meant: Meant,
+  filter: Filter,
+): Promise<readonly NearMemory[] | null> {
+  if (!meaning) return null;
+  const over = new AbortController();
+  const { searchMs } = meaning.bounds;
+  const late = sleep(searchMs, null, { signal: over.signal, ref: false }).then(
+    () => {
+      warnSeldom(context.log, "late meaning", { waited_ms: searchMs }, "a search did not wait longer for its meaning");
+      return null;
+    },
+    () => null,
+  );
+  const found = find(context, meaning, { graphId, ...meant, filter }).catch((error: unknown) => {
+    context.meter?.embeddingsFailed();
+    const { message: reason } = error as Error;
+    warnSeldom(context.log, "search by meaning", { reason }, "a search was by words alone");
+    return null;
+  });
+  try {
+    return await Promise.race([found, late]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function find(
+  context: Finding,
+  meaning: Meaning,
+  { graphId, text, use, filter }: Meant & { readonly graphId: string; readonly filter: Filter },
+) {
+  const { model } = meaning.server;
+  const { graphVectors, embeddingModel } = context.database.models;
+  const [stored, complete] = await Promise.all([
+    graphVectors.findUnique({ where: { graphId } }),
+    embeddingModel.findMany({ where: { complete: true }, select: { model: true }, orderBy: { usedAt: "desc" } }),
+  ]);
+  // Nothing is embedded yet.
+  if (!stored) return null;
+  // A new model serves searches only after it has embedded everything.
+  const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
+  const [vector, few, unrelated] = await Promise.all([
+    meaning.vectorOf(text, use, serving),
+    findFewWithin(context, graphId, filter),
+    // Cosines are compared as they are until it is measured.
+    meaning.unrelatedBy(serving, use).catch(() => 0),
+    loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),
+  ]);
+  const matrix = matrixOf(graphId, serving);
+  const findNearest = async (most: number) => {
+    const found = await meaning.index.find(matrix, vector, most, few);
+    return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) }));
+  };
+  const chosen = await chooseNear(context, graphId, filter, findNearest);
+  // The worker dropped the vectors to make room, or was restarted: the next search loads them again.
+  if (!chosen) meaning.loaded.delete(matrix);
+  return chosen ?? null;
+}
+
+const matrixOf = (graphId: string, model: string): string => `${graphId} ${model}`;
+
+interface Loading {
+  readonly graphId: string;
+  readonly model: string;
+  readonly until: number;
+}
+
+/** Loads the vectors that changed since the last load. Concurrent searches wait for the same load. */
+async function loadVectors(context: Finding, meaning: Meaning, loading: Loading): Promise<void> {
+  const matrix = matrixOf(loading.graphId, loading.model);
+  for (;;) {
+    const known = meaning.loaded.get(matrix);
+    const change = await (known ?? 0);
+    if (change >= loading.until) return;
+    if (meaning.loaded.get(matrix) !== known) continue;
+    const load = loadAfter(context, meaning, loading, change);
+    meaning.loaded.set(matrix, load);
+    load.catch(() => meaning.loaded.delete(matrix));
+    await load;
+    return;
+  }
+}
+
+/** Returns the number of the change up to which all vectors are loaded. */
+async function loadAfter(context: Finding, { index }: Meaning, loading: Loading, change: number): Promise<number> {
+  const { graphId, model, until } = loading;
+  for (let after = change; ;) {
+    const { rows, isLast } = await readVectors(context, { graphId, model, after });
+    if (rows.length > 0 && !(await index.add(matrixOf(graphId, model), rows, after === 0))) {
+      throw new Error("There is no room for the vectors of a graph, or they were dropped meanwhile.");
+    }
+    after = rows.at(-1)?.change ?? after;
+    if (isLast) return Math.max(after, until);
+  }
+}
+
+/** Reads the next vectors that were stored after a change, and tells whether they are the last. */
+async function readVectors(
+  { database: { models } }: Finding,
+  { graphId, model, after }: { readonly graphId: string; readonly model: string; readonly after: number },
+) {
+  const found = await models.memoryVector.findMany({
+    where: { graphId, model, change: { gt: after } },
+    orderBy: { change: "asc" },
+    take: loaded,
+  });
+  const rows = found.map(({ memoryId: owner, change, vector: values, piece, version, scale }) => ({
+    ...{ owner, piece, version, scale, values },
+    change: Number(change),
+  }));
+  if (rows.length < loaded) return { rows, isLast: true };
+  // The page may end in the middle of its last change, so that change is left to the next page.
+  const last = rows.at(-1)?.change;
+  return { rows: rows.filter(({ change }) => change !== last), isLast: false };
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { LIMITS } from "../../../limits.js";
+import type { Context } from "../../../operation/context.js";
+import { isTimeout } from "../../../platform/database/database.js";
+import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
+import { piecesOf } from "../meaning/memory-pieces.js";
+import { findByMeaning } from "../meaning/find-by-meaning.js";
+import { readNearMemories } from "./merge-by-rank.js";
+import { type Hit, type SearchWishes, findMemories } from "../words/find-memories.js";
+import { TUNING } from "../words/tuning.js";
+import type { SimilarMemory } from "../similar-memory.js";
+
+const { most, scoreMin, ...bounds } = LIMITS.similar;
+
+/**
+ * Finds memories that may say the same as this one: by the words of its title, and by meaning if there is an embeddings
+ * server. Null after a failure or when time is up: storing a memory never fails because of this search.
+ */
+export async function findSimilar(
+  context: Context,
+  graphId: string,
+  memory: MemoryText,
+): Promise<SimilarMemory[] | null> {
+  const over = new AbortController();
+  const late = sleep(LIMITS.similar.waitMs, null, { signal: over.signal, ref: false }).catch(() => null);
+  try {
+    return await Promise.race([search(context, graphId, memory), late]);
+  } finally {
+    over.abort();
+  }
+}
+
+type MemoryText = Parameters<typeof piecesOf>[0];
+
+/** Uses a connection of its own: a failure would abort a transaction. */
+async function search(context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
+  const wishes = {
+    query: memory.title,
+    limit: most,
+    offset: 0,
+    explain: false,
+    withText: false,
+    expired: context.now(),
+  };
+  try {
+    const [{ hits }, byMeaning] = await Promise.all([
+      context.shares.of(context.caller.userId).search((run) => findMemories(run, graphId, wishes, bounds)),
+      findSimilarByMeaning(context, graphId, memory, wishes),
+    ]);
+    const alike = hits.filter(({ relevance }) => relevance >= scoreMin);
+    return [...alike, ...byMeaning.filter(({ id }) => !alike.some((hit) => hit.id === id))]
+      .map(({ id: memoryId, title, relevance: score }) => ({ memoryId, title, score }))
+      .toSorted((one, other) => other.score - one.score)
+      .slice(0, most);
+  } catch (err) {
+    if (!isTimeout(err))
+      warnSeldom(context.log, "similar memories", { err }, "similar memories could not be looked for");
+    return null;
+  }
+}
+
+/** Finds memories whose text means the same as the beginning of this one. */
+async function findSimilarByMeaning(
+  context: Context,
+  graphId: string,
+  memory: MemoryText,
+  wishes: SearchWishes,
+): Promise<Hit[]> {
+  const [beginning = memory.title] = piecesOf(memory);
+  const nearest = (await findByMeaning(context, graphId, { text: beginning, use: "document" }, wishes)) ?? [];
+  const near = nearest.filter(({ score }) => score >= TUNING.similarNearness).slice(0, most);
+  return [...(await readNearMemories(context, graphId, near, wishes)).values()];
+}

@@ -1,0 +1,246 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { ArgsType, Field, Int, ObjectType } from "type-graphql";
+import { LIMITS } from "../../../limits.js";
+import { Between, NotBlank, TextLength } from "../../../operation/bounds.js";
+import type { Context } from "../../../operation/context.js";
+import { Failure, InvalidInput } from "../../../operation/failure.js";
+import { defineOperation } from "../../../operation/operation.js";
+import { withinPage } from "../../../operation/page.js";
+import { isTimeout } from "../../../platform/database/database.js";
+import { GRAPH_FOR_AGENTS, NoTeamGraph, chosenGraphId } from "../graph.js";
+import { MEMORY_EXAMPLE } from "../memory-example.js";
+import { findByMeaning } from "../meaning/find-by-meaning.js";
+import { isMerged, mergeByRank } from "./merge-by-rank.js";
+import { MemoryFilterInput, expiryFor } from "../memory-filter.js";
+import { withMemories } from "../memory-relations.js";
+import { type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
+import { SearchHit } from "./search-hit.js";
+import { finderOf } from "./occurrences.js";
+import { snippetOf } from "./snippet.js";
+import type { SupersedingMemory } from "../superseding-memory.js";
+
+const { mergedByWords } = LIMITS.embeddings;
+const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
+const LIMIT_BOUND = `must be from 1 to ${TOTAL_MAX}, with \`explain\` to ${explained}`;
+
+/** The relevance below which a hit has so few of the words that they may be there by chance. */
+const WEAK = 0.2;
+
+/**
+ * How many snippets are made in one turn of the event loop: those of this many hits, or of texts with this many
+ * characters.
+ */
+const PAUSE_AFTER = { hits: 20, characters: 100_000 };
+
+@ArgsType()
+export class SearchMemoriesInput extends MemoryFilterInput {
+  @Field(() => String, {
+    description:
+      `The words to find, in any order, 1 to ${queryLength.toLocaleString("en")} characters; quotes hold a phrase ` +
+      "together. Punctuation is text. Where no memory has all the words, memories with similarly spelt words or with most of the words are found.",
+  })
+  @NotBlank()
+  @TextLength(1, queryLength)
+  query!: string;
+
+  @Field(() => Int, { defaultValue: 20, description: `How many hits to answer with at most, from 1 to ${TOTAL_MAX}.` })
+  @Between(1, TOTAL_MAX, LIMIT_BOUND)
+  limit!: number;
+
+  @Field(() => Int, {
+    defaultValue: 0,
+    description:
+      `How many of the best hits to leave out, from 0 to ${TOTAL_MAX}. The best ${TOTAL_MAX} hits are ranked: no page ` +
+      "goes beyond them. Their order is the same on every page while the graph does not change.",
+  })
+  @Between(0, TOTAL_MAX)
+  offset!: number;
+
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description: `Whether each hit says in \`matches\` why it was found. \`limit\` may be at most ${explained} then.`,
+  })
+  explain!: boolean;
+
+  @Field(() => Boolean, { defaultValue: false, description: "Whether each hit has its whole `memory`, at every door." })
+  full!: boolean;
+}
+
+@ObjectType({ description: "What a search found." })
+export class SearchResult {
+  @Field(() => [SearchHit], {
+    description:
+      "The hits, best first; fewer than `limit` where they are large. The next page's `offset` is this one's plus the " +
+      "number of these hits.",
+  })
+  memories!: SearchHit[];
+
+  @Field(() => Int, {
+    description: `How many memories match the whole query, or any of it where none does, counted up to ${TOTAL_MAX}.`,
+  })
+  total!: number;
+
+  @Field(() => Boolean, { description: `Whether more than ${TOTAL_MAX} match.` })
+  totalIsCapped!: boolean;
+
+  @Field(() => Boolean, {
+    description: "Whether fewer hits came than `limit` has room for, since they are too large for one answer.",
+  })
+  truncated!: boolean;
+
+  @Field(() => Boolean, {
+    description:
+      `Whether hits were found by meaning, too: where the operator has a model for it, among the best ${mergedByWords}. ` +
+      "False where it did not answer in time, or the query is only of numbers, hashes or signs: then this search was by " +
+      "words alone.",
+  })
+  meaning!: boolean;
+}
+
+/** The search exceeded its time limit, so there is no result. */
+export class SearchTooSlow extends Failure {
+  readonly kind = "unavailable";
+  override readonly reason = "search_too_slow";
+  override readonly retryAfterSeconds = 2;
+
+  constructor() {
+    super(
+      `The search took longer than ${LIMITS.database.searchTimeoutMs / 1_000} s and was ended. ` +
+        "Search for fewer or rarer words, or narrow it by `types`, `tags` or dates.",
+    );
+  }
+}
+
+const { graphId, id, type, title, content, summary, tags } = MEMORY_EXAMPLE;
+const HIT_EXAMPLE = {
+  graphId,
+  memoryId: id,
+  type,
+  title,
+  summary,
+  tags,
+  snippet: content,
+  supersededBy: null,
+  matches: null,
+};
+
+export const searchMemories = defineOperation({
+  name: "searchMemories",
+  effect: "reads",
+  summary: "Finds memories by words, best first: titles count over tags, tags over content.",
+  notes:
+    "A query of punctuation alone, such as `%` or `--`, finds memories that have all of these characters. A " +
+    'query of stop words alone, such as "the of", finds titles that have them all. A word that no memory has is ' +
+    "taken as misspelt, as the beginning of others or as several in one, for up to " +
+    `${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
+    'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
+    "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
+    "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
+    "characters make no difference. Snippets are looked for in the whole contents of the best hits, up to " +
+    `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of ` +
+    "others; of long contents found by meaning, in the part that is nearest.",
+  input: SearchMemoriesInput,
+  output: SearchResult,
+  permission: "memories:read",
+  failures: [NoTeamGraph, SearchTooSlow],
+  rest: { method: "GET", path: "/v1/memories/search" },
+  mcp: {
+    name: "search_memories",
+    alsoNamed: ["recall_memories"],
+    description:
+      "Finds memories by words, best first; misspelt and missing words are tolerated. Call it before work on a task, " +
+      "an error or a decision, and before storing. get_memory reads a hit whole.",
+    leftOut: ["minImportance", "createdBefore", "tagsMatch", "explain", "full", "includeExpired"],
+    inputs: {
+      query: "Words to find, in any order; quotes hold a phrase together.",
+      types: "Only these types, such as solution.",
+      tags: "Only with all of these tags.",
+      project: "Only with exactly this project_path in the context.",
+      createdAfter: "Only stored at this time or later.",
+      limit: "How many hits at most.",
+      offset: "How many of the best hits to leave out.",
+      graph: GRAPH_FOR_AGENTS,
+    },
+    most: { limit: 20 },
+    usual: { limit: 10 },
+    outputs: [
+      ...["id", "type", "title", "summary", "tags", "snippet", "relevance", "supersededBy"].map(
+        (name) => `memories.${name}`,
+      ),
+      "total",
+    ],
+    ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
+    narrowing: ["types", "tags", "project", "createdAfter", "offset"],
+    whenEmpty:
+      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists what " +
+      "there is of a type.",
+    hintOf: ({ memories }) =>
+      (memories as ReadonlyArray<{ relevance: number }>).some(({ relevance }) => relevance >= WEAK)
+        ? undefined
+        : "These have few of the words, so it may be in none of them: try other or fewer words, or another language.",
+  },
+  example: {
+    input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },
+    output: {
+      memories: [{ ...HIT_EXAMPLE, relevance: 0.93 }],
+      total: 1,
+      totalIsCapped: false,
+      truncated: false,
+      meaning: false,
+    },
+  },
+  check(_context, { explain, limit }) {
+    if (explain && limit > explained) throw new InvalidInput([{ path: "limit", message: LIMIT_BOUND }]);
+  },
+  async handle(context, input) {
+    const graphId = chosenGraphId(context.caller, input);
+    const withText = context.selects("snippet", "memories");
+    const wishes = { ...input, withText, expired: expiryFor(context, input) };
+    const { meaning, hits, total, concepts } = await searchBoth(context, graphId, wishes);
+    const find = finderOf(concepts);
+    const found: SearchHit[] = [];
+    let characters = 0;
+    for (const hit of hits) {
+      const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer, meantFrom } = hit;
+      const goesOn = continues === true;
+      const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
+      const supersededBy = newer as SupersedingMemory | null;
+      const fields = { graphId, memoryId, type, title, summary, tags: [...tags], relevance, supersededBy, matches };
+      found.push({ ...fields, ...snippet });
+      characters += text?.length ?? 0;
+      const isEnough = found.length % PAUSE_AFTER.hits === 0 || characters >= PAUSE_AFTER.characters;
+      if (!isEnough || found.length === hits.length) continue;
+      characters = 0;
+      await (context.pause ?? nextTurn)();
+    }
+    const wanted = input.full ? await withMemories(context, found) : found;
+    const memories = withinPage(wanted);
+    return {
+      memories,
+      total: Math.min(total, TOTAL_MAX),
+      totalIsCapped: total > TOTAL_MAX,
+      truncated: memories.length < wanted.length,
+      meaning,
+    };
+  },
+});
+
+/** Searches by words and, if the page lies within the merged hits, at the same time by meaning. */
+async function searchBoth(context: Context, graphId: string, wishes: SearchWishes & SearchMemoriesInput) {
+  const { limit, offset, query } = wishes;
+  const merges = context.meaning !== undefined && isMerged(wishes);
+  const byMeaning = merges ? findByMeaning(context, graphId, { text: query, use: "query" }, wishes) : null;
+  const page = merges ? { limit: mergedByWords, offset: 0 } : { limit, offset };
+  const found = await context.database
+    .search((run) => findMemories(run, graphId, { ...wishes, ...page }))
+    .catch((error: unknown) => {
+      throw isTimeout(error) ? new SearchTooSlow() : error;
+    });
+  const nearest = await byMeaning;
+  const merged = nearest ? await mergeByRank(context, graphId, { found, nearest }, wishes) : found;
+  return {
+    ...merged,
+    meaning: nearest !== null,
+    hits: merges ? merged.hits.slice(offset, offset + limit) : merged.hits,
+  };
+}

@@ -1,0 +1,105 @@
+import { LIMITS } from "../../../limits.js";
+import { UNSPACED } from "./fold.js";
+import type { Piece, QueryWord } from "./query.js";
+import { nearSpellings, otherBeginnings, shortHashes, splitInThree, splitWord } from "./spelling.js";
+import type { AlikeWord, KnownPiece } from "./search-statements.js";
+import { BEGINNING_LENGTH_MIN } from "./tuning.js";
+import {
+  type Forms,
+  type Known,
+  hasSpellings,
+  kinOf,
+  mayBeMisspelt,
+  mayBeSplit,
+  sortAlike,
+  splitsOf,
+} from "./variants.js";
+
+export interface Lookups {
+  readonly words: (pieces: readonly Piece[]) => Promise<readonly KnownPiece[]>;
+  readonly alike: (
+    words: readonly string[],
+    spellings: readonly string[],
+    beginnings: readonly string[],
+  ) => Promise<readonly AlikeWord[]>;
+}
+
+/** The word of the lexicon that counts the memories of the graph. */
+export const EVERY_MEMORY = "";
+
+/** The words of a query, and what is known of them. */
+interface Asked {
+  readonly words: readonly QueryWord[];
+  readonly unknown: readonly QueryWord[];
+  readonly begun: Piece | undefined;
+  readonly known: Known;
+  readonly signs: readonly string[];
+  readonly forms: Forms;
+}
+
+/** The unknown words that are compared with those of the graph. */
+const misspeltOf = (unknown: readonly QueryWord[]): QueryWord[] =>
+  unknown.filter(mayBeMisspelt).slice(0, LIMITS.search.misspelt);
+
+/** Looks up the words of the graph that may be meant: misspelt, begun, in other forms, or parts of a word. */
+export async function findAlike(
+  { words, unknown, begun, known, signs, forms }: Asked,
+  lookups: Lookups,
+): Promise<readonly AlikeWord[]> {
+  const misspelt = misspeltOf(unknown).map(({ text }) => text);
+  const mayBegin = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
+  const beginnings = [...(begun ? [begun] : []), ...mayBegin]
+    .map(({ text }) => text)
+    .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isUnspaced(text));
+  const kin = words.flatMap((word) => kinOf(word, known));
+  const parts = unknown
+    .filter(mayBeSplit)
+    .slice(0, LIMITS.search.misspelt)
+    .flatMap(({ text }) => splitWord(text).flat());
+  const spellings = [
+    ...new Set([
+      ...misspelt.flatMap(nearSpellings),
+      ...kin,
+      ...[...forms.values()].flatMap((all) => [...all]),
+      ...parts,
+      ...words.flatMap(({ composed, otherScripts }) => [...composed, ...otherScripts]),
+      ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),
+      ...signs,
+      // Usually the words tell.
+      ...(known.size === 0 ? [EVERY_MEMORY] : []),
+    ]),
+  ];
+  if (misspelt.length + beginnings.length + spellings.length === 0) return [];
+  return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
+}
+
+/**
+ * Looks up what words may stand for that nothing explains yet: words with an error in the first two letters and another
+ * one, and words formed of three known words, by their middle parts.
+ */
+export async function findFurther(
+  unknown: readonly QueryWord[],
+  halves: readonly AlikeWord[],
+  lookups: Lookups,
+): Promise<readonly AlikeWord[]> {
+  const alike = sortAlike(halves);
+  const { spelt } = alike;
+  const whole = unknown.filter((word) => mayBeSplit(word) && splitsOf(word, spelt).length === 0);
+  const unlike = misspeltOf(unknown)
+    .filter((word) => whole.includes(word) && !alike.longer.has(word.text) && !hasSpellings(word, alike))
+    .slice(0, LIMITS.search.begunWrongly);
+  const asked = new Map(
+    unlike.flatMap(({ text }) => otherBeginnings(text).map((other): [string, string] => [other, text])),
+  );
+  const middles = whole
+    .slice(0, LIMITS.search.misspelt)
+    .flatMap(({ text }) => splitInThree(text, (part) => spelt.has(part)).flatMap(([, middle = ""]) => middle))
+    .filter((middle, place, all) => !spelt.has(middle) && all.indexOf(middle) === place)
+    .slice(0, LIMITS.search.middles);
+  if (middles.length + asked.size === 0) return [];
+  const found = await lookups.alike([...asked.keys()], middles, []);
+  return found.map((row) => ({ ...row, asked: asked.get(row.asked) ?? row.asked }));
+}
+
+const RUN = new RegExp(UNSPACED, "u");
+const isUnspaced = (text: string): boolean => RUN.test(text);

@@ -1,0 +1,174 @@
+import { LIMITS } from "../../../limits.js";
+import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
+import { formsOf, hasForms } from "./endings.js";
+import { isTelling } from "./names.js";
+import type { Piece, SearchQuery } from "./query.js";
+import { TITLE } from "./tsquery.js";
+import type { TUNING } from "./tuning.js";
+import { type Alike, type Known, keyOf, sortAlike, variantOfAlike, variantsOf, withAlike } from "./variants.js";
+
+/** Words of the index that a memory must have together, and how many memories are expected to have them. */
+export interface Variant {
+  /** As people write it. */
+  readonly text: string;
+  readonly lexemes: readonly string[];
+  readonly way: keyof typeof TUNING.ways;
+  readonly documents: number;
+}
+
+/** One thing that a query asks for, and all variants that may stand for it. */
+export interface Concept {
+  readonly text: string;
+  readonly variants: readonly Variant[];
+  /** Its weight in the score: the fewer memories have it, the higher. */
+  readonly weight: number;
+  /** The share of the weight for words that it only begins: counting these, more memories have it, so it tells less. */
+  readonly begunShare: number;
+  /** Whether it is a name as a whole: it scores in addition to its parts, but a memory need not have it. */
+  readonly isExtra: boolean;
+  /** Whether any memory is known to have it. */
+  readonly isKnown: boolean;
+}
+
+/** A name whose signs matter, as memories of the graph may have it. */
+export interface FoundName {
+  /** A regular expression of PostgreSQL that finds it as it is written. */
+  readonly pattern: string;
+  /** The concepts that it is made of; if they are stop words, the name itself. */
+  readonly parts: readonly Concept[];
+  /** Concepts for the whole name, to look up in the index. */
+  readonly wholes: readonly Concept[];
+}
+
+export interface Concepts {
+  readonly concepts: readonly Concept[];
+  readonly names: readonly FoundName[];
+  readonly memories: number;
+}
+
+/** Finds out what the words of a query stand for in a graph. */
+export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Concepts> {
+  const pieces = piecesOf(query);
+  const rows = pieces.length > 0 ? await lookups.words(pieces) : [];
+  const known = new Map(rows.map((row) => [keyOf(pieces[row.place - 1]), row]));
+  const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
+  const unknown = words.filter((word) => !variantsOf(word, known).some(({ isKnown }) => isKnown));
+  const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
+  const inflected = words.filter(({ text }) => hasForms(text)).slice(0, LIMITS.search.inflected);
+  const begun = query.lastName && !known.get(keyOf(query.lastName))?.known ? query.lastName : undefined;
+  const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
+  const halves = await findAlike({ words, unknown, begun, known, signs, forms }, lookups);
+  const alike = sortAlike([...halves, ...(await findFurther(unknown, halves, lookups))]);
+  const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
+  const variants = limitVariants(
+    words.map((word) => withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) })),
+  );
+  const concepts = words.map((word, place) => {
+    const found = variants[place] ?? [];
+    return { ...conceptOf(word.text, found, memories), isKnown: !unknown.includes(word) || found.length > 1 };
+  });
+  const resolved = { concepts, known, alike, memories };
+  const names = [...findNames(query, resolved), ...findBegunName(begun, resolved)];
+  const signed = query.signed.flatMap((name) => findSignedName(name, resolved));
+  return { concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)], names: signed, memories };
+}
+
+/**
+ * Keeps the first variants of each word. PostgreSQL looks up each in several places, and a graph may have all words that
+ * are near to those of a query. So there is a limit for all words together, by which those with most variants lose some.
+ */
+function limitVariants(all: ReadonlyArray<readonly Variant[]>): Variant[][] {
+  let most = Math.max(1, ...all.map(({ length }) => length));
+  while (sum(all.map(({ length }) => Math.min(length, most) - 1)) > LIMITS.search.variants) most--;
+  return all.map((variants) => variants.slice(0, most));
+}
+
+interface Resolved {
+  readonly concepts: readonly Concept[];
+  readonly known: Known;
+  readonly alike: Alike;
+  readonly memories: number;
+}
+
+/** Concepts for the names of a query, in addition to those of their parts. */
+function findNames({ names }: SearchQuery, { concepts, known, memories }: Resolved): Concept[] {
+  return names.flatMap((piece) => {
+    const row = known.get(keyOf(piece));
+    if (!row?.known || row.lexemes.length === 0) return [];
+    const { text } = piece;
+    const variant: Variant = { text, lexemes: row.lexemes, way: "word", documents: Math.max(1, row.documents) };
+    // In a query without other concepts, a name of stop words such as "and/or" is required.
+    return [{ ...conceptOf(text, [variant], memories), isExtra: concepts.length > 0 }];
+  });
+}
+
+/** A concept for the longer names that the last name of a query begins. */
+function findBegunName(begun: Piece | undefined, { concepts, alike, memories }: Resolved): Concept[] {
+  const longer = alike.longer.get(begun?.text ?? "") ?? [];
+  if (!begun || longer.length === 0 || concepts.length === 0) return [];
+  const variants = longer.map((name) => variantOfAlike(name, "begun"));
+  return [{ ...conceptOf(begun.text, variants, memories), isExtra: true }];
+}
+
+/** Resolves a name with signs; empty if the graph is known to lack a part of it. */
+function findSignedName(
+  { text, pattern, words, signs: all }: SearchQuery["signed"][number],
+  { concepts, known, alike, memories }: Resolved,
+): FoundName[] {
+  const rows = words.flatMap(({ piece }) => known.get(keyOf(piece)) ?? []).filter(({ lexemes }) => lexemes.length > 0);
+  // The index has stop words of titles only. So for a name of stop words, all signs count.
+  const signs = rows.length > 0 ? all.filter(isTelling) : all;
+  const counts = signs.filter(isCounted).map((sign) => alike.spelt.get(sign)?.documents);
+  if (rows.some((row) => !row.known) || counts.includes(undefined)) return [];
+  const documents = Math.min(memories, ...rows.map((row) => row.documents), ...counts.map((count) => count ?? 0));
+  const concept = (lexemes: readonly string[], having: number): Concept =>
+    conceptOf(text, [{ text: lexemes.join(" "), lexemes, way: "word", documents: Math.max(1, having) }], memories);
+  const parts = concepts.filter(({ text: part }) => words.some((word) => word.text === part));
+  const whole = concept([...new Set([...rows.flatMap(({ lexemes }) => lexemes), ...signs])], documents);
+  const titled = concept([...words.map((word) => TITLE + word.text), ...signs], 1);
+  const isExtra = concepts.length > 0;
+  const wholes = [
+    ...(signs.length > 0 ? [{ ...whole, isExtra }] : []),
+    ...(rows.length === 0 && words.length > 0 ? [{ ...titled, weight: whole.weight, isExtra: true }] : []),
+  ];
+  return [{ pattern, parts: parts.length > 0 ? parts : [whole], wholes }];
+}
+
+/** Whether the lexicon can count a sign: it has no words that begin like a mark of the index. */
+export const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
+
+function piecesOf({ words, names }: SearchQuery): Piece[] {
+  const all = [
+    ...words.flatMap(({ piece, parts, asWritten, compounds, acronyms, synonyms }) => [
+      ...[piece, ...parts, ...asWritten, ...compounds, ...synonyms.flat()],
+      ...acronyms.map((acronym) => acronym.piece),
+    ]),
+    ...names,
+  ];
+  return [...new Map(all.map((piece) => [keyOf(piece), piece])).values()];
+}
+
+function conceptOf(text: string, variants: readonly Variant[], memories: number): Concept {
+  const sure = variants.filter(({ way }) => way !== "beginning");
+  const having = (some: readonly Variant[]): number => sum(some.map(({ documents }) => documents));
+  const everywhere = rarity(having(variants), memories);
+  const weight = sure.some(({ documents }) => documents > 1) ? rarity(having(sure), memories) : everywhere;
+  return { text, variants, weight, begunShare: everywhere / weight, isExtra: false, isKnown: true };
+}
+
+/** One concept for a query of signs alone, or of stop words alone. */
+export function literalConcept({ signs, words }: SearchQuery): Concept | undefined {
+  const lexemes = signs.length > 0 ? signs : words.map(({ text }) => text);
+  const text = lexemes.join(signs.length > 0 ? "" : " ");
+  const variant: Variant = { text, lexemes, way: "word", documents: 1 };
+  return lexemes.length > 0 ? conceptOf(text, [variant], 0) : undefined;
+}
+
+/** The inverse document frequency by Robertson and Spärck Jones; 1 if no words have been counted yet. */
+function rarity(documents: number, memories: number): number {
+  if (memories === 0) return 1;
+  const having = Math.min(documents, memories);
+  return Math.log(1 + (memories - having + 0.5) / (having + 0.5));
+}
+
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

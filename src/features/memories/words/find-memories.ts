@@ -1,0 +1,177 @@
+import { LIMITS } from "../../../limits.js";
+import type { Database } from "../../../platform/database/database.js";
+import { type MemoryFilterInput, TagsMatch, filterValues, tagsAskedFor } from "../memory-filter.js";
+import { type Concept, literalConcept, resolve } from "./concepts.js";
+import { matchesOf, possibilitiesOf } from "./explain.js";
+import type { SearchMatch } from "./match.js";
+import type { Narrowing } from "./narrowing.js";
+import { type Plan, planLiterally, planSearch } from "./plan.js";
+import { readQuery } from "./query.js";
+import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
+import { TUNING } from "./tuning.js";
+import { PROBED_MARGIN, type SearchBounds } from "./walk.js";
+
+/** Matches are counted up to this number, and no page goes beyond it. */
+export const TOTAL_MAX = LIMITS.search.ranked;
+
+type Run = Database["run"];
+
+export interface SearchWishes extends Partial<MemoryFilterInput> {
+  readonly query: string;
+  readonly limit: number;
+  /** At most `TOTAL_MAX`. */
+  readonly offset: number;
+  readonly explain: boolean;
+  /** Whether the contents of the hits are needed, to show where they match. */
+  readonly withText: boolean;
+  /** Memories that have expired by this time are left out; without it, none are. */
+  readonly expired?: Date | null;
+}
+
+/** A row that has a hit. */
+interface FoundRow extends HitRow {
+  readonly id: string;
+}
+
+export interface Hit extends FoundRow {
+  /** Which words of the query it matches; null unless requested. */
+  readonly matches: SearchMatch[] | null;
+  /** Where in `text` begins what is near to the query in meaning, up to the end; undefined if words found the hit. */
+  readonly meantFrom?: number;
+}
+
+export interface Found {
+  readonly hits: readonly Hit[];
+  /** How many match; one more than `TOTAL_MAX` where there are more. */
+  readonly total: number;
+  /** The concepts of the query. */
+  readonly concepts: readonly Concept[];
+}
+
+/** Searches a graph, best hits first: reads the query, finds out what its words stand for, and looks that up. */
+export async function findMemories(
+  run: Run,
+  graphId: string,
+  wishes: SearchWishes,
+  bounds: SearchBounds = LIMITS.search,
+): Promise<Found> {
+  const query = readQuery(wishes.query);
+  const resolved = await resolve(query, {
+    words: (pieces) =>
+      run(searchWords, {
+        graphId,
+        pieces: pieces.map(({ text }) => text),
+        asWritten: pieces.map(({ asWritten }) => asWritten),
+      }),
+    alike: (words, spellings, beginnings) =>
+      run(wordsAlike, { graphId, words, spellings, beginnings, most: LIMITS.search.alike }),
+  });
+  const narrowing = narrowingOf(wishes);
+  const literal = literalConcept(query);
+  const find = async (phrases: readonly string[]): Promise<Found> => {
+    const plan =
+      resolved.concepts.length > 0
+        ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
+        : literal && planLiterally(literal, query, { narrowing, memories: resolved.memories, bounds });
+    if (!plan) return { hits: [], total: 0, concepts: [] };
+    const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes) });
+    const found = rows.filter(isHit);
+    const hits = wishes.explain
+      ? await explainHits(run, graphId, found, plan.scored)
+      : found.map((row) => ({ ...row, matches: null }));
+    return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored };
+  };
+  const found = await find(query.phrases);
+  return found.total === 0 && query.phrases.length > 0 ? find([]) : found;
+}
+
+const isHit = (row: HitRow): row is FoundRow => row.id !== null;
+
+async function explainHits(run: Run, graphId: string, rows: readonly FoundRow[], concepts: readonly Concept[]) {
+  if (rows.length === 0) return [];
+  const possibilities = possibilitiesOf(concepts);
+  const ids = rows.map(({ id }) => id);
+  const queries = possibilities.map(({ query }) => query);
+  const had = new Map((await run(matchesOfHits, { graphId, ids, queries })).map(({ id, places }) => [id, places]));
+  return rows.map((row) => {
+    const places = new Set(had.get(row.id));
+    return {
+      ...row,
+      matches: matchesOf(
+        row,
+        concepts,
+        possibilities.filter((_, place) => places.has(place)),
+      ),
+    };
+  });
+}
+
+export const narrowingOf = ({ types, tags, tagsMatch, ...filters }: Partial<MemoryFilterInput>): Narrowing => ({
+  types: types ?? [],
+  tags: tagsAskedFor(tags),
+  anyTag: tagsMatch === TagsMatch.ANY,
+  isFiltered: Object.values(filterValues(filters)).some((value) => value !== null),
+});
+
+function hitValues(
+  { gates, isFirstSpared, scans, pairs, names, shareMin, readBytes, wide, walk }: Plan,
+  phrases: readonly string[],
+  wishes: SearchWishes,
+) {
+  const { limit, offset, explain, withText, expired } = wishes;
+  const { examined, pairsIn, namesIn, nameBytes } = LIMITS.search;
+  const { brevity, importance, length, sideBySide, superseded } = TUNING;
+  const tuning = [
+    shareMin,
+    brevity,
+    importance,
+    length,
+    sideBySide,
+    pairsIn,
+    superseded,
+    readBytes,
+    namesIn,
+    Number(isFirstSpared),
+    walk.newest,
+    walk.oldest,
+    walk.bytes,
+    nameBytes,
+    walk.shareMost,
+    walk.shareLeast,
+    PROBED_MARGIN,
+    Number(walk.isFiltered),
+    wide.shareLeast,
+    TUNING.shareMin.single,
+  ];
+  return {
+    gates: gates.map(({ query }) => query),
+    furtherWords: gates.map(({ further }) => further),
+    within: gates.map((gate) => gate.within),
+    limits: gates.map((gate) => gate.limit),
+    walks: walk.suffices,
+    wide: wide.query,
+    compares: [...wide.compares],
+    types: wide.types && [...wide.types],
+    tags: wide.tags && [...wide.tags],
+    phrases: phrases.length > 0 ? phrases : null,
+    scanGates: scans.map(({ gate }) => gate),
+    concepts: scans.map(({ concept }) => concept),
+    scans: scans.map(({ query }) => query),
+    points: scans.map(({ points }) => points),
+    shares: scans.map(({ share }) => share),
+    inTitle: scans.map(({ inTitle }) => inTitle),
+    pairs,
+    names: names.map(({ pattern }) => pattern),
+    nameShares: names.map(({ share }) => share),
+    queryLength: [...wishes.query.trim()].length,
+    tuning,
+    limit: Math.min(limit, TOTAL_MAX - offset),
+    offset,
+    examined: Math.floor(examined / gates.length),
+    ...filterValues(wishes),
+    now: expired ?? null,
+    textBytes: withText ? LIMITS.search.snippetBytes : 0,
+    textLeast: LIMITS.search.snippetCharacters,
+    explains: explain,
+  };
+}

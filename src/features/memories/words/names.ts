@@ -1,0 +1,79 @@
+import { LIMITS } from "../../../limits.js";
+import { fold } from "./fold.js";
+
+/** A name whose signs matter, such as `c++`, `.net`, `--no-cache` or `3.5%`, or an operator such as `&&`. */
+export interface SignedName {
+  readonly text: string;
+  readonly signs: readonly string[];
+  /** A regular expression of PostgreSQL that finds it as it is written, in any case. */
+  readonly pattern: string;
+}
+
+const LETTERS = /[\p{L}\p{N}]/u;
+const SIGNS = /[^\p{L}\p{N}\p{M}\s]/gu;
+/** Signs that prose has as well. */
+const PROSE = /^(?:[-_./,:;'"()!?]|(?![!-~])\p{P})$/u;
+const PUNCTUATION = /^(?:[-.,;!?'"()]|(?![!-~])\p{P})+$/u;
+/** Quotes and punctuation around a word in a sentence, except brackets. */
+const AROUND = /^(?:["'`]|(?![!-~])\p{P})+|(?<!["'`.,:;!?]|(?![!-~])\p{P})(?:["'`.,:;!?]|(?![!-~])\p{P})+$/gu;
+const NAME_MAX = 200;
+const BRACKETS = ["()", "[]", "{}"] as const;
+
+/**
+ * The names with signs in a text, folded. Signs that only join words, as in `node.js`, `src/app.ts` and "don't", do not
+ * count: the index has such names as one word.
+ */
+export function signedNamesOf(text: string): SignedName[] {
+  const isAlone = !LETTERS.test(text);
+  const terms = (text.toLowerCase().match(/\S+/g) ?? [])
+    .filter(({ length }) => length <= NAME_MAX)
+    .map((term) => (isAlone ? term : withoutProse(term)));
+  const names = new Map(terms.map((term) => [fold(term).trim(), term]));
+  return [...names]
+    .filter(([name]) => name.length <= NAME_MAX && (isAlone || !PUNCTUATION.test(name)))
+    .filter(([name]) => withoutJoints(name).search(SIGNS) >= 0)
+    .slice(0, LIMITS.search.names)
+    .map(([name, written]) => ({
+      text: name,
+      signs: [...new Set(name.match(SIGNS))],
+      pattern: [...new Set([name, written])].map(patternOf).join("|"),
+    }));
+}
+
+/** Whether a sign is distinctive: prose does not have it. */
+export const isTelling = (sign: string): boolean => !PROSE.test(sign);
+
+/**
+ * Removes quotes, punctuation at the end of a sentence, and brackets that are around the term or have no other half.
+ */
+function withoutProse(term: string): string {
+  let [text, before] = [term, ""];
+  while (text !== before) {
+    before = text;
+    text = text.replace(AROUND, "") || text;
+    for (const [open = "", close = ""] of BRACKETS) {
+      const [begins, ends] = [text.startsWith(open), text.endsWith(close)];
+      if (begins && (ends || !text.includes(close))) text = text.slice(1);
+      if (ends && (begins || !text.includes(open))) text = text.slice(0, -1);
+    }
+  }
+  return text || term;
+}
+
+const withoutJoints = (name: string): string =>
+  name
+    .replace(/(?<=[\p{L}\p{N}])[-_/'’]+(?=[\p{L}\p{N}])/gu, "")
+    .replace(/(?<=\p{L})\.(?=[\p{L}\p{N}])|(?<=\p{N})\.(?=\p{L})/gu, "");
+
+/**
+ * A pattern that does not match within a longer name: not next to a letter if the name begins or ends with a letter,
+ * nor within a longer number, nor next to the same sign.
+ */
+function patternOf(name: string): string {
+  const escaped = Array.from(name, (letter) => (/[!-/:-@[-`{-~]/.test(letter) ? `\\${letter}` : letter));
+  const [first = "", last = ""] = [escaped[0], escaped.at(-1)];
+  const besides = (letter: string) => (LETTERS.test(letter) ? "[a-z0-9]" : letter);
+  const before = /^\d/.test(first) ? "[a-z0-9]|[0-9][.,]" : besides(first);
+  const after = /^\d/.test(last) ? "[a-z0-9]|[.,][0-9]" : besides(last);
+  return `(?<!${before})${escaped.join("")}(?!${after})`;
+}

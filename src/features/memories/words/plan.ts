@@ -1,0 +1,115 @@
+import { LIMITS } from "../../../limits.js";
+import { type Concept, type Concepts, type FoundName, isCounted, sum } from "./concepts.js";
+import { type LookUps, chooseLookUps, documentsOf, gateFor } from "./look-ups.js";
+import { type Narrowing, type Wide, wideOf } from "./narrowing.js";
+import type { SearchQuery } from "./query.js";
+import type { Scored } from "./scans.js";
+import { TEXT, TITLE, conceptQuery, quote } from "./tsquery.js";
+import { TUNING } from "./tuning.js";
+import { type SearchBounds, type Walk, walkFor } from "./walk.js";
+
+export interface Plan extends LookUps {
+  /** The concepts that are scored; scans refer to them by their positions. */
+  readonly scored: readonly Concept[];
+  /** Neighbouring words of the query, side by side or with one word between. */
+  readonly pairs: readonly string[];
+  /** Names whose signs matter, as regular expressions. If some hits have a name, the others lose this share. */
+  readonly names: readonly { readonly pattern: string; readonly share: number }[];
+  /** A hit must match more than this share of what the best hit matches, if any has several of the words. */
+  readonly shareMin: number;
+  /** Scans read the candidates' words if these have at most so many bytes together; else they look into the index. */
+  readonly readBytes: number;
+  readonly wide: Wide;
+  readonly walk: Walk;
+}
+
+/** Plans a search: which concepts are scored, what is looked up for them, and how. */
+export function planSearch(
+  { concepts, names, memories }: Concepts,
+  narrowing: Narrowing,
+  { isPhrase, bounds }: { readonly isPhrase: boolean; readonly bounds: SearchBounds },
+): Plan {
+  const required = concepts.filter(({ isExtra }) => !isExtra);
+  const everything = sum(required.map(({ weight }) => weight));
+  const scored = scoreRarest(concepts, everything, bounds);
+  const lookUps = chooseLookUps({ scored, required, isPhrase, narrowing, memories, bounds });
+  return {
+    scored,
+    ...lookUps,
+    pairs: pairsOf(required),
+    names: namesToSpell(names, everything),
+    shareMin: shareMinOf(required, memories),
+    readBytes: readBytesOf(lookUps, memories, bounds),
+    wide: wideOf(lookUps.gates, narrowing, memories),
+    walk: walkFor(lookUps.gates, { narrowing, memories, bounds }),
+  };
+}
+
+/**
+ * Plans a search for signs alone, by memories with all of them, or for stop words alone, by titles with all of them.
+ */
+export function planLiterally(
+  concept: Concept,
+  { signs, signed }: SearchQuery,
+  { narrowing, memories, bounds }: { narrowing: Narrowing; memories: number; bounds: SearchBounds },
+): Plan {
+  const mark = signs.length > 0 ? TEXT : TITLE;
+  // Of what is not counted, most memories may have it.
+  const expected = signs.some(isCounted) ? 0 : memories;
+  const gate = { ...gateFor([conceptQuery(concept, mark)], { narrowing, bounds }), expected };
+  return {
+    scored: [concept],
+    pairs: [],
+    names: signed.map(({ pattern }) => ({ pattern, share: lostApart(1 / signed.length) })),
+    shareMin: TUNING.shareMin.few,
+    gates: [gate],
+    isFirstSpared: false,
+    scans: [{ gate: 1, concept: 0, query: null, points: TUNING.places.text, share: 1, inTitle: false }],
+    readBytes: bounds.readBytes,
+    wide: wideOf([gate], narrowing, memories),
+    walk: walkFor([gate], { narrowing, memories, bounds }),
+  };
+}
+
+/** The concepts that are scored: the known ones first, and of these the rarest. */
+const scoreRarest = (concepts: readonly Concept[], everything: number, bounds: SearchBounds): Scored[] =>
+  concepts
+    .toSorted((one, other) => Number(other.isKnown) - Number(one.isKnown) || documentsOf(one) - documentsOf(other))
+    .slice(0, bounds.concepts)
+    .map((concept, place) => ({ ...concept, worth: concept.weight / everything, place }));
+
+function pairsOf(concepts: readonly Concept[]): string[] {
+  const words = concepts.map(
+    ({ variants }) => variants.find(({ lexemes, documents }) => lexemes.length === 1 && documents > 0)?.lexemes[0],
+  );
+  return words
+    .slice(1)
+    .flatMap((next, place) => {
+      const word = words[place];
+      if (word === undefined || next === undefined) return [];
+      return [`${quote(word)} <-> ${quote(next)} | ${quote(word)} <2> ${quote(next)}`];
+    })
+    .slice(0, LIMITS.search.pairs);
+}
+
+/** In a graph that has a name, its parts also stand elsewhere, where they are worth less. */
+function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
+  const weights = names.map(({ parts }) => sum(parts.map(({ weight }) => weight)));
+  const most = Math.max(everything, sum(weights));
+  return names.map(({ pattern }, place) => ({ pattern, share: lostApart((weights[place] ?? 0) / most) }));
+}
+
+const lostApart = (share: number): number => share * (1 - TUNING.ways.apart);
+
+function shareMinOf(required: readonly Concept[], memories: number): number {
+  const { few, uncounted, many } = TUNING.shareMin;
+  if (required.length > 3) return many;
+  return memories > 0 ? few : uncounted;
+}
+
+/** In a large graph a look-up costs more, so more is read instead. */
+function readBytesOf({ scans }: LookUps, memories: number, bounds: SearchBounds): number {
+  const { readBytesPerLookUp, readBytesMost } = LIMITS.search;
+  const lookUps = scans.filter(({ query }) => query !== null).length;
+  return Math.max(bounds.readBytes, Math.min(readBytesMost, lookUps * memories * readBytesPerLookUp));
+}

@@ -1,0 +1,240 @@
+import { LIMITS } from "../../../limits.js";
+import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
+import { otherScripts } from "./han.js";
+import { type SignedName, signedNamesOf } from "./names.js";
+import { AMOUNTS, IDLE_WORDS, SYNONYMS } from "./vocabulary.js";
+
+/** Something to look up: a word to be stemmed, or one to be taken as it is written. */
+export interface Piece {
+  readonly text: string;
+  readonly asWritten: boolean;
+}
+
+/** A short form of several words: their initials, or another name. */
+export interface Acronym {
+  readonly piece: Piece;
+  readonly of: readonly Piece[];
+  /** Whether it is known to mean the same: other words may have the same initials by chance. */
+  readonly isKnown: boolean;
+}
+
+/** One word of a query, with what else may stand for it. */
+export interface QueryWord {
+  readonly text: string;
+  readonly piece: Piece;
+  /** The parts of a name in camelCase, which stand for it together. */
+  readonly parts: readonly Piece[];
+  /** A name in camelCase without stemming: the index has the ends of longer names in this form. */
+  readonly asWritten: readonly Piece[];
+  /** Words that it forms together with one or two neighbours in the query. */
+  readonly compounds: readonly Piece[];
+  /** The same as German forms it, perhaps in the other order. */
+  readonly composed: readonly string[];
+  /** Chinese characters in traditional or simplified script. */
+  readonly otherScripts: readonly string[];
+  /** Short forms of several words of the query, this one among them. */
+  readonly acronyms: readonly Acronym[];
+  /** Names that mean the same; all pieces of one must be there. */
+  readonly synonyms: ReadonlyArray<readonly Piece[]>;
+  /** Whether it is two or three neighbours in a script without spaces, which only match as they are. */
+  readonly isPair: boolean;
+  readonly isLast: boolean;
+}
+
+export interface SearchQuery {
+  readonly words: readonly QueryWord[];
+  /** Names of several parts, such as `src/app.ts`, as one: worth more than their parts. */
+  readonly names: readonly Piece[];
+  /** The name that the query ends with: it may be the beginning of longer ones. */
+  readonly lastName?: Piece;
+  /** Names whose signs matter, such as `c++`. */
+  readonly signed: ReadonlyArray<SignedName & { readonly words: readonly QueryWord[] }>;
+  /** Quoted texts, whose words must stand in this order. */
+  readonly phrases: readonly string[];
+  /** Characters that are neither letters nor digits, where the query has nothing else. */
+  readonly signs: readonly string[];
+}
+
+const RUN = new RegExp(`${UNSPACED}+`, "gu");
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+/** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
+const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
+const NAME_AT_END = /[\p{L}\p{N}][-_./][\p{L}\p{N}]+\s*$/u;
+const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
+
+const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
+const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
+
+const synonyms = new Map<string, string[]>();
+for (const group of SYNONYMS) {
+  for (const word of group)
+    synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.filter((other) => other !== word)]);
+}
+
+/** Splits an English form from its ending: "pictures", "erased", "deleting". */
+const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
+
+/** Names that mean the same as a word. In a word with digits, its letters have them: "pg16" is also "postgres 16". */
+function synonymsOf(word: string): readonly string[] {
+  const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
+  const [, stem = letters] = ENDING.exec(letters) ?? [];
+  const names = synonyms.get(letters) ?? synonyms.get(stem) ?? synonyms.get(`${stem}e`) ?? [];
+  return names.map((name) => (digits ? `${name} ${digits}` : name));
+}
+
+/** Reads a query: what to look up in a graph, before it is known which words the graph has. */
+export function readQuery(query: string): SearchQuery {
+  const text = setApart(fold(query));
+  const terms = Array.from(text.matchAll(PHRASE_OR_TERM), ([term, phrase]) => ({
+    term: phrase ?? term,
+    isPhrase: phrase !== undefined,
+  }));
+  const kept = terms.slice(0, LIMITS.search.terms);
+  const all = kept.flatMap(({ term }) => wordsOf(term));
+  const isAmount = (place: number): boolean =>
+    AMOUNTS.get(all[place - 1]?.text ?? "")?.has(all[place]?.text ?? "") ?? false;
+  const telling = all.filter(
+    ({ text: word }, place) => !IDLE_WORDS.has(word) && !isAmount(place) && !isAmount(place + 1),
+  );
+  const words = distinct(withNeighbours(telling.length > 0 ? telling : all)).slice(0, LIMITS.search.terms);
+  const last = words.at(-1);
+  const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);
+  const names = kept.flatMap(({ term }) =>
+    Array.from(term.matchAll(NAME), ([name]) => pieceAsWritten(name.replace(/[-_./]/g, ""))),
+  );
+  const endsInName = NAME_AT_END.exec(text);
+  const lastName = endsInName && names.at(-1);
+  return {
+    ...(lastName && { lastName }),
+    words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
+    names,
+    signed: signedNamesOf(setApart(query.replaceAll('"', " "))).map((name) => ({
+      ...name,
+      words: wordsOf(name.text),
+    })),
+    phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsOf(term).length > 1).map(({ term }) => term),
+    signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
+  };
+}
+
+/** How many words initials are made of. */
+const ACRONYM_LENGTHS = [3, 4, 5];
+/** How many words a name with a short form has. */
+const NAME_LENGTHS = [2, 3, 4];
+/** A word that gives an initial: shorter ones are initials themselves. */
+const SPELT_OUT = /^[a-z]\p{L}{3}/u;
+
+/** Names of several words, with the names of one word that mean the same. */
+const shortNames = new Map(
+  SYNONYMS.flatMap((group) => {
+    const short = group.filter((name) => !name.includes(" "));
+    return group.filter((name) => name.includes(" ")).map((name) => [name, short] as const);
+  }),
+);
+
+const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryWord[][] =>
+  lengths
+    .flatMap((length) => words.map((_, place) => words.slice(place, place + length)))
+    .filter((run) => run.length >= 2);
+
+/**
+ * Adds to each word its compounds with neighbours, and short forms of several words: "sign up" is "signup", "open api
+ * server" "openapiserver", "dead letter queue" "dlq".
+ */
+function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
+  const first = words.slice(0, LIMITS.search.joined);
+  const threes = runsOf(first, [3]).filter((run) => run.length === 3);
+  const joined = [...runsOf(words, [2]), ...threes]
+    .filter((run) => !run.some(({ isPair }) => isPair))
+    .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
+  const named = runsOf(first, NAME_LENGTHS).flatMap((run) => {
+    const name = run.map(({ text }) => text).join(" ");
+    const short = shortNames.get(name) ?? shortNames.get(name.replace(/s$/, "")) ?? [];
+    return short.map((text) => ({ run, piece: pieceToStem(text), isKnown: true }));
+  });
+  const initials = runsOf(first, ACRONYM_LENGTHS)
+    .filter((run) => run.length >= 3 && run.every(({ text }) => SPELT_OUT.test(text)))
+    .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
+    .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
+  const composed = composedOf(first);
+  return words.map((word) => ({
+    ...word,
+    compounds: joined.filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
+    composed: composed.filter(({ of }) => of.includes(word)).map(({ text }) => text),
+    acronyms: [...named, ...initials]
+      .filter(({ run }) => run.includes(word))
+      .map(({ run, piece, isKnown }) => ({ piece, of: run.map((other) => other.piece), isKnown })),
+  }));
+}
+
+/** Words that may be a part of a German compound. */
+const COMPOSABLE = /^\p{L}{4,}$/u;
+const LINKS = ["", "s", "n"];
+
+/**
+ * German compounds of two words that are neighbours or have one word between: "Nummer der Rechnung" is also
+ * "Rechnungsnummer".
+ */
+function composedOf(words: readonly QueryWord[]) {
+  const runs = runsOf(words, [2, 3]).filter((run) => run.length <= 3);
+  return runs.flatMap((run) => {
+    const of = run.filter((_, place) => place === 0 || place === run.length - 1);
+    const [one, other] = of.map(({ text }) => text);
+    if (!one || !other || !of.every(({ text, isPair }) => !isPair && COMPOSABLE.test(text))) return [];
+    return LINKS.flatMap((link) => [other + link + one, one + link + other]).map((text) => ({ of, text }));
+  });
+}
+
+function distinct(words: readonly QueryWord[]): QueryWord[] {
+  return [...new Map(words.map((word) => [word.text, word])).values()];
+}
+
+function wordsOf(term: string): QueryWord[] {
+  return (term.match(WORD) ?? []).flatMap((word) => {
+    const rest = word.replace(RUN, " ").match(WORD) ?? [];
+    const twos = (word.match(NEIGHBOURS.two) ?? []).flatMap((run) => neighboursOf(run, 2));
+    const threes = (word.match(NEIGHBOURS.three) ?? []).flatMap((run) => neighboursOf(run, 3));
+    return [...rest.map(plainWord), ...twos, ...threes];
+  });
+}
+
+function plainWord(word: string): QueryWord {
+  const parts = word
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .split(" ");
+  const same = synonymsOf(word.toLowerCase());
+  return {
+    text: word.toLowerCase(),
+    piece: pieceToStem(word),
+    parts: parts.length > 1 ? parts.map(pieceToStem) : [],
+    asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
+    compounds: [],
+    composed: [],
+    otherScripts: [],
+    acronyms: [],
+    synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
+    isPair: false,
+    isLast: false,
+  };
+}
+
+/** Splits a run of characters without spaces between words: into each `many` neighbours. */
+function neighboursOf(run: string, many: number): QueryWord[] {
+  const characters = [...run];
+  const places = Math.max(1, characters.length - many + 1);
+  const parts = characters.slice(0, places).map((_, place) => characters.slice(place, place + many).join(""));
+  return parts.map((text) => ({
+    text,
+    piece: pieceAsWritten(text),
+    parts: [],
+    asWritten: [],
+    compounds: [],
+    composed: [],
+    otherScripts: otherScripts(text),
+    acronyms: [],
+    synonyms: [],
+    isPair: true,
+    isLast: false,
+  }));
+}

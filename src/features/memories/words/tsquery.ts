@@ -1,0 +1,34 @@
+import type { Concept, Variant } from "./concepts.js";
+import { TUNING } from "./tuning.js";
+
+/**
+ * Marks of words in the index: in which place of a memory a word stands. The index also has each word without a mark.
+ */
+export const TITLE = "^";
+export const TAG = "#";
+export const TEXT = "";
+export const MARKS = [TITLE, TAG, TEXT] as const;
+export type Mark = (typeof MARKS)[number];
+const { title, tags, text } = TUNING.places;
+const PLACE_WORTH = { [TITLE]: title, [TAG]: tags, [TEXT]: text };
+/** What it is worth to have a word in a place. */
+export const placeWorth = (mark: Mark): number => PLACE_WORTH[mark];
+
+/** Quotes a word of the index for a tsquery. */
+export const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
+export const all = (queries: readonly string[]): string =>
+  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" & ")})`;
+export const any = (queries: readonly string[]): string =>
+  queries.length === 1 ? (queries[0] ?? "") : `(${queries.join(" | ")})`;
+
+export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme);
+
+/**
+ * Queries for a variant, or any of several, in a place. Signs beside words get no mark: the index does not say where
+ * they stand.
+ */
+export const variantQuery = ({ lexemes }: Variant, mark: string): string =>
+  all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
+export const variantsQuery = (variants: readonly Variant[], mark: Mark): string =>
+  any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
+export const conceptQuery = ({ variants }: Concept, mark: Mark = TEXT): string => variantsQuery(variants, mark);

@@ -1,0 +1,190 @@
+import { LIMITS } from "../../../limits.js";
+import type { Variant } from "./concepts.js";
+import type { Piece, QueryWord } from "./query.js";
+import {
+  closestWords,
+  nearSpellings,
+  nearestWords,
+  shortHashes,
+  splitFromStopWord,
+  splitInThree,
+  splitWord,
+} from "./spelling.js";
+import type { AlikeWord, KnownPiece } from "./search-statements.js";
+import { KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN } from "./tuning.js";
+
+export type Known = ReadonlyMap<string, KnownPiece>;
+/** The other forms of some words. */
+export type Forms = ReadonlyMap<string, ReadonlySet<string>>;
+type FoundVariant = Variant & { readonly isKnown: boolean };
+
+export const keyOf = (piece: Piece | undefined): string => `${piece?.asWritten ? "=" : "~"}${piece?.text ?? ""}`;
+
+/** The words of the graph that are alike, by what was asked for: as words of a query are many, each is read once. */
+export interface Alike {
+  /** Those that were looked up as they are, by their text. */
+  readonly spelt: ReadonlyMap<string, AlikeWord>;
+  /** Those that a word may be a misspelling of. */
+  readonly near: ReadonlyMap<string, readonly AlikeWord[]>;
+  /** Those that a text begins. */
+  readonly longer: ReadonlyMap<string, readonly AlikeWord[]>;
+}
+
+export function sortAlike(found: readonly AlikeWord[]): Alike {
+  const near = new Map<string, AlikeWord[]>();
+  const longer = new Map<string, AlikeWord[]>();
+  for (const one of found) {
+    const { asked, begins } = one;
+    if (asked === "") continue;
+    const same = begins ? longer : near;
+    const others = same.get(asked);
+    if (others) others.push(one);
+    else same.set(asked, [one]);
+  }
+  return { spelt: speltOf(found), near, longer };
+}
+
+interface Finds {
+  readonly known: Known;
+  readonly alike: Alike;
+  readonly forms: Forms;
+  readonly isUnknown: boolean;
+}
+
+/** What a word may stand for: what is written, and the words of the graph that are alike. */
+export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): Variant[] {
+  const { spelt } = alike;
+  const lookUp = (texts: readonly string[]) => texts.flatMap((text) => spelt.get(text) ?? []);
+  const longer = alike.longer.get(word.text)?.filter(({ word: other }) => other !== word.text) ?? [];
+  const written = variantsOf(word, known);
+  const isName =
+    word.parts.length > 0 && (longer.length > 0 || written.some(({ way, isKnown }) => way === "word" && isKnown));
+  const isMisspelt = isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length > 0);
+  const wayOfWord = isUnknown ? "begun" : "beginning";
+  const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
+    [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
+    [isUnknown ? lookUp(shortHashes(word.text)) : [], "abbreviation"],
+    [isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [], "spelling"],
+    [lookUp(word.otherScripts), "word"],
+    [lookUp(word.composed), "parts"],
+    [longer, isName ? "name" : wayOfWord],
+    [lookUp(kinOf(word, known)).filter(isStem), "word"],
+  ];
+  const variants: Variant[] = [
+    ...written.map((variant) => (isName && variant.way === "parts" ? { ...variant, way: "apart" as const } : variant)),
+    ...(isUnknown && mayBeSplit(word) ? splitsOf(word, spelt) : []),
+  ];
+  for (const made of found.flatMap(([words, way]) => words.map((other) => variantOfAlike(other, way)))) {
+    if (!variants.some((variant) => variant.lexemes.join(" ") === made.lexemes.join(" "))) variants.push(made);
+  }
+  return variants;
+}
+
+/** Whether a word of the graph is a stem itself: "files" is not, so "filesy" (which begins "filesystem") is no kin of it. */
+const isStem = ({ word, stem }: AlikeWord): boolean => stem.length === 0 || stem.includes(word);
+
+const mostCommon = (words: readonly AlikeWord[]): AlikeWord[] =>
+  words.toSorted((one, other) => other.documents - one.documents).slice(0, LIMITS.search.alike);
+
+/** The words of the graph with which a word that may be misspelt is compared. */
+const comparedWith = ({ text }: QueryWord, { near, spelt }: Alike): readonly AlikeWord[] => [
+  ...(near.get(text) ?? []),
+  ...nearSpellings(text).flatMap((other) => spelt.get(other) ?? []),
+];
+
+/** Whether the graph has words of which a word is a misspelling by few letters. */
+export const hasSpellings = (word: QueryWord, alike: Alike): boolean =>
+  closestWords(word.text, comparedWith(word, alike)).length > 0;
+
+/** The word itself, its parts, the compounds that it is a part of, and the names that mean the same. */
+export function variantsOf(
+  { piece, parts, asWritten, compounds, acronyms, synonyms }: QueryWord,
+  known: Known,
+): FoundVariant[] {
+  const own = variantOf([piece], "word", known);
+  // Initials stand for no stop words. Initials that are more common than the word are a word of their own.
+  const initials = acronyms
+    .filter(({ of, isKnown }) => isKnown || of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
+    .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
+    .filter(({ way, documents }) => way === "abbreviation" || !own.isKnown || documents <= own.documents);
+  const others = [
+    ...asWritten
+      .map((whole) => variantOf([whole], "word", known))
+      .filter(({ lexemes }) => lexemes.join(" ") !== own.lexemes.join(" ")),
+    ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
+    ...compounds.map((compound) => variantOf([compound], "parts", known)),
+    ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
+    ...initials,
+  ];
+  return [own, ...others.filter(({ isKnown }) => isKnown)];
+}
+
+function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
+  const rows = pieces.map((piece) => known.get(keyOf(piece)));
+  const telling = rows.filter((row) => (row?.lexemes.length ?? 0) > 0);
+  return {
+    text: pieces.map(({ text }) => text).join(" "),
+    lexemes: [...new Set(telling.flatMap((row) => row?.lexemes ?? []))],
+    way,
+    documents: Math.max(1, Math.min(...telling.map((row) => row?.documents ?? 0))),
+    isKnown: telling.length > 0 && telling.every((row) => row?.known),
+  };
+}
+
+/**
+ * Stems of related words that the stemmer keeps apart: a noun in -y or -a and its verb, as in "expiri" and "expir",
+ * "replica" and "replic"; German nouns and their plural, as in "Rechnung" and "Rechnungen".
+ */
+export function kinOf({ piece }: QueryWord, known: Known): readonly string[] {
+  const [stem = "", ...more] = known.get(keyOf(piece))?.lexemes ?? [];
+  if (more.length > 0 || !/^[a-z]+$/.test(stem)) return [];
+  const kin = [...(/[ia]$/.test(stem) ? [stem.slice(0, -1)] : [`${stem}i`, `${stem}a`]), ...germanKinOf(stem)];
+  return kin.filter((other) => Math.min(stem.length, other.length) >= KIN_LENGTH_MIN);
+}
+
+/** German nouns with a plural in -n or -en, by endings that tell them from other languages. */
+const GERMAN_NOUN = /^(.+(?:(er|el)|ung|ei|ion|heit|keit|schaft|tat|or))(e?n)?$/;
+
+/** The plural of such a noun, or its singular. */
+function germanKinOf(stem: string): string[] {
+  const [, singular, weak, plural] = GERMAN_NOUN.exec(stem) ?? [];
+  if (singular === undefined) return [];
+  return [plural ? singular : `${singular}${weak ? "n" : "en"}`];
+}
+
+/** The words that were looked up as they are, by their text. */
+const speltOf = (alike: readonly AlikeWord[]): ReadonlyMap<string, AlikeWord> =>
+  new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
+
+export const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
+  !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= 40 && /\p{L}{3}/u.test(text);
+
+export const mayBeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= 40;
+
+export const variantOfAlike = ({ word, stem, documents }: AlikeWord, way: Variant["way"]): Variant => ({
+  text: word,
+  lexemes: stem.length > 0 ? stem : [word],
+  way,
+  documents: Math.max(1, documents),
+});
+
+/** The ways to split a word into two words that are known, else into three, else into one and a stop word. */
+export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
+  const inTwo = knownSplits(splitWord(text), spelt);
+  if (inTwo.length > 0) return inTwo;
+  const inThree = knownSplits(
+    splitInThree(text, (part) => spelt.has(part)),
+    spelt,
+  );
+  return inThree.length > 0 ? inThree : knownSplits(splitFromStopWord(text), spelt);
+}
+
+function knownSplits(splits: readonly string[][], spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
+  return splits.flatMap((parts) => {
+    const found = parts.flatMap((part) => spelt.get(part) ?? []);
+    if (found.length < parts.length) return [];
+    const lexemes = [...new Set(found.flatMap(({ word, stem }) => (stem.length > 0 ? stem : [word])))];
+    const documents = Math.max(1, Math.min(...found.map((part) => part.documents)));
+    return [{ text: parts.join(" "), lexemes, way: "parts", documents }];
+  });
+}

@@ -1,0 +1,79 @@
+import type { IncomingMessage } from "node:http";
+import { Stripe } from "stripe";
+import { LIMITS } from "../../limits.js";
+import type { Tracer } from "../telemetry/tracer.js";
+
+/** Many times the largest answer: a hundred subscriptions with an invoice each. */
+const ANSWER_MAX_BYTES = 33_554_432;
+
+/** A client of Stripe, or of the stand-in at another address. */
+export function stripeClient(
+  secretKey: string,
+  apiBase: string | undefined,
+  tracer?: Tracer,
+  longestMs: number = LIMITS.payments.changeMs,
+): Stripe {
+  const { protocol, hostname, port } = new URL(apiBase ?? "https://api.stripe.com");
+  return new Stripe(secretKey, {
+    protocol: protocol === "http:" ? "http" : "https",
+    host: hostname,
+    port: port || (protocol === "http:" ? "80" : "443"),
+    timeout: LIMITS.payments.requestMs,
+    maxNetworkRetries: 1,
+    telemetry: false,
+    httpClient: traceRequests(boundedObjects(Stripe.createNodeHttpClient(), longestMs), tracer),
+    appInfo: { name: "memory-graph-gateway" },
+  });
+}
+
+type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
+
+/**
+ * Stripe's package expects a JSON object; for other JSON (`5`) it throws an error that cannot be caught. It also keeps
+ * whatever arrives, so an answer of any size or length would use up the memory, even after nobody waits for it.
+ */
+function boundedObjects(client: HttpClient, longestMs: number): HttpClient {
+  return {
+    getClientName: () => client.getClientName(),
+    async makeRequest(...request) {
+      const response = await client.makeRequest(...request);
+      const read = response.toJSON.bind(response);
+      response.toJSON = async () => {
+        boundAnswer(response.getRawResponse() as IncomingMessage, longestMs);
+        const json: unknown = await read();
+        if (typeof json !== "object" || json === null) throw new SyntaxError("The answer is not a JSON object.");
+        return json;
+      };
+      return response;
+    },
+  };
+}
+
+/** Cuts an answer that is too large, or still incomplete after `longestMs`, when no operation waits for it any more. */
+function boundAnswer(answer: IncomingMessage, longestMs: number): void {
+  const cut = () => answer.destroy(new Error("The answer is too large or too slow."));
+  const late = setTimeout(cut, longestMs);
+  answer.once("close", () => clearTimeout(late));
+  let size = 0;
+  answer.on("data", (part: Buffer | string) => {
+    size += part.length;
+    if (size > ANSWER_MAX_BYTES) cut();
+  });
+}
+
+/** Gives each request a span, also each retry. Its name contains no ids. */
+function traceRequests(client: HttpClient, tracer: Tracer | undefined): HttpClient {
+  if (!tracer) return client;
+  return {
+    getClientName: () => client.getClientName(),
+    makeRequest(...request) {
+      const [, , path, method] = request;
+      const route = path.replace(/\?.*/, "").replaceAll(/\/[a-z]+_\w*[A-Z0-9]\w*/g, "/:id");
+      return tracer.during({ name: `Stripe ${method} ${route}`, isElsewhere: true }, async (note) => {
+        const response = await client.makeRequest(...request);
+        note({ "http.response.status_code": response.getStatusCode() });
+        return response;
+      });
+    },
+  };
+}

@@ -1,0 +1,299 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PrismaPg } from "@prisma/adapter-pg";
+import pg from "pg";
+import { LIMITS } from "../../limits.js";
+import { BoundedPool, type DatabaseUrl } from "./bounded-pool.js";
+import {
+  COLLISIONS,
+  LOCK_NOT_AVAILABLE,
+  QUERY_CANCELED,
+  type WhyUnavailable,
+  sqlStateOf,
+  whyUnavailable,
+} from "./database-errors.js";
+import { idleProcesses } from "./idle-statement.js";
+import { ask, queryOf } from "./named-query.js";
+import type { Pooler } from "./pooler.js";
+import { PrismaClient } from "../prisma/client.js";
+import { SESSION_OPTIONS } from "./session-settings.js";
+import { type Statement, inOrder } from "./statement.js";
+
+/** Prisma's models, without the methods that would leave the transaction. */
+export type Models = Omit<PrismaClient, `$${string}`>;
+
+/** The database, or one transaction in it: both have the same interface. */
+export interface Database {
+  /** Prisma's models, for code that is not on a hot path. */
+  readonly models: Models;
+  /** Runs one statement: for hot paths, and for SQL that no model can express. */
+  run<Row, Values extends object = readonly unknown[]>(
+    statement: Statement<Values, Row>,
+    values: Values,
+    patience?: LockPatience,
+  ): Promise<Row[]>;
+  /**
+   * Runs the statements of one search, one after the other, on one of the connections reserved for searches. All
+   * together may take `LIMITS.database.searchTimeoutMs`, and up to a tenth more. A statement that takes longer fails,
+   * and so does any after it, with an error for which `isTimeout` is true. Inside a transaction there is no such limit.
+   */
+  search<T>(work: (run: Database["run"]) => Promise<T>, patience?: LockPatience): Promise<T>;
+  /**
+   * Reads pages of a graph by models, in the order of an index. PostgreSQL assumes that each graph is a small part of
+   * its table (see the migration `plans_for_any_graph`). A graph that is most of its table would be read and sorted
+   * whole for each page: 170 ms instead of 10 for one type among 100,000 memories. The setting must not affect changes,
+   * so it holds in a transaction of its own, or inside another transaction only until `read` ends.
+   */
+  readPages<T>(read: (models: Models) => Promise<T>, patience?: LockPatience): Promise<T>;
+  /** Runs `work` in one transaction, rolled back if it throws. Inside a transaction it joins that one. */
+  transaction<T>(work: (database: Database) => Promise<T>, patience?: LockPatience): Promise<T>;
+  /** The reason, if an error is a timeout while waiting for a connection or a lock; undefined for every other error. */
+  whyWaitFailed(error: unknown): WhyUnavailable | undefined;
+}
+
+/** A shorter wait for locks than the default. Setting it costs a round trip. */
+export interface LockPatience {
+  readonly lockMs: number;
+}
+
+/** A database that this process opened and must close. */
+export interface OpenDatabase extends Database, AsyncDisposable {
+  readonly pool: pg.Pool;
+  readonly reservedPool: pg.Pool;
+  readonly searchPool: pg.Pool;
+}
+
+const { searchTimeoutMs } = LIMITS.database;
+/** Settings that, turned off, make PostgreSQL read a page's rows in index order instead of sorting them. */
+const OUT_OF_ORDER = ["enable_sort", "enable_bitmapscan"];
+const IN_ORDER = OUT_OF_ORDER.map((name) => `${name}=off`);
+/** Sets them for one transaction, in one statement, since Prisma sends only one at a time. */
+const setPlanning = (value: "'off'" | "NULL"): string =>
+  `SELECT ${OUT_OF_ORDER.map((name) => `set_config('${name}', ${value}, true)`).join(", ")}`;
+const PLAN_IN_ORDER = setPlanning("'off'");
+const PLAN_AS_USUAL = setPlanning("NULL");
+const ATTEMPTS_MAX = 3;
+/** The time limit for each of the two steps of closing: ending transactions, and ending connections. */
+const CLOSE_PATIENCE_MS = 1_000;
+
+/** How long to wait for a connection, for a lock and for answers; tests on a busy machine wait longer. */
+export interface WaitBounds {
+  readonly connectionWaitMs: number;
+  readonly lockWaitMs: number;
+  readonly statementTimeoutMs: number;
+  readonly reservedTimeoutMs: number;
+  readonly transactionTimeoutMs: number;
+}
+
+/** Opens the database at `url`, by a pooler if one is given; it connects when a connection is first needed. */
+export function openDatabase(
+  url: DatabaseUrl,
+  onError: (error: Error) => void = () => {},
+  waits: WaitBounds = LIMITS.database,
+  pooler?: Pooler,
+): OpenDatabase {
+  const isNamed = pooler?.keepsNames ?? true;
+  const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, isNamed }, onError);
+  const lend = pooler ? withTransaction : withClient;
+  // Without a pooler the connections of this pool have this setting already.
+  const searchSettings = pooler ? [`statement_timeout=${searchTimeoutMs}`] : [];
+  const transaction = {
+    maxWait: waits.connectionWaitMs,
+    timeout: waits.transactionTimeoutMs,
+  };
+  const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: nameStatements(isNamed) }) });
+  const inTransaction = <T>(work: (inner: PrismaTransaction) => Promise<T>, patience?: LockPatience): Promise<T> =>
+    withRetries(() =>
+      client.$transaction(async (inner) => {
+        if (patience) await inner.$executeRawUnsafe(`SET LOCAL ${lockTimeout(patience)}`);
+        return work(inner);
+      }, transaction),
+    );
+  return {
+    pool,
+    reservedPool,
+    searchPool,
+    models: client,
+    run: async <Row, Values extends object>(
+      statement: Statement<Values, Row>,
+      values: Values,
+      patience?: LockPatience,
+    ) => {
+      const onto = statement.reserved ? reservedPool : pool;
+      const settings = [...(statement.isPage ? IN_ORDER : []), ...(patience ? [lockTimeout(patience)] : [])];
+      const { rows } = await withRetries(() =>
+        settings.length > 0
+          ? lend(onto, settings, (one) => ask(one, queryOf(statement, values, isNamed)))
+          : onto.query(queryOf(statement, values, isNamed)),
+      );
+      return rows as Row[];
+    },
+    search: (work, patience) =>
+      lend(searchPool, [...searchSettings, ...(patience ? [lockTimeout(patience)] : [])], searchOn(work, isNamed)),
+    transaction: (work, patience) => inTransaction((inner) => work(insideTransaction(inner)), patience),
+    readPages: (read, patience) =>
+      inTransaction(async (inner) => {
+        await inner.$executeRawUnsafe(PLAN_IN_ORDER);
+        return read(inner);
+      }, patience),
+    whyWaitFailed,
+    async [Symbol.asyncDispose]() {
+      await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
+      await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
+    },
+  };
+}
+
+/** How many of Prisma's statements are prepared under a name; further ones are planned anew each time. */
+const NAMES_MAX = 500;
+
+/** Names Prisma's statements by their text; the empty name prepares nothing. */
+function nameStatements(isNamed: boolean): (query: { sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    if (!isNamed) return "";
+    const name = names.get(sql) ?? `prisma_${names.size}`;
+    if (names.size < NAMES_MAX) names.set(sql, name);
+    return names.has(sql) ? name : "";
+  };
+}
+
+interface PoolParts {
+  readonly waits: WaitBounds;
+  readonly pooler: Pooler | undefined;
+  readonly isNamed: boolean;
+}
+
+function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolParts, onError: (error: Error) => void) {
+  const { connections, reservedConnections, searchConnections } = LIMITS.database;
+  const { statementTimeoutMs, reservedTimeoutMs } = waits;
+  const options = `${SESSION_OPTIONS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
+  const common = { options, isPooled: pooler !== undefined, waitMs: waits.connectionWaitMs, onError };
+  const reservedPool = new BoundedPool(url, {
+    ...common,
+    max: reservedConnections,
+    timeoutMs: reservedTimeoutMs,
+  });
+  const searchPool = new BoundedPool(url, {
+    ...common,
+    max: searchConnections,
+    timeoutMs: searchTimeoutMs,
+  });
+  const idleOf = async (processIds: readonly number[]) => {
+    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, { processIds }, isNamed));
+    return rows.map(({ pid }) => pid);
+  };
+  const pool = new BoundedPool(url, { ...common, max: connections, timeoutMs: statementTimeoutMs, idleOf });
+  return { pool, reservedPool, searchPool };
+}
+
+/** Until a search takes this long, its timeout is not set again per statement. Saves quick searches a round trip. */
+const SLOW_SEARCH_MS = searchTimeoutMs / 10;
+
+/** Rounded up to 100 ms, so that there are few texts: Prisma's adapter caches each text that it sends. */
+const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
+
+/** Changes a setting until the connection is released. */
+type Change = (setting: string) => Promise<void>;
+
+type Lend = <T>(
+  pool: pg.Pool,
+  settings: readonly string[],
+  work: (client: pg.PoolClient, change: Change) => Promise<T>,
+) => Promise<T>;
+
+/** Runs `work` on a connection of the pool, then restores its settings. A broken connection is not used again. */
+const withClient: Lend = async (pool, settings, work) => {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  let isChanged = false;
+  const note = (error: Error) => void (broken = error);
+  const change = async (setting: string): Promise<void> => {
+    isChanged = true;
+    await client.query(`SET ${setting}`);
+  };
+  client.on("error", note);
+  try {
+    // All in one round trip.
+    if (settings.length > 0) await change(settings.join("; SET "));
+    return await work(client, change);
+  } finally {
+    if (isChanged) await client.query("RESET ALL").catch(note);
+    client.off("error", note);
+    client.release(broken);
+  }
+};
+
+/** Runs `work` on a connection through a pooler, in a transaction: there settings hold only within one. */
+const withTransaction: Lend = async (pool, settings, work) => {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  const note = (error: Error) => void (broken = error);
+  const change = async (setting: string): Promise<void> => void (await client.query(`SET LOCAL ${setting}`));
+  client.on("error", note);
+  try {
+    await client.query(["BEGIN", ...settings.map((setting) => `SET LOCAL ${setting}`)].join("; "));
+    const answer = await work(client, change);
+    await client.query("COMMIT");
+    return answer;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(note);
+    throw error;
+  } finally {
+    client.off("error", note);
+    client.release(broken);
+  }
+};
+
+const searchOn =
+  <T>(work: (run: Database["run"]) => Promise<T>, isNamed: boolean) =>
+  (client: pg.PoolClient, change: Change): Promise<T> => {
+    const begunAt = performance.now();
+    return work(async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) => {
+      const spentMs = performance.now() - begunAt;
+      if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
+      if (spentMs > SLOW_SEARCH_MS) await change(`statement_timeout=${Math.ceil(searchTimeoutMs - spentMs)}`);
+      return (await ask(client, queryOf(statement, values, isNamed))).rows as Row[];
+    });
+  };
+
+/** The search took too long, so its next statement was not started. */
+class SearchTimeout extends Error {
+  readonly code = QUERY_CANCELED;
+}
+
+/** Whether a statement was cancelled because it, or the search that it is part of, took too long. */
+export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === QUERY_CANCELED;
+
+function whyWaitFailed(error: unknown): WhyUnavailable | undefined {
+  const why = whyUnavailable(error);
+  return why === "busy" || why === "unreachable" || sqlStateOf(error) === LOCK_NOT_AVAILABLE ? why : undefined;
+}
+
+type PrismaTransaction = Parameters<Parameters<PrismaClient["$transaction"]>[0]>[0];
+
+function insideTransaction(inner: PrismaTransaction): Database {
+  const database: Database = {
+    models: inner,
+    run: (statement, values) => inner.$queryRawUnsafe(statement.text, ...inOrder(statement, values)),
+    search: (work) => work(database.run),
+    async readPages(read) {
+      await inner.$executeRawUnsafe(PLAN_IN_ORDER);
+      const pages = await read(inner);
+      await inner.$executeRawUnsafe(PLAN_AS_USUAL);
+      return pages;
+    },
+    transaction: (work) => work(database),
+    whyWaitFailed,
+  };
+  return database;
+}
+
+/** Retries after a deadlock or a serialisation failure: these changed nothing. */
+async function withRetries<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!COLLISIONS.includes(sqlStateOf(error) ?? "") || attemptsLeft <= 1) throw error;
+    return withRetries(attempt, attemptsLeft - 1);
+  }
+}

@@ -1,0 +1,88 @@
+import type pg from "pg";
+import { LIMITS } from "../../limits.js";
+import { type Place, StartError } from "../start-error.js";
+
+interface Form {
+  readonly encoding: string;
+  /** Where tables are made; null if the search path names no schema that exists. */
+  readonly schema: string | null;
+  readonly database: string;
+  readonly user: string;
+  /** Schemas with our extensions that the search path lacks. Some hosts put all extensions into one of their own. */
+  readonly hidden: readonly string[];
+}
+
+interface Usable {
+  /** Whether letters other than A to Z are known. */
+  readonly knowsLetters: boolean;
+  /** How many connections the role may open to this database; null: as many as it likes. */
+  readonly allowed: number | null;
+}
+
+const { connections, reservedConnections, searchConnections } = LIMITS.database;
+const CONNECTIONS = connections + reservedConnections + searchConnections;
+
+/**
+ * Checks what was decided when the database was created, or is set for the role.
+ * @returns warnings: words of many languages are found only as they were written; the role may open few connections
+ * @throws StartError for a database that cannot store all texts, in which other tables than ours would be used, or
+ * where our extensions are not found
+ */
+export async function assertFits(client: pg.Client, { host, variable }: Pick<Place, "host" | "variable">) {
+  const { encoding, schema, database, user, hidden } = await oneRow<Form>(client, FORM);
+  if (encoding !== "UTF8") {
+    throw new StartError(
+      `The database ${database} at ${host} stores text as ${encoding}, and the service needs UTF8: create another one ` +
+        `with ${CREATE}, and name it in ${variable}.`,
+    );
+  }
+  const setPath = `run ALTER ROLE ${user} IN DATABASE ${database} SET search_path = ${["public", ...hidden].join(", ")}.`;
+  if (schema !== "public") {
+    throw new StartError(
+      `In the database ${database} at ${host}, ${user} works in ${schema === null ? "no schema" : `the schema ${schema}`}` +
+        `, and the service needs public: ${setPath}`,
+    );
+  }
+  if (hidden.length > 0) {
+    throw new StartError(
+      `In the database ${database} at ${host}, ${user} does not find the extensions in the schema ` +
+        `${hidden.join(", ")}: ${setPath}`,
+    );
+  }
+  // Asked only now: other encodings do not have the letter.
+  const { knowsLetters, allowed } = await oneRow<Usable>(client, USABLE);
+  const warnings: string[] = [];
+  if (!knowsLetters) {
+    warnings.push(
+      `The locale of the database ${database} at ${host} knows no letters but A to Z, so words of many languages are ` +
+        `found only as they were written. Create another one with ${CREATE}, and move to it with npm run migrate-to.`,
+    );
+  }
+  if (allowed !== null && allowed < CONNECTIONS && variable !== "DIRECT_DATABASE_URL") {
+    warnings.push(
+      `PostgreSQL at ${host} lets ${user} open ${allowed} connections, and a server opens up to ${CONNECTIONS}: with ` +
+        "fewer, it answers 503 when it is busy. Raise the CONNECTION LIMIT of the role and the database, or use PgBouncer.",
+    );
+  }
+  return warnings;
+}
+
+const FORM = `
+  SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema, current_database() AS database,
+    quote_ident(current_user) AS "user",
+    ARRAY(SELECT DISTINCT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+      WHERE e.extname IN ('pg_trgm', 'btree_gin') AND n.nspname <> ALL (current_schemas(true))) AS hidden`;
+
+/** A connection limit of -1 is none, and superusers have none. */
+const USABLE = `
+  SELECT 'Ж' ~ '[[:upper:]]' AND to_tsvector('simple', 'Ж') = to_tsvector('simple', 'ж') AS "knowsLetters",
+    (SELECT least(nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1)) FROM pg_database d, pg_roles r
+      WHERE d.datname = current_database() AND r.rolname = session_user AND NOT r.rolsuper) AS allowed`;
+
+const CREATE = "CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'";
+
+async function oneRow<Row extends object>(client: pg.Client, query: string): Promise<Row> {
+  const { rows } = await client.query<Row>(query);
+  if (!rows[0]) throw new StartError("PostgreSQL does not answer a simple question.");
+  return rows[0];
+}

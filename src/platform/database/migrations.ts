@@ -1,0 +1,350 @@
+import { createHash } from "node:crypto";
+import { readFile, readdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PrismaPg } from "@prisma/adapter-pg";
+import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-utils";
+import pg from "pg";
+import { LIMITS } from "../../limits.js";
+import { Client } from "./client.js";
+import { READ_ONLY } from "./database-errors.js";
+import { forDistributed, isDistributed } from "./distribute.js";
+import { assertFits } from "./fitting-database.js";
+import { assertNotMoved } from "./moved-database.js";
+import { PROJECT } from "../project.js";
+import { withOptions } from "./session-settings.js";
+import { type AddressVariable, StartError, THROUGH_POOLER, explainDatabase } from "../start-error.js";
+
+const FOLDER = join(PROJECT, "prisma", "migrations");
+/** Any constant works, as long as all servers on the same database use the same one. */
+const LOCK = 7_301_984_265;
+/** A process that starts holds it shared until it has migrated. A move of the database holds it exclusively. */
+const MOVE_LOCK = 7_301_984_267;
+
+interface Migration {
+  readonly name: string;
+  readonly script: string;
+}
+
+/** How long each step may wait; `LIMITS.start` by default. */
+type Waits = { readonly [Name in keyof typeof LIMITS.start]: number };
+
+interface MigrateOptions {
+  /** Where the address is from; `DATABASE_URL` by default. */
+  readonly variable?: AddressVariable | undefined;
+  readonly tell?: (message: string) => void;
+  readonly waits?: Waits;
+}
+
+const LOCK_POLL_MS = 200;
+const VERSION_MIN = 14;
+
+/**
+ * Applies the missing migrations to the database at `url`, and returns their names. If several servers start at once,
+ * one migrates and the others wait, with a message.
+ * @throws StartError when the database cannot be used, is another program's, is being or was moved, a newer version has
+ * migrated it, a migration was changed after it was applied, or another server migrates for too long.
+ */
+export async function migrate(
+  url: string,
+  { variable, tell = () => {}, waits = LIMITS.start }: MigrateOptions = {},
+): Promise<string[]> {
+  const migrations = await readMigrations();
+  const lock = lockClient(url, waits, variable);
+  try {
+    await lock.connect();
+    const { host } = new URL(url);
+    await assertUsable(lock, host, waits);
+    const warnings = await assertFits(lock, { host, variable: variable ?? "DATABASE_URL" });
+    warnings.forEach(tell);
+    await assertStays(lock);
+    await assertNotMoved(lock);
+    await takeLock(lock, tell, waits);
+    const applied = await readApplied(lock);
+    assertNotNewer(applied, migrations);
+    const pending = pendingOf(applied, migrations);
+    if (applied.some(({ finished }) => !finished)) await forgetFailures(lock, migrations);
+    // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
+    return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
+  } catch (error) {
+    throw explainDatabase(error, url, variable);
+  } finally {
+    // The start must not wait for a connection that does not close.
+    await Promise.race([lock.end().catch(() => {}), sleep(1_000, undefined, { ref: false })]);
+  }
+}
+
+/** @throws StartError when the URL is not valid, or a file that it names cannot be read. */
+function lockClient(url: string, { connectMs, catalogMs }: Waits, variable?: AddressVariable): pg.Client {
+  try {
+    const lock = new Client({
+      ...{ connectionString: withOptions(url), connectionTimeoutMillis: connectMs, keepAlive: true },
+      ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
+    });
+    // A connection that breaks between two statements fails the next one anyway.
+    return lock.on("error", () => {});
+  } catch (error) {
+    throw explainDatabase(error, url, variable);
+  }
+}
+
+async function assertUsable(database: pg.Client, host: string, { catalogMs }: Waits): Promise<void> {
+  const { rows } = await database.query<{ version: string; read_only: string; timeout: string }>(
+    `SELECT current_setting('server_version') AS version, current_setting('transaction_read_only') AS read_only,
+            (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS timeout`,
+  );
+  const { version = "", read_only: readOnly, timeout } = rows[0] ?? {};
+  assertVersion(version, host);
+  // A pooler ignores the connection's timeout, and its advisory locks would not hold, either.
+  if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
+  if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
+}
+
+/** @throws StartError for a PostgreSQL that is too old. */
+export function assertVersion(version: string, host: string): void {
+  if (Number.parseInt(version, 10) >= VERSION_MIN) return;
+  throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
+}
+
+/** @throws StartError while the database moves: changes made here could be missing at the target. */
+async function assertStays(database: pg.Client): Promise<void> {
+  const { rows } = await database.query<{ stays: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS stays", [
+    MOVE_LOCK,
+  ]);
+  if (rows[0]?.stays) return;
+  throw new StartError(
+    "`npm run migrate-to` is moving this database to another one: start again when it has ended, with the other one as " +
+      "DATABASE_URL.",
+  );
+}
+
+/** Refuses each start on this database while the connection lasts; false while one is under way. */
+export async function beginMove(database: pg.Client): Promise<boolean> {
+  return tryLock(database, MOVE_LOCK);
+}
+
+/** Its connection is idle during the work that it protects: a timeout for idle sessions would end the lock with it. */
+async function tryLock(database: pg.Client, lock: number): Promise<boolean> {
+  const { rows } = await database.query<{ taken: boolean }>(
+    "SELECT pg_try_advisory_lock($1) AS taken FROM set_config('idle_session_timeout', '0', false)",
+    [lock],
+  );
+  return rows[0]?.taken === true;
+}
+
+/** Takes the lock by polling: a wait inside PostgreSQL could neither be reported nor given up in time. */
+async function takeLock(
+  database: pg.Client,
+  tell: (message: string) => void,
+  { migrationLockMs, reportAfterMs }: Waits,
+): Promise<void> {
+  const begunAt = performance.now();
+  let isReported = false;
+  for (;;) {
+    if (await tryLock(database, LOCK)) return;
+    const waitedMs = performance.now() - begunAt;
+    if (waitedMs > migrationLockMs) {
+      throw new StartError(
+        `Another server has been migrating this database for ${migrationLockMs / 1_000} s. Start again when it has ` +
+          "finished; if there is none, end the connection that holds the advisory lock (see pg_locks).",
+      );
+    }
+    if (!isReported && waitedMs > reportAfterMs) {
+      isReported = true;
+      tell("Another server migrates this database: waiting for it.");
+    }
+    await sleep(LOCK_POLL_MS);
+  }
+}
+
+type Queryable = Pick<pg.Pool, "query"> | Pick<pg.Client, "query">;
+
+/** Whether the database has every migration of this version. */
+export async function isMigrated(database: Queryable): Promise<boolean> {
+  return pendingOf(await readApplied(database), await readMigrations()).length === 0;
+}
+
+let read: Promise<Migration[]> | undefined;
+
+function readMigrations(): Promise<Migration[]> {
+  return (read ??= (async () => {
+    const entries = await readdir(FOLDER, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+    return Promise.all(
+      names.sort().map(async (name) => ({ name, script: await readFile(`${FOLDER}/${name}/migration.sql`, "utf8") })),
+    );
+  })());
+}
+
+/** The advisory lock of Prisma's own tools. */
+const PRISMA_LOCK = 72_707_369;
+
+/**
+ * Lets migrations that were begun and not finished run again: each is one transaction with the note that it finished, so
+ * an unfinished one has changed nothing, whether PostgreSQL refused it or the process was killed.
+ */
+async function forgetFailures(database: pg.Client, migrations: readonly Migration[]): Promise<void> {
+  await database.query(
+    `UPDATE _prisma_migrations SET rolled_back_at = now()
+     WHERE finished_at IS NULL AND rolled_back_at IS NULL AND migration_name = ANY($1)
+       AND pg_try_advisory_xact_lock($2)`,
+    [migrations.map(({ name }) => name), PRISMA_LOCK],
+  );
+}
+
+interface Applied {
+  readonly migration_name: string;
+  readonly checksum: string;
+  readonly finished: boolean;
+}
+
+async function readApplied(database: Queryable): Promise<Applied[]> {
+  const { rows: tables } = await database.query<{ found: string | null }>(
+    "SELECT to_regclass('_prisma_migrations') AS found",
+  );
+  if (!tables[0]?.found) return [];
+  const { rows } = await database.query<Applied>(
+    `SELECT migration_name, checksum, finished_at IS NOT NULL AS finished
+     FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
+  );
+  return rows;
+}
+
+/**
+ * Servers that run when a newer version migrates go on, so that they can be replaced one after the other. One that
+ * starts later would write rows that lack what the newer version expects.
+ * @throws StartError when the database has a migration that is newer than all of this version.
+ */
+function assertNotNewer(applied: readonly Applied[], migrations: readonly Migration[]): void {
+  const newest = migrations.at(-1)?.name ?? "";
+  const newer = applied.find(({ migration_name: name }) => name > newest);
+  if (!newer) return;
+  throw new StartError(
+    `A newer version of the service has migrated this database (${newer.migration_name}). Start that version, or ` +
+      "restore a backup from before.",
+  );
+}
+
+/** @throws StartError when a migration was changed after it was applied. */
+function pendingOf(applied: readonly Applied[], migrations: readonly Migration[]): Migration[] {
+  const known = new Map(applied.map((row) => [row.migration_name, row]));
+  return migrations.filter(({ name, script }) => {
+    const row = known.get(name);
+    if (!row?.finished) return true;
+    if (row.checksum === createHash("sha256").update(script).digest("hex")) return false;
+    throw new StartError(`The migration ${name} was changed after it had been applied. Restore it and add a new one.`);
+  });
+}
+
+/** Uses Prisma's own engine in WebAssembly: it needs no download, and is compatible with `prisma migrate deploy`. */
+async function applyMigrations(
+  url: string,
+  migrations: readonly Migration[],
+  { connectMs, tableLockMs, migrationMs }: Waits,
+): Promise<string[]> {
+  const { SchemaEngine } = await (engineLoaded ??= loadEngine());
+  const pool = new pg.Pool({
+    ...{ connectionString: withOptions(url), max: 2, connectionTimeoutMillis: connectMs, keepAlive: true },
+    ...{ lock_timeout: tableLockMs, statement_timeout: migrationMs, query_timeout: migrationMs + 1_000 },
+  });
+  pool.on("error", () => {});
+  const scripts = new WholeScripts(pool);
+  for (const { name, script } of migrations) scripts.names.set(script, name);
+  if (await isDistributed(pool)) scripts.formOf = forDistributed;
+  const adapter = bindMigrationAwareSqlAdapterFactory(scripts);
+  const engine = await SchemaEngine.new({ datamodels: undefined }, () => {}, adapter);
+  try {
+    const { appliedMigrationNames } = await engine.applyMigrations({
+      migrationsList: {
+        baseDir: FOLDER,
+        lockfile: { path: "./migration_lock.toml", content: 'provider = "postgresql"\n' },
+        shadowDbInitScript: "",
+        migrationDirectories: migrations.map(({ name, script }) => ({
+          path: name,
+          migrationFile: { path: "migration.sql", content: { tag: "ok", value: script } },
+        })),
+      },
+      filters: { externalTables: [], externalEnums: [] },
+    });
+    return appliedMigrationNames;
+  } catch (error) {
+    throw scripts.failure ?? error;
+  } finally {
+    engine.free();
+    await pool.end();
+  }
+}
+
+/**
+ * Prisma's adapter splits a script at every semicolon, even in a comment or a function, and runs the parts on any
+ * connection. Sent as a whole, PostgreSQL runs the script as one transaction, so a failed migration changes nothing.
+ */
+class WholeScripts extends PrismaPg {
+  /** The error of the last statement, which the engine would turn into a string. */
+  failure: unknown;
+  /** The names of migrations by their script. */
+  readonly names = new Map<string, string>();
+  /** Converts a script before it is sent. */
+  formOf: (script: string) => string = (script) => script;
+
+  override async connect() {
+    const adapter = await super.connect();
+    const { queryRaw, executeRaw } = adapter;
+    adapter.executeScript = (script) =>
+      this.#keepFailure(async () => void (await adapter.underlyingDriver().query(this.formOf(this.#noted(script)))));
+    adapter.queryRaw = (query) => this.#keepFailure(() => queryRaw.call(adapter, query));
+    adapter.executeRaw = (query) => this.#keepFailure(() => executeRaw.call(adapter, query));
+    return adapter;
+  }
+
+  /** Notes that a migration is finished in the transaction of its script: Prisma's own note comes after that. */
+  #noted(script: string): string {
+    const name = this.names.get(script);
+    return name === undefined
+      ? script
+      : `${script}\nUPDATE _prisma_migrations SET finished_at = now() WHERE migration_name = '${name}' AND rolled_back_at IS NULL;`;
+  }
+
+  async #keepFailure<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+  }
+}
+
+/** Loaded once per process: a second instance with the same bindings never answers. */
+let engineLoaded: ReturnType<typeof loadEngine> | undefined;
+
+/** Loads the WebAssembly file by hand: the package's own entry imports it as a module, which Node does not support. */
+async function loadEngine(): Promise<typeof import("@prisma/schema-engine-wasm")> {
+  const bindings = await import("@prisma/schema-engine-wasm/schema_engine_bg");
+  const path = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg");
+  const bytes = await readFile(path.replace(/\.js$/, ".wasm"));
+  const imports = Object.fromEntries(
+    Object.entries(bindings).map(([name, value]) => [name, name.startsWith("__wbg_setTimeout_") ? setTimer : value]),
+  );
+  const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": imports });
+  const engine = bindings as unknown as Engine;
+  engine.__wbg_set_wasm(instance.exports);
+  instance.exports.__wbindgen_start?.();
+  return engine;
+}
+
+/** The engine does not clear its timers: one of ten seconds would keep the process running after its work. */
+const setTimer = (callback: () => void, ms: number): NodeJS.Timeout => setTimeout(callback, ms).unref();
+
+/** An export of the bindings that their types leave out. */
+type Engine = typeof import("@prisma/schema-engine-wasm") & { __wbg_set_wasm(exports: WebAssemblyExports): void };
+
+interface WebAssemblyExports {
+  __wbindgen_start?(): void;
+}
+
+/** The used part of the global: Node's types do not declare it. */
+declare const WebAssembly: {
+  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: WebAssemblyExports } }>;
+};

@@ -1,0 +1,33 @@
+import type pg from "pg";
+import { Client } from "./client.js";
+import { type AddressVariable, explainDatabase } from "../start-error.js";
+
+/** The address of a database, and the variable that holds it. */
+export interface Address {
+  readonly url: string;
+  readonly variable: AddressVariable;
+}
+
+/**
+ * Runs `work` on a new connection, and closes it.
+ * @throws StartError when the database cannot be used: it names the variable.
+ */
+export async function onConnection<T>(
+  { url, variable }: Address,
+  options: Omit<pg.ClientConfig, "connectionString">,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  let client: pg.Client | undefined;
+  try {
+    // Reads the files that the address names, and decodes its password.
+    client = new Client({ ...options, connectionString: url });
+    // A connection that breaks between two statements fails the next one anyway.
+    client.on("error", () => {});
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    throw explainDatabase(error, url, variable);
+  } finally {
+    await client?.end().catch(() => {});
+  }
+}

@@ -1,0 +1,134 @@
+import { LIMITS } from "../../limits.js";
+import { type Prefixes, prefixesOf } from "./embedding-prefixes.js";
+
+/** A unit vector in the space of a model: whole numbers from -127 to 127, each to be multiplied by `scale`. */
+export interface Vector {
+  readonly values: Int8Array;
+  readonly scale: number;
+}
+
+/** The server that embeds texts. The key is never logged. */
+export interface EmbeddingsSettings {
+  readonly url: string;
+  readonly model: string;
+  readonly key: string | undefined;
+  /** What to send before texts, if not what the model is known to need. */
+  readonly queryPrefix?: string | undefined;
+  readonly documentPrefix?: string | undefined;
+}
+
+/** What a text is: a question, or what may answer one. */
+export type TextUse = "query" | "document";
+
+/** The server gave no vectors. The message says why, without the texts and the key. */
+export class EmbeddingsFailed extends Error {}
+
+/** The server is there but refuses these texts: one may be too long. */
+export class TextsRefused extends EmbeddingsFailed {}
+
+/**
+ * How servers answer when a text is too long: 400 by OpenAI, vLLM and Ollama, 413 or 422 by TEI, 500 by llama.cpp. All
+ * of a request is refused then.
+ */
+const REFUSALS = [400, 413, 422, 500];
+
+const { answerBytesPerText, dimensions } = LIMITS.embeddings;
+
+/** A client of a server with OpenAI's embeddings API, which many servers offer. */
+export class EmbeddingsServer {
+  /** The name of the vectors of documents: the model and, in a second line, the prefix. Others cannot be compared. */
+  readonly model: string;
+  readonly prefixes: Prefixes;
+  readonly #name: string;
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor({ url, model, key, queryPrefix, documentPrefix }: EmbeddingsSettings) {
+    const known = prefixesOf(model);
+    this.#name = model;
+    this.prefixes = { query: queryPrefix ?? known.query, document: documentPrefix ?? known.document };
+    this.model = this.prefixes.document === "" ? model : `${model}\n${this.prefixes.document}`;
+    this.#url = `${url.replace(/\/+$/, "").replace(/\/embeddings$/, "")}/embeddings`;
+    this.#headers = { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) };
+  }
+
+  /**
+   * Embeds texts by this model; returns their vectors in the same order.
+   * @throws EmbeddingsFailed
+   */
+  async embed(texts: readonly string[], use: TextUse, timeoutMs: number, of = this.model): Promise<Vector[]> {
+    const { model, prefix } = this.#sentFor(of, use);
+    const input = texts.map((text) => prefix + text);
+    try {
+      const response = await fetch(this.#url, {
+        method: "POST",
+        headers: this.#headers,
+        body: JSON.stringify({ model, input, encoding_format: "float" }),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      if (!response.ok) {
+        await response.body?.cancel();
+        const Failure = REFUSALS.includes(response.status) ? TextsRefused : EmbeddingsFailed;
+        throw new Failure(`it answers ${response.status}`);
+      }
+      return vectorsOf(JSON.parse(await readBounded(response, answerBytesPerText * texts.length)), texts.length);
+    } catch (error) {
+      throw error instanceof EmbeddingsFailed ? error : new EmbeddingsFailed(reasonOf(error));
+    }
+  }
+
+  /** Earlier vectors are used until all are made anew: those of another model, or by another prefix. */
+  #sentFor(of: string, use: TextUse): { readonly model: string; readonly prefix: string } {
+    const [model = of] = of.split("\n", 1);
+    if (use === "document") return { model, prefix: of.slice(model.length + 1) };
+    return { model, prefix: (model === this.#name ? this.prefixes : prefixesOf(model)).query };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof SyntaxError) return "its answer is not JSON";
+  const { name, cause } = error as Error & { cause?: { code?: string } };
+  return name === "TimeoutError" ? "it does not answer in time" : `it cannot be reached (${cause?.code ?? name})`;
+}
+
+async function readBounded(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += (chunk as Uint8Array).length;
+    if (bytes > bytesMax) throw new EmbeddingsFailed("its answer is too large");
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function vectorsOf(answer: unknown, count: number): Vector[] {
+  const { data } = (answer ?? {}) as { data?: unknown };
+  if (!Array.isArray(data) || data.length !== count)
+    throw new EmbeddingsFailed("its answer has no vector for each text");
+  const vectors = Array.from({ length: count }, (): Vector | undefined => undefined);
+  for (const [place, item] of data.entries()) {
+    const { index = place, embedding } = (item ?? {}) as { index?: unknown; embedding?: unknown };
+    vectors[Number(index)] = toVector(embedding);
+  }
+  const size = vectors[0]?.values.length;
+  return vectors.slice(0, count).map((vector) => {
+    if (vector?.values.length === size && vector) return vector;
+    throw new EmbeddingsFailed("its vectors differ in dimension, or one is missing");
+  });
+}
+
+function toVector(embedding: unknown): Vector {
+  const isList = Array.isArray(embedding) && embedding.length > 0 && embedding.length <= dimensions;
+  if (!isList) throw new EmbeddingsFailed(`it answers no vectors of 1 to ${dimensions} numbers`);
+  const numbers = embedding as readonly unknown[];
+  let [squares, most] = [0, 0];
+  for (const number of numbers) {
+    if (typeof number !== "number") throw new EmbeddingsFailed("its vectors have what is no number");
+    squares += number * number;
+    most = Math.max(most, Math.abs(number));
+  }
+  const scale = most / Math.sqrt(squares) / 127;
+  if (!Number.isFinite(scale) || scale <= 0) throw new EmbeddingsFailed("it answers a vector without a direction");
+  return { values: Int8Array.from(numbers as readonly number[], (number) => Math.round((number / most) * 127)), scale };
+}

@@ -1,0 +1,128 @@
+import { LIMITS } from "../../limits.js";
+import { EmbeddingsFailed, type EmbeddingsServer, type TextUse, type Vector } from "./embeddings.js";
+import { beginningOf, withFittingSize } from "./text-size.js";
+import { VectorIndex } from "./vector-index.js";
+
+const { pieceSize, pieceSizeMin, queriesAtOnce, queriesKept, queryMs, requestMs } = LIMITS.embeddings;
+
+/** Texts that have nothing to do with each other. */
+const UNRELATED = [
+  "The invoice of March was paid by bank transfer.",
+  "The bakery on the corner sells bread until noon.",
+  "Rain is expected in the mountains tomorrow.",
+  "She plays the violin in an orchestra.",
+  "Restart the service after changing its configuration.",
+  "Trains to the coast leave every hour.",
+  "The meeting about the budget was moved to Friday.",
+  "Cats sleep for most of the day.",
+];
+/** Of a model that tells hardly anything apart. */
+const UNRELATED_MAX = 0.95;
+
+/**
+ * What a process needs for search by meaning: the embeddings server, vectors in memory, and the vectors of earlier
+ * queries.
+ */
+export class Meaning implements AsyncDisposable {
+  #asked = 0;
+  readonly #texts = new Map<string, Promise<Vector>>();
+  readonly #unrelated = new Map<string, Promise<number>>();
+  readonly #pieceSizes = new Map<string, Promise<number>>();
+  /** How many texts a request to the server has at most; fewer if it has refused so many. */
+  textsAtOnce: number = LIMITS.embeddings.textsAtOnce;
+  /** By the name of a matrix, up to which change of its graph its vectors are loaded. */
+  readonly loaded = new Map<string, Promise<number>>();
+
+  constructor(
+    readonly server: EmbeddingsServer,
+    readonly index: VectorIndex = new VectorIndex(),
+    readonly bounds: { readonly searchMs: number } = LIMITS.embeddings,
+  ) {}
+
+  /** The vector of a text that is searched for, cached by the text; a failure is not cached. */
+  vectorOf(text: string, use: TextUse, model: string): Promise<Vector> {
+    const key = `${use} ${model}\n${text}`;
+    const kept = this.#texts.get(key) ?? this.#embed(text, use, model);
+    this.#texts.delete(key);
+    this.#texts.set(key, kept);
+    kept.catch(() => this.#texts.get(key) === kept && this.#texts.delete(key));
+    const [oldest] = this.#texts.keys();
+    if (this.#texts.size > queriesKept && oldest !== undefined) this.#texts.delete(oldest);
+    return kept;
+  }
+
+  /**
+   * The mean cosine of documents and unrelated texts, from 0: near 0 by some models, and 0.7 by others. A failure is
+   * not kept.
+   */
+  unrelatedBy(model: string, use: TextUse): Promise<number> {
+    return keep(this.#unrelated, `${use} ${model}`, () => this.#measureUnrelated(model, use));
+  }
+
+  /** The size of the pieces of documents that the server embeds whole, see `sizeOf`. A failure is not kept. */
+  pieceSizeBy(model: string): Promise<number> {
+    return keep(this.#pieceSizes, model, () => this.#measurePieceSize(model));
+  }
+
+  async #measureUnrelated(model: string, use: TextUse): Promise<number> {
+    const [texts, documents] = await Promise.all(
+      [use, "document" as const].map((each) => this.server.embed(UNRELATED, each, queryMs, model)),
+    );
+    const cosines = (texts ?? []).flatMap((one, place) =>
+      (documents ?? []).filter((_, other) => other !== place).map((other) => cosineOf(one, other)),
+    );
+    const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / cosines.length;
+    return Math.max(0, Math.min(UNRELATED_MAX, mean));
+  }
+
+  /**
+   * Some servers embed only the beginning of a text that is longer than the model's context, and do not say so: then
+   * texts that differ only in their last tenth have the same vector.
+   */
+  async #measurePieceSize(model: string): Promise<number> {
+    const [ending, other, ...others] = UNRELATED;
+    const isWhole = async (size: number) => {
+      const texts = [ending, other].map((end) => fill(others.join(" "), size * 0.9) + fill(end ?? "", size * 0.1));
+      const [one, two] = await this.server.embed(texts, "document", requestMs, model);
+      // The same text may have slightly different numbers.
+      return one?.values.some((value, place) => Math.abs(value - (two?.values[place] ?? 0)) > 1) ?? false;
+    };
+    const measure = async (size: number): Promise<number> => {
+      if (await isWhole(size)) return size;
+      // A model that never tells them apart says nothing about its context.
+      return size > pieceSizeMin ? measure(size / 2) : pieceSize;
+    };
+    return withFittingSize(measure);
+  }
+
+  /** May take longer than a search waits: then a later search uses the result. */
+  async #embed(text: string, use: TextUse, model: string): Promise<Vector> {
+    if (this.#asked >= queriesAtOnce) throw new EmbeddingsFailed("too many queries wait for it");
+    this.#asked++;
+    try {
+      const [vector] = await withFittingSize((size) =>
+        this.server.embed([beginningOf(text, size)], use, queryMs, model),
+      );
+      return vector as Vector;
+    } finally {
+      this.#asked--;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.index[Symbol.asyncDispose]();
+  }
+}
+
+const cosineOf = (one: Vector, other: Vector): number =>
+  one.values.reduce((sum, value, place) => sum + value * (other.values[place] ?? 0), 0) * one.scale * other.scale;
+
+const fill = (text: string, size: number): string =>
+  beginningOf(`${text} `.repeat(Math.ceil(size / text.length)), size);
+
+function keep(kept: Map<string, Promise<number>>, key: string, measure: () => Promise<number>): Promise<number> {
+  const value = kept.get(key) ?? measure();
+  kept.set(key, value);
+  value.catch(() => kept.delete(key));
+  return value;
+}

@@ -1,0 +1,71 @@
+import { Worker } from "node:worker_threads";
+import { LIMITS } from "../../limits.js";
+import { dotProductsModule } from "./dot-products.js";
+import { EmbeddingsFailed, type Vector } from "./embeddings.js";
+import type { NearVector, VectorAnswer, VectorQuestion, VectorRow, VectorWorkerData } from "./vector-messages.js";
+
+/** Matrices of vectors in the memory of a worker thread, which is started with the first question. */
+export class VectorIndex implements AsyncDisposable {
+  readonly #bytesMax: number;
+  #worker: Worker | undefined;
+  readonly #waiting = new Map<number, (answer: VectorAnswer) => void>();
+  #asked = 0;
+
+  constructor(bytesMax: number = LIMITS.embeddings.vectorBytes) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Begins a matrix, or adds to one. Returns whether the matrix exists now: it may be forgotten at any time. */
+  async add(matrix: string, rows: readonly VectorRow[], isNew: boolean): Promise<boolean> {
+    return (await this.#ask({ kind: "add", matrix, rows, isNew })) === true;
+  }
+
+  /**
+   * The owners of the nearest vectors, the nearest first, only `among` these if given; undefined if the matrix does not
+   * exist.
+   * @throws EmbeddingsFailed when its vectors have another dimension.
+   */
+  async find(
+    matrix: string,
+    { values, scale }: Vector,
+    most: number,
+    among?: readonly string[],
+  ): Promise<readonly NearVector[] | undefined> {
+    const answer = await this.#ask({ kind: "find", matrix, values, scale, most, among });
+    if (typeof answer === "boolean") throw new EmbeddingsFailed("its vectors have another dimension than before");
+    return answer;
+  }
+
+  #ask(question: VectorQuestion): Promise<VectorAnswer> {
+    const worker = (this.#worker ??= this.#start());
+    return new Promise((resolve) => {
+      const id = this.#asked++;
+      this.#waiting.set(id, resolve);
+      // The rule is for windows of browsers; workers have no origin.
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin
+      worker.postMessage([id, question]);
+    });
+  }
+
+  #start(): Worker {
+    const workerData: VectorWorkerData = { module: dotProductsModule(), bytesMax: this.#bytesMax };
+    const worker = new Worker(new URL("./vector-worker.js", import.meta.url), { workerData });
+    worker.unref();
+    worker.on("message", ([id, answer]: readonly [number, VectorAnswer]) => {
+      this.#waiting.get(id)?.(answer);
+      this.#waiting.delete(id);
+    });
+    // The next worker loads again what this one held.
+    const forget = () => {
+      if (this.#worker === worker) this.#worker = undefined;
+      for (const resolve of this.#waiting.values()) resolve(undefined);
+      this.#waiting.clear();
+    };
+    worker.on("error", forget).on("exit", forget);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.terminate();
+  }
+}

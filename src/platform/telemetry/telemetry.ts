@@ -1,0 +1,200 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Attributes,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer as SpanMaker,
+  defaultTextMapGetter,
+  diag,
+  trace,
+} from "@opentelemetry/api";
+import { type AnyValueMap, SeverityNumber } from "@opentelemetry/api-logs";
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from "@opentelemetry/core";
+import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { type Resource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
+import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { sqlStateOf } from "../database/database-errors.js";
+import type { Logger } from "./logger.js";
+import type { RequestSpan, SpanFacts, TracedPart, Tracer } from "./tracer.js";
+import { warnSeldom } from "./warn-seldom.js";
+
+/** What is sent to the collector. */
+export interface TelemetryConfig {
+  readonly traces: boolean;
+  readonly logs: boolean;
+}
+
+/** Sends traces and logs in the background. */
+export interface Telemetry extends AsyncDisposable {
+  readonly tracer: Tracer | undefined;
+  /** Takes each line of the log. */
+  readonly writeLog: ((line: string) => void) | undefined;
+  /** Says in the log, at most once a minute, that something could not be sent. */
+  complainTo(log: Logger): void;
+}
+
+const NAME = "memory-graph-gateway";
+/** How long the shutdown waits for the last spans and lines to be sent. */
+const LAST_MS = 2_000;
+const REASON_LENGTH = 300;
+
+/**
+ * Starts OpenTelemetry. Its packages read their settings from the environment themselves: endpoint, headers, sampler,
+ * the size of the queues. A full queue drops new items, so a slow or dead collector has no other effect.
+ */
+export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
+  const ours = resourceFromAttributes({ "service.name": NAME, "service.instance.id": randomUUID() });
+  const resource = ours.merge(detectResources({ detectors: [envDetector] }));
+  const spans = traces ? tracing(resource) : undefined;
+  const lines = logs ? logging(resource) : undefined;
+  return {
+    tracer: spans?.tracer,
+    writeLog: lines?.write,
+    complainTo(log) {
+      const tell = (message: string) =>
+        warnSeldom(log, "telemetry", { reason: message.slice(0, REASON_LENGTH) }, "telemetry could not be sent");
+      const ignore = () => {};
+      diag.setLogger({ error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
+    },
+    async [Symbol.asyncDispose]() {
+      const sent = Promise.allSettled([spans?.shutdown(), lines?.shutdown()]);
+      await Promise.race([sent, sleep(LAST_MS, undefined, { ref: false })]);
+      diag.disable();
+    },
+  };
+}
+
+/** How long a collector may take to answer an empty request. */
+const TRIED_MS = 5_000;
+
+/**
+ * Sends an empty request for each signal that is exported, as the service sends its own.
+ * @returns for each signal that the collector does not take, why; its own words may follow.
+ */
+export async function tryCollector({ traces, logs }: TelemetryConfig): Promise<Map<"traces" | "logs", Error>> {
+  const options = { timeoutMillis: TRIED_MS };
+  const exporters = [
+    ...(traces ? [["traces", new OTLPTraceExporter(options)] as const] : []),
+    ...(logs ? [["logs", new OTLPLogExporter(options)] as const] : []),
+  ];
+  const problems = new Map<"traces" | "logs", Error>();
+  await Promise.all(
+    exporters.map(async ([signal, exporter]) => {
+      const { error, code } = await new Promise<ExportResult>((resolve) => {
+        exporter.export([], resolve);
+      });
+      if (code === ExportResultCode.FAILED) problems.set(signal, error ?? new Error("it refuses"));
+      await exporter.shutdown();
+    }),
+  );
+  return problems;
+}
+
+function tracing(resource: Resource) {
+  const provider = new BasicTracerProvider({
+    resource,
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+  return { tracer: new Spans(provider.getTracer(NAME)), shutdown: () => provider.shutdown() };
+}
+
+class Spans implements Tracer {
+  readonly #make: SpanMaker;
+  readonly #present = new AsyncLocalStorage<Span>();
+  readonly #propagator = new W3CTraceContextPropagator();
+
+  constructor(make: SpanMaker) {
+    this.#make = make;
+  }
+
+  request(headers: Parameters<Tracer["request"]>[0]): RequestSpan {
+    const context = this.#propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    const span = this.#make.startSpan("request", { kind: SpanKind.SERVER }, context);
+    const { traceId, spanId } = span.spanContext();
+    return {
+      ids: { trace_id: traceId, span_id: spanId },
+      // A request that is not sampled needs no span in its context.
+      bind: (work) => (span.isRecording() ? () => this.#present.run(span, work) : work),
+      end({ name, facts, isFault }) {
+        span.updateName(name).setAttributes(attributesOf(facts));
+        if (isFault) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      },
+    };
+  }
+
+  async during<T>({ name, isElsewhere, facts = {} }: TracedPart, work: Work<T>): Promise<T> {
+    const parent = this.#present.getStore();
+    if (!parent) return work(() => {});
+    const kind = isElsewhere ? SpanKind.CLIENT : SpanKind.INTERNAL;
+    const span = this.#make.startSpan(
+      name,
+      { kind, attributes: attributesOf(facts) },
+      trace.setSpan(ROOT_CONTEXT, parent),
+    );
+    try {
+      return await this.#present.run(span, () => work((more) => span.setAttributes(attributesOf(more))));
+    } catch (error) {
+      span.setAttribute("error.type", typeOf(error)).setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+}
+
+type Work<T> = (note: (facts: SpanFacts) => void) => Promise<T>;
+
+const attributesOf = (facts: SpanFacts): Attributes => facts as Attributes;
+
+/** The code of an error. Its message may hold what a client sent. */
+function typeOf(error: unknown): string {
+  const { reason, kind, code, name } = Object(error) as Readonly<Record<string, unknown>>;
+  return String(reason ?? sqlStateOf(error) ?? kind ?? code ?? name).slice(0, REASON_LENGTH);
+}
+
+function logging(resource: Resource) {
+  const provider = new LoggerProvider({
+    resource,
+    processors: [new BatchLogRecordProcessor({ exporter: new OTLPLogExporter() })],
+  });
+  const logger = provider.getLogger(NAME);
+  const write = (line: string) => {
+    const { level, time, msg, trace_id: traceId, span_id: spanId, ...facts } = JSON.parse(line) as LogLine;
+    const span = traceId === undefined ? undefined : { traceId, spanId: spanId ?? "", traceFlags: TraceFlags.NONE };
+    logger.emit({
+      timestamp: Date.parse(time),
+      severityText: level,
+      severityNumber: SEVERITIES.get(level) ?? SeverityNumber.UNSPECIFIED,
+      body: msg ?? "request",
+      attributes: facts,
+      ...(span && { context: trace.setSpanContext(ROOT_CONTEXT, span) }),
+    });
+  };
+  return { write, shutdown: () => provider.shutdown() };
+}
+
+interface LogLine extends AnyValueMap {
+  readonly level: string;
+  readonly time: string;
+  readonly msg?: string;
+  readonly trace_id?: string;
+  readonly span_id?: string;
+}
+
+const SEVERITIES = new Map([
+  ["trace", SeverityNumber.TRACE],
+  ["debug", SeverityNumber.DEBUG],
+  ["info", SeverityNumber.INFO],
+  ["warn", SeverityNumber.WARN],
+  ["error", SeverityNumber.ERROR],
+  ["fatal", SeverityNumber.FATAL],
+]);
