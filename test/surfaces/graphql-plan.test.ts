@@ -1,5 +1,13 @@
 import fc from "fast-check";
-import { GraphQLObjectType, type GraphQLSchema, buildSchema, execute, parse } from "graphql";
+import {
+  GraphQLObjectType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  buildSchema,
+  execute,
+  getOperationAST,
+  parse,
+} from "graphql";
 import { expect, it, vi } from "vitest";
 import { AnswerBudget } from "../../src/operation/answer-budget.js";
 import { Failure } from "../../src/operation/failure.js";
@@ -62,13 +70,22 @@ const leaf = fc.constantFrom(
 );
 const branch = fc.constantFrom("one", "sure", "gaps", "all", "later", "laterAll");
 const alias = fc.constantFrom("", "", "", "a: ", "b: ");
+const condition = fc.oneof(
+  { weight: 5, arbitrary: fc.constant("") },
+  fc
+    .tuple(fc.constantFrom("skip", "include"), fc.constantFrom("$is", "$not", "$maybe", "true", "false"))
+    .map(([name, value]) => ` @${name}(if: ${value})`),
+);
 const { selection } = fc.letrec<{ selection: string; set: string }>((tie) => ({
   selection: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
-    fc.tuple(alias, leaf).map((parts) => parts.join("")),
-    fc.tuple(alias, branch, tie("set")).map((parts) => parts.join("")),
-    tie("set").map((set) => `... on Node ${set}`),
-    fc.constant("...Some"),
+    fc.tuple(alias, leaf, condition).map(([name, field, when]) => {
+      const [called = "", set] = field.split(" {");
+      return set === undefined ? `${name}${called}${when}` : `${name}${called}${when} {${set}`;
+    }),
+    fc.tuple(alias, branch, condition, tie("set")).map((parts) => parts.join("")),
+    fc.tuple(condition, tie("set")).map(([when, set]) => `... on Node${when} ${set}`),
+    condition.map((when) => `...Some${when}`),
   ),
   set: fc.array(tie("selection"), { minLength: 1, maxLength: 4 }).map((all) => ` { ${all.join(" ")} }`),
 }));
@@ -105,18 +122,31 @@ it("executes a plan with the same result as graphql-js, also of wrong values, er
     fc.constantFrom("query", "mutation"),
     fc.array(selection, { minLength: 1, maxLength: 4 }),
     node,
-    async (kind, selections, root) => {
+    fc.array(fc.record({ is: fc.boolean(), not: fc.boolean(), maybe: fc.constantFrom(true, null) }), {
+      ...{ minLength: 1, maxLength: 3 },
+    }),
+    async (kind, selections, root, allVariables) => {
       const roots = selections.filter((one) => !one.startsWith("..."));
-      const text = `${kind} { ${roots.join(" ") || "text"} } fragment Some on Node { text later { must } }`;
-      const document = parse(text);
-      const plan = planOf(schema, document);
-      if (!plan) return;
-      planned++;
+      const document = parse(`
+        ${kind} A($is: Boolean!, $not: Boolean!, $maybe: Boolean = false) { ${roots.join(" ") || "text"} }
+        ${kind} B($is: Boolean!, $not: Boolean!, $maybe: Boolean = false) { text ${roots[0] ?? "number"} }
+        fragment Some on Node { text later @skip(if: $not) { must } }`);
       rootOf.set(schema, root);
-      const [one, other] = [contextOf(), contextOf()];
-      const byPlan = await executePlan(plan, one);
-      const byLibrary = await execute({ schema, document, contextValue: other, fieldResolver: resolvePlainField });
-      expect(shown(byPlan, one)).toBe(shown(byLibrary, other));
+      for (const variableValues of allVariables) {
+        for (const operationName of ["A", "B"]) {
+          const operation = getOperationAST(document, operationName) as OperationDefinitionNode;
+          const plan = planOf(schema, document, operation, variableValues);
+          if (!plan) continue;
+          planned++;
+          const [one, other] = [contextOf(), contextOf()];
+          const byPlan = await executePlan(plan, one, variableValues);
+          const byLibrary = await execute({
+            ...{ schema, document, operationName, variableValues, contextValue: other },
+            fieldResolver: resolvePlainField,
+          });
+          expect(shown(byPlan, one)).toBe(shown(byLibrary, other));
+        }
+      }
     },
   );
   await fc.assert(property, { numRuns: 1_000 });
@@ -124,9 +154,7 @@ it("executes a plan with the same result as graphql-js, also of wrong values, er
 });
 
 it.each([
-  ["several operations", "query A { text } query B { text }"],
-  ["a condition", "query($is: Boolean!) { text @include(if: $is) }"],
-  ["a condition in a fragment", "{ one { ...Some } } fragment Some on Node { text @skip(if: true) }"],
+  ["a condition without a value", "query($is: Boolean = true) { text @include(if: $is) }"],
   ["introspection beside fields", "{ text __schema { types { name } } }"],
   ["an abstract type", "{ either { ... on Node { text } } }"],
   ["a name that objects have", "{ __proto__: text }"],
@@ -137,7 +165,30 @@ it.each([
     fragment F on Node { text must }`,
   ],
 ])("leaves to graphql-js: %s", (_name, text) => {
-  expect(planOf(schemaWithResolvers(), parse(text))).toBeUndefined();
+  const document = parse(text);
+  const operation = getOperationAST(document) as OperationDefinitionNode;
+  expect(planOf(schemaWithResolvers(), document, operation, { is: null })).toBeUndefined();
+});
+
+it("plans a document only so often, and keeps the plans that it has", () => {
+  const schema = schemaWithResolvers();
+  const names = Array.from({ length: 20 }, (_, n) => `a${n}`);
+  const definitions = names.map((name) => `$${name}: Boolean!`).join(" ");
+  const document = parse(
+    `query(${definitions}) { ${names.map((name) => `${name}: text @skip(if: $${name})`).join(" ")} }`,
+  );
+  const operation = getOperationAST(document) as OperationDefinitionNode;
+  const plan = (skipped: string) => {
+    const variables = Object.fromEntries(names.map((name) => [name, name === skipped]));
+    return planOf(schema, document, operation, variables);
+  };
+
+  const plans = names.map(plan);
+
+  expect(plans[0]?.fields.map(({ key }) => key)).toEqual(names.slice(1));
+  // 10 plans of 19 fields are 190; of the others none has room.
+  expect(plans.filter((one) => one !== undefined)).toHaveLength(10);
+  expect(names.map(plan)).toEqual(plans);
 });
 
 it("looks up the fields of a document once", async () => {

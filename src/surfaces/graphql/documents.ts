@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { InMemoryLRUCache, type KeyValueCache } from "@apollo/utils.keyvaluecache";
 import type { DocumentNode } from "graphql";
 import { COSTS_MAX_BYTES } from "./cost.js";
-import { PLAN_MAX_BYTES } from "./plan.js";
+import { PLANS_MAX_BYTES } from "./plan.js";
 
 /** How many validated documents are cached; the least recently used are evicted. */
 const DOCUMENTS_MAX = 1_000;
@@ -34,5 +34,5 @@ const hashIn = (key: string): string => key.slice(-HASH_LENGTH);
  */
 function memoryOf(document: DocumentNode): number {
   const nodes = InMemoryLRUCache.sizeCalculation(document);
-  return 3 * nodes + 50 * (document.loc?.source.body.length ?? 0) + COSTS_MAX_BYTES + PLAN_MAX_BYTES;
+  return 3 * nodes + 50 * (document.loc?.source.body.length ?? 0) + COSTS_MAX_BYTES + PLANS_MAX_BYTES;
 }

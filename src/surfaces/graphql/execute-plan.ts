@@ -5,11 +5,9 @@ import {
   OperationTypeNode,
   TypeNameMetaFieldDef,
   getArgumentValues,
-  getVariableValues,
   locatedError,
   responsePathAsArray,
 } from "graphql";
-import { LIMITS } from "../../limits.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import type { RequestContext } from "./context.js";
 import type { Plan, PlannedField, Shape } from "./plan.js";
@@ -36,15 +34,11 @@ interface Run {
 export function executePlan(
   plan: Plan,
   context: RequestContext,
-  given: Readonly<Record<string, unknown>> = {},
+  variables: Values = {},
 ): ExecutionResult | Promise<ExecutionResult> {
-  const { schema, operation, fields } = plan;
-  const definitions = operation.variableDefinitions ?? [];
-  const options = { maxErrors: LIMITS.graphql.coercionErrors };
-  const { coerced, errors: refused } = getVariableValues(schema, definitions, given, options);
-  if (refused) return { errors: refused };
+  const { operation, fields } = plan;
   const errors: GraphQLError[] = [];
-  const run = { plan, context, variables: coerced, errors, nulled: new Set<Path>() };
+  const run = { plan, context, variables, errors, nulled: new Set<Path>() };
   const answer = (data: Values | null) => (errors.length === 0 ? { data } : { errors, data });
   const answerError = (error: unknown) => {
     errors.push(error as GraphQLError);

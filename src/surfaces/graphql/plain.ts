@@ -6,6 +6,7 @@ import {
   type OperationDefinitionNode,
   execute,
   getOperationAST,
+  getVariableValues,
 } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { stringify } from "../stringify.js";
@@ -101,11 +102,15 @@ export async function answerPlain(
 }
 
 /** Executes by a plan where there is one, otherwise by graphql-js, which takes several times as long. */
-function executePlain(schema: GraphQLSchema, contextValue: RequestContext, request: ValidRequest) {
-  const { document, operationName, variables: variableValues } = request;
-  const plan = planOf(schema, document);
-  if (plan) return executePlan(plan, contextValue, variableValues);
-  const options = { maxCoercionErrors: LIMITS.graphql.coercionErrors };
+function executePlain(schema: GraphQLSchema, contextValue: RequestContext, request: PlainRequest) {
+  const { document, operation, operationName, variables: variableValues } = request;
+  const maxErrors = LIMITS.graphql.coercionErrors;
+  const definitions = operation.variableDefinitions ?? [];
+  const { coerced, errors } = getVariableValues(schema, definitions, variableValues ?? {}, { maxErrors });
+  if (errors) return { errors };
+  const plan = planOf(schema, document, operation, coerced);
+  if (plan) return executePlan(plan, contextValue, coerced);
+  const options = { maxCoercionErrors: maxErrors };
   const fieldResolver = resolvePlainField;
   return execute({ ...{ schema, document, operationName, variableValues, contextValue }, fieldResolver, options });
 }

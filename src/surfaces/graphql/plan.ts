@@ -3,23 +3,32 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
+  GraphQLIncludeDirective,
   type GraphQLLeafType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  GraphQLSkipDirective,
   Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
   type SelectionSetNode,
   TypeNameMetaFieldDef,
+  getDirectiveValues,
   isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
+  visit,
 } from "graphql";
 
-/** How many fields a plan may have, with fragments expanded, and how many bytes of memory that takes at most. */
+/** How many plans a document may have. */
+const PLANS_MAX = 16;
+/** How many fields all plans of a document may have, with fragments expanded; how many bytes that takes at most. */
 const FIELDS_MAX = 200;
-export const PLAN_MAX_BYTES = FIELDS_MAX * 300;
+export const PLANS_MAX_BYTES = FIELDS_MAX * 300 + PLANS_MAX * 200;
+
+type Variables = Readonly<Record<string, unknown>>;
 
 /** What an operation selects: found out once for a document, not again for each object of each answer. */
 export interface Plan {
@@ -50,38 +59,73 @@ export interface Shape {
 /** Thrown for what a plan cannot express. */
 class NoPlan extends Error {}
 
-const plans = new WeakMap<DocumentNode, Plan | undefined>();
+const plansOf = new WeakMap<DocumentNode, DocumentPlans>();
 
 /**
- * The plan of a valid document. Undefined for what graphql-js must execute: several operations, `@skip` and `@include`,
- * introspection, abstract types, too many fields.
+ * The plan of an operation of a valid document, for variables that were read. Undefined for what graphql-js must
+ * execute: introspection, abstract types, a condition without a value, too many fields, too many plans.
  */
-export function planOf(schema: GraphQLSchema, document: DocumentNode): Plan | undefined {
-  if (!plans.has(document)) plans.set(document, makePlan(schema, document));
-  return plans.get(document);
+export function planOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Variables,
+): Plan | undefined {
+  const plans = plansOf.get(document) ?? new DocumentPlans(schema, document);
+  plansOf.set(document, plans);
+  return plans.of(operation, variables);
 }
 
-function makePlan(schema: GraphQLSchema, document: DocumentNode): Plan | undefined {
-  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-  const fragments: Record<string, FragmentDefinitionNode> = {};
-  for (const definition of document.definitions)
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
-  const [operation] = operations;
-  const type = operation && schema.getRootType(operation.operation);
-  if (!type || operations.length > 1) return undefined;
-  try {
-    const fields = new Planning(fragments).fieldsOf(type, [operation.selectionSet]);
-    return { schema, operation, fragments, fields };
-  } catch (error) {
-    if (error instanceof NoPlan) return undefined;
-    throw error;
+/** One plan for each operation, and for each outcome of the conditions by which `@skip` and `@include` select. */
+class DocumentPlans {
+  readonly #schema: GraphQLSchema;
+  readonly #fragments: Record<string, FragmentDefinitionNode> = {};
+  /** The variables of conditions, wherever in the document. */
+  readonly #conditions: readonly string[];
+  readonly #plans = new Map<string, Plan | undefined>();
+  #fieldsLeft = FIELDS_MAX;
+
+  constructor(schema: GraphQLSchema, document: DocumentNode) {
+    this.#schema = schema;
+    const conditions = new Set<string>();
+    visit(document, {
+      FragmentDefinition: (node) => void (this.#fragments[node.name.value] = node),
+      Directive: (node) => {
+        for (const { value } of node.arguments ?? [])
+          if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
+      },
+    });
+    this.#conditions = [...conditions];
+  }
+
+  of(operation: OperationDefinitionNode, variables: Variables): Plan | undefined {
+    const outcomes = this.#conditions.map((name) => (typeof variables[name] === "boolean" ? variables[name] : null));
+    const id = [operation.name?.value, ...outcomes].join();
+    if (!this.#plans.has(id) && this.#plans.size < PLANS_MAX) this.#plans.set(id, this.#make(operation, variables));
+    return this.#plans.get(id);
+  }
+
+  #make(operation: OperationDefinitionNode, variables: Variables): Plan | undefined {
+    const type = this.#schema.getRootType(operation.operation);
+    if (!type) return undefined;
+    const planning = new Planning(this.#fragments, variables, this.#fieldsLeft);
+    try {
+      const fields = planning.fieldsOf(type, [operation.selectionSet]);
+      this.#fieldsLeft = planning.fieldsLeft;
+      return { schema: this.#schema, operation, fragments: this.#fragments, fields };
+    } catch (error) {
+      if (error instanceof NoPlan) return undefined;
+      throw error;
+    }
   }
 }
 
 class Planning {
-  #fields = 0;
-
-  constructor(private readonly fragments: Plan["fragments"]) {}
+  constructor(
+    private readonly fragments: Plan["fragments"],
+    private readonly variables: Variables,
+    public fieldsLeft: number,
+  ) {}
 
   /** The fields of an object, in the order of the answer. */
   fieldsOf(parent: GraphQLObjectType, sets: readonly SelectionSetNode[]): PlannedField[] {
@@ -93,7 +137,7 @@ class Planning {
       const isTypeName = name.value === TypeNameMetaFieldDef.name;
       const definition = isTypeName ? TypeNameMetaFieldDef : parent.getFields()[name.value];
       // In an object literal's place, this name would set the prototype.
-      if (!definition || key === "__proto__" || ++this.#fields > FIELDS_MAX) throw new NoPlan();
+      if (!definition || key === "__proto__" || --this.fieldsLeft < 0) throw new NoPlan();
       return { key, parent, definition, nodes, shape: this.#shapeOf(definition.type, nodes) };
     });
   }
@@ -105,7 +149,7 @@ class Planning {
     visited: Set<string>,
   ): void {
     for (const selection of selections) {
-      if (selection.directives?.length) throw new NoPlan();
+      if (selection.directives?.length && !this.#isIncluded(selection)) continue;
       if (selection.kind === Kind.FIELD) {
         const key = (selection.alias ?? selection.name).value;
         const nodes = nodesByKey.get(key);
@@ -120,6 +164,17 @@ class Planning {
       const condition = fragment?.typeCondition?.name.value ?? parent.name;
       if (!fragment || condition !== parent.name) throw new NoPlan();
       this.#collect(parent, fragment.selectionSet, nodesByKey, visited);
+    }
+  }
+
+  /** Reads the conditions of a selection. @throws NoPlan if one has no value: graphql-js answers with an error. */
+  #isIncluded(selection: SelectionNode): boolean {
+    try {
+      const skip = getDirectiveValues(GraphQLSkipDirective, selection, this.variables);
+      const include = getDirectiveValues(GraphQLIncludeDirective, selection, this.variables);
+      return skip?.["if"] !== true && include?.["if"] !== false;
+    } catch {
+      throw new NoPlan();
     }
   }
 
