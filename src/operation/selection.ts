@@ -37,7 +37,8 @@ interface Given {
   readonly conditions?: { count: number } | undefined;
 }
 
-const isIncluded = (selection: SelectionNode, variables: Readonly<Record<string, unknown>>): boolean =>
+/** Whether `@skip` and `@include` select it. @throws GraphQLError if a condition has no value. */
+export const isIncluded = (selection: SelectionNode, variables: Readonly<Record<string, unknown>>): boolean =>
   !selection.directives?.length ||
   (getDirectiveValues(GraphQLSkipDirective, selection, variables)?.["if"] !== true &&
     getDirectiveValues(GraphQLIncludeDirective, selection, variables)?.["if"] !== false);

@@ -3,24 +3,22 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
-  GraphQLIncludeDirective,
   type GraphQLLeafType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
-  GraphQLSkipDirective,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
   TypeNameMetaFieldDef,
-  getDirectiveValues,
   isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
   visit,
 } from "graphql";
+import { isIncluded } from "../../operation/selection.js";
 
 /** How many plans a document may have. */
 const PLANS_MAX = 16;
@@ -170,9 +168,7 @@ class Planning {
   /** Reads the conditions of a selection. @throws NoPlan if one has no value: graphql-js answers with an error. */
   #isIncluded(selection: SelectionNode): boolean {
     try {
-      const skip = getDirectiveValues(GraphQLSkipDirective, selection, this.variables);
-      const include = getDirectiveValues(GraphQLIncludeDirective, selection, this.variables);
-      return skip?.["if"] !== true && include?.["if"] !== false;
+      return isIncluded(selection, this.variables);
     } catch {
       throw new NoPlan();
     }
