@@ -105,15 +105,16 @@ export const createMemories = defineOperation({
     const graphId = chosenGraphId(caller, input);
     const time = now();
     const by = { createdBy: caller.userId, createdAt: time };
-    const memories = input.memories.map((memory) => ({
-      ...{ id: newId(), ...contentsOf(memory), version: 1 },
-      ...{ ...by, updatedBy: caller.userId, updatedAt: time },
-    }));
-    const refs = new Map(input.memories.flatMap(({ ref }, index) => (ref == null ? [] : [[ref, memories[index]?.id]])));
-    const ends = await endsOf(context, graphId, input.relationships, refs as ReadonlyMap<string, string>);
-    const links = input.relationships.map((relationship, index): LinkToStore => {
+    const refs = new Map<string, string>();
+    const memories = input.memories.map(({ ref, ...memory }) => {
+      const id = newId();
+      if (ref != null) refs.set(ref, id);
+      return { id, ...contentsOf(memory), version: 1, ...by, updatedBy: caller.userId, updatedAt: time };
+    });
+    const joined = await findEnds(context, graphId, input.relationships, refs);
+    const links = joined.map(({ relationship, ...ends }): LinkToStore => {
       const { relationshipType: type } = relationship;
-      return { id: newId(), ...(ends[index] as Ends), type, ...linkContentsOf(relationship), ...by };
+      return { id: newId(), ...ends, type, ...linkContentsOf(relationship), ...by };
     });
     const { relationshipIds, existing } = await storeAll(context, graphId, memories, links, { keepsExisting: false });
     return { memoryIds: memories.map(({ id }) => id), relationshipIds, existingRelationships: existing };
@@ -131,30 +132,26 @@ function assertFew({ memories, relationships }: CreateMemoriesInput): void {
     throw new InvalidInput([{ path: "memories", message: "two have the same ref" }]);
 }
 
-interface Ends {
-  readonly fromId: string;
-  readonly toId: string;
-}
-
 /**
- * The ids of the memories that the relationships join. One query finds the existing ones.
+ * Finds the ids of the memories that each relationship joins. One query finds the existing ones.
  * @throws MemoryNotFound if a memory does not exist; InvalidInput if a relationship leads back to its start.
  */
-async function endsOf(
+async function findEnds(
   context: Context,
   graphId: string,
   relationships: readonly BulkRelationshipInput[],
   refs: ReadonlyMap<string, string>,
-): Promise<Ends[]> {
+) {
   const names = relationships.flatMap(({ fromMemoryId, toMemoryId }) => [fromMemoryId, toMemoryId]);
   const others = [...new Set(names.filter((name) => !refs.has(name)))];
   const known = others.length > 0 ? await resolveMemoryIds(context, graphId, others) : new Map<string, string>();
-  return relationships.map(({ fromMemoryId, toMemoryId }, index) => {
+  return relationships.map((relationship, index) => {
+    const { fromMemoryId, toMemoryId } = relationship;
     const fromId = refs.get(fromMemoryId) ?? known.get(fromMemoryId);
     const toId = refs.get(toMemoryId) ?? known.get(toMemoryId);
     if (fromId === undefined) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
     if (toId === undefined) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
-    if (fromId !== toId) return { fromId, toId };
+    if (fromId !== toId) return { relationship, fromId, toId };
     const path = `relationships.${index}.toMemoryId`;
     throw new InvalidInput([{ path, message: "must be another memory than the one it starts from" }]);
   });
