@@ -286,6 +286,14 @@ describe("a connected client", () => {
     expect(daysUntil(known.expiresAt)).toBe(LIMITS.oauth.grantDays);
   });
 
+  it("gets no token for a key that is deleted meanwhile", async () => {
+    const stored = new OAuthRecords(world.services).store("AccessToken", "too late", {
+      grantId: world.services.newId(),
+    });
+
+    expect(await stored).toBe(false);
+  });
+
   it("keeps a bounded number of tokens, however often it refreshes", async () => {
     let { clientId, ...tokens } = await walker.connect();
     const { id: keyId } = await newestKey();

@@ -48,7 +48,7 @@ export async function createUser(services: Services, user: UserToCreate): Promis
       return { userId: data.id, email, apiKey: await storeFirstKey(services, models, data.id, "First key") };
     });
   } catch (error) {
-    if (!isTaken(error)) throw error;
+    if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
     throw new UserError(`There is already a user with the address ${email}. \`user key\` creates another key for it.`);
   }
 }
@@ -71,7 +71,3 @@ type Models = Services["database"]["models"];
 
 const storeFirstKey = ({ newId }: Services, models: Models, userId: string, name: string) =>
   storeNewApiKey(models, { id: newId(), userId, name, scopes: SCOPES, expiresAt: null, createdByKey: null });
-
-/** Whether a unique constraint was violated: Prisma reports it by its own code or by PostgreSQL's. */
-const isTaken = (error: unknown): boolean =>
-  sqlStateOf(error) === UNIQUE_VIOLATION || (error as { code?: unknown } | null)?.code === "P2002";

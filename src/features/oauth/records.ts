@@ -38,7 +38,7 @@ export class OAuthRecords {
     try {
       await this.#models.upsert({ where: { kind_hash: which }, create: { ...which, ...data }, update: data });
     } catch (error) {
-      if (!isKeyGone(error)) throw error;
+      if (sqlStateOf(error) !== FOREIGN_KEY_VIOLATION) throw error;
       return false;
     }
     if (keyId !== null) await this.#keepGrant(kind, keyId, payload, expiresAt);
@@ -132,7 +132,3 @@ function keyOf(kind: string, id: string, { grantId }: Payload): string | null {
   if (kind === "Grant") return id;
   return typeof grantId === "string" ? grantId : null;
 }
-
-/** Whether a foreign key was violated: Prisma reports it by its own code or by PostgreSQL's. */
-const isKeyGone = (error: unknown): boolean =>
-  sqlStateOf(error) === FOREIGN_KEY_VIOLATION || (error as { code?: unknown } | null)?.code === "P2003";
