@@ -13,7 +13,6 @@ import { expiryFor } from "./memory-filter.js";
 import { withMemories } from "./memory-relations.js";
 import { RelatedMemory } from "./related-memory.js";
 import { type RelatedRow, relatedStatement } from "./related-statement.js";
-import type { SupersedingMemory } from "./superseding-memory.js";
 import { IncludeExpiredField, RelationshipTypesField } from "./common-fields.js";
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX, memories: MEMORIES_MAX, relationships: LIMIT_MAX } = LIMITS.walk;
@@ -183,8 +182,8 @@ function toRelated(row: RelatedRow, graphId: string): RelatedMemory[] {
   const { id: memoryId, type, title, relationship, direction, depth, viaMemoryId, strength } = row;
   if (memoryId === null) return [];
   const related = { memoryId, graphId, type, title, relationship, direction, depth, viaMemoryId, strength };
-  const { relationshipId, confidence, context, supersededBy } = row;
+  const { relationshipId, confidence, context, supersededBy = null } = row;
   if (relationshipId == null) return [related];
   const link = { relationshipId, confidence: confidence ?? 0, context: context ?? null };
-  return [{ ...related, supersededBy: supersededBy as SupersedingMemory | null, link }];
+  return [{ ...related, supersededBy, link }];
 }

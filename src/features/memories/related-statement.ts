@@ -1,7 +1,8 @@
 import { LIMITS } from "../../limits.js";
 import { rowsWith } from "./many-statements.js";
 import { newestInPlaceOf } from "./memory-statements.js";
-import { type RowOf, defineStatement, oneOf } from "../../platform/database/statement.js";
+import { type RowOf, defineStatement, jsonAs, oneOf } from "../../platform/database/statement.js";
+import type { SupersedingMemory } from "./superseding-memory.js";
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX } = LIMITS.walk;
 
@@ -20,7 +21,12 @@ export function relatedStatement(depth: number, rows: Rows) {
   return statement;
 }
 
-const SAID = { relationshipId: "uuid?", confidence: "float8?", context: "text?", supersededBy: "json?" } as const;
+const SAID = {
+  relationshipId: "uuid?",
+  confidence: "float8?",
+  context: "text?",
+  supersededBy: jsonAs<SupersedingMemory | null>(),
+} as const;
 /** The relationship's own fields, and the memory that supersedes the one it leads to. */
 const LINK: Readonly<Record<Rows, Partial<typeof SAID>>> = { memories: {}, linked: SAID, relationships: SAID };
 

@@ -129,12 +129,10 @@ export const memoryGraph = defineOperation({
         ? await newestMemories(context.database, graphId, limit)
         : await findSurroundings(context.database, { graphId, start, maxDepth, limit });
     const [drawn = NOTHING] = await context.database.run(drawing, { graphId, ids: chosen.ids });
-    const found = drawn.nodes as Array<Omit<GraphNode, "memoryId"> & { id: string }>;
-    const nodes = found.map(({ id, ...node }) => ({ memoryId: id, ...node }));
+    const { nodes, edges } = drawn;
     if (start !== undefined && !nodes.some((node) => node.memoryId === start)) throw new MemoryNotFound();
-    const edges = drawn.edges as GraphEdge[];
     const isCapped = chosen.isCapped || drawn.isCapped || edges.length > EDGES_MAX;
-    return { nodes, edges: edges.slice(0, EDGES_MAX), isCapped };
+    return { nodes: [...nodes], edges: edges.slice(0, EDGES_MAX), isCapped };
   },
 });
 

@@ -17,7 +17,7 @@ import {
   chosenGraphId,
   readSuperseding,
 } from "../memories/index.js";
-import { NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
+import { type MemoryInJson, NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
 import { TypeCount } from "./type-count.js";
 
 const DAYS_MAX = 365;
@@ -154,7 +154,7 @@ export const recentActivity = defineOperation({
     return {
       total,
       totalIsCapped: isCapped,
-      byType: byType as TypeCount[],
+      byType,
       memories: shown.slice(open.length),
       unresolvedProblems: shown.slice(0, open.length),
       // The other doors have lists with pages: an agent has no other list, and has to know that this one ends early.
@@ -175,9 +175,8 @@ async function markReplaced({ database }: Pick<Context, "database">, memories: r
 
 const NOTHING = { total: 0, isCapped: false, byType: [], memories: [], problems: [] };
 
-/** Converts a list of memories from the JSON of a row. */
-const toMemories = (list: unknown): Memory[] =>
-  (list as Array<Memory & Record<"createdAt" | "updatedAt", string> & { expiresAt: string | null }>).map((memory) => ({
+const toMemories = (memories: readonly MemoryInJson[]): Memory[] =>
+  memories.map((memory) => ({
     ...memory,
     createdAt: new Date(memory.createdAt),
     updatedAt: new Date(memory.updatedAt),

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../limits.js";
-import { defineStatement } from "../../platform/database/statement.js";
-import { MEMORY_COLUMNS, OPEN_TYPES } from "../memories/index.js";
+import { defineStatement, jsonAs } from "../../platform/database/statement.js";
+import { MEMORY_COLUMNS, type Memory, OPEN_TYPES } from "../memories/index.js";
+import type { TypeCount } from "./type-count.js";
 
 /**
  * How many changed memories an answer has, and how many problems. One problem more is read, to tell whether there are
@@ -24,6 +25,13 @@ const WANTED = `(:types IS NULL OR type = ANY(:types)) AND (:project IS NULL OR 
         AND (:expired IS NULL OR expires_at IS NULL OR expires_at > :expired)`;
 const RECENT = `SELECT * FROM (${LOOKED_AT}) looked_at WHERE ${WANTED}`;
 
+/** A memory in JSON, where times are texts. */
+export type MemoryInJson = Omit<Memory, "createdAt" | "updatedAt" | "expiresAt"> & {
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly expiresAt: string | null;
+};
+
 /**
  * What changed in a graph since a time. SQL, since all parts must be of one moment, and no model groups a limited
  * number of rows. `OFFSET 0` makes PostgreSQL look up each problem's solutions instead of reading those of the whole
@@ -35,7 +43,10 @@ export const recentActivityOf = defineStatement({
     ...{ graphId: "uuid", since: "timestamptz", project: "text?", types: "text[]?" },
     ...{ expired: "timestamptz?", most: "int4", offset: "int4" },
   },
-  row: { total: "int4", isCapped: "bool", byType: "json", memories: "json", problems: "json" },
+  row: {
+    ...{ total: "int4", isCapped: "bool", byType: jsonAs<TypeCount[]>() },
+    ...{ memories: jsonAs<readonly MemoryInJson[]>(), problems: jsonAs<readonly MemoryInJson[]>() },
+  },
   text: `
     WITH counts AS MATERIALIZED (
       SELECT type, count(*) FILTER (WHERE ${WANTED})::int4 AS count, count(*) AS looked_at

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../limits.js";
-import { defineStatement } from "../../platform/database/statement.js";
+import { defineStatement, jsonAs } from "../../platform/database/statement.js";
 import { AMONG_IDS } from "../memories/index.js";
+import type { GraphEdge, GraphNode } from "./memory-graph.js";
 
 /**
  * One step of a walk: the memories that relationships lead to from some memories, each once, by its strongest
@@ -57,20 +58,20 @@ const { drawnFrom, edges } = LIMITS.views;
 export const drawing = defineStatement({
   name: "draw_graph",
   values: { graphId: "uuid", ids: "uuid[]" },
-  row: { isCapped: "bool", nodes: "json", edges: "json" },
+  row: { isCapped: "bool", nodes: jsonAs<readonly GraphNode[]>(), edges: jsonAs<readonly GraphEdge[]>() },
   text: `
     WITH node AS MATERIALIZED (
-      SELECT id, type, title, importance FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}
+      SELECT id AS "memoryId", type, title, importance FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}
     ), seen AS MATERIALIZED (
       SELECT r.* FROM node CROSS JOIN LATERAL (
         SELECT id, from_id, to_id, type, strength FROM relationship
-        WHERE graph_id = :graphId AND from_id = node.id OFFSET 0
+        WHERE graph_id = :graphId AND from_id = node."memoryId" OFFSET 0
       ) r LIMIT ${drawnFrom}
     )
     SELECT (SELECT count(*) >= ${drawnFrom} FROM seen) AS "isCapped",
-      (SELECT coalesce(json_agg(node ORDER BY id DESC), '[]') FROM node) AS nodes,
+      (SELECT coalesce(json_agg(node ORDER BY "memoryId" DESC), '[]') FROM node) AS nodes,
       (SELECT coalesce(json_agg(edge), '[]') FROM (
         SELECT seen.id AS "relationshipId", seen.from_id AS "from", seen.to_id AS "to", seen.type, seen.strength
-        FROM seen WHERE (seen.to_id IN (SELECT id FROM node)) IS TRUE ORDER BY seen.strength DESC, seen.id
+        FROM seen WHERE (seen.to_id IN (SELECT "memoryId" FROM node)) IS TRUE ORDER BY seen.strength DESC, seen.id
         LIMIT ${edges + 1}) edge) AS edges`,
 });

@@ -73,6 +73,8 @@ type Known<Value> = SqlType & { readonly known?: () => Value };
 /** A text that is one of a few, such as an enum's value. */
 export const oneOf = <Value extends string>(): Known<Value> => "text";
 export const listOf = <Value extends string | null>(): Known<Value[]> => "text[]";
+/** JSON that the statement itself builds. */
+export const jsonAs = <Value>(): Known<Value> => "json";
 
 /** A row of a statement. */
 export type RowOf<Declared> = Declared extends DeclaredStatement<never, infer Row> ? Row : never;

@@ -17,7 +17,6 @@ import { type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memori
 import { SearchHit } from "./search-hit.js";
 import { finderOf } from "./occurrences.js";
 import { snippetOf } from "./snippet.js";
-import type { SupersedingMemory } from "../superseding-memory.js";
 
 const { mergedByWords } = LIMITS.embeddings;
 const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
@@ -204,8 +203,17 @@ export const searchMemories = defineOperation({
       const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer, meantFrom } = hit;
       const goesOn = continues === true;
       const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
-      const supersededBy = newer as SupersedingMemory | null;
-      const fields = { graphId, memoryId, type, title, summary, tags: [...tags], relevance, supersededBy, matches };
+      const fields = {
+        graphId,
+        memoryId,
+        type,
+        title,
+        summary,
+        tags: [...tags],
+        relevance,
+        supersededBy: newer,
+        matches,
+      };
       found.push({ ...fields, ...snippet });
       characters += text?.length ?? 0;
       const isEnough = found.length % PAUSE_AFTER.hits === 0 || characters >= PAUSE_AFTER.characters;

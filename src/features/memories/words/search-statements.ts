@@ -1,4 +1,5 @@
-import { type RowOf, defineStatement, listOf } from "../../../platform/database/statement.js";
+import { type RowOf, defineStatement, jsonAs, listOf } from "../../../platform/database/statement.js";
+import type { SupersedingMemory } from "../superseding-memory.js";
 
 /**
  * What the pieces of a query stand for in the index; the migration `search` explains this and the next statements. SQL,
@@ -76,7 +77,7 @@ export const searchHits = defineStatement({
     continues: "bool?",
     concepts: "int4[]?",
     weights: "float8[]?",
-    newer: "json?",
+    newer: jsonAs<SupersedingMemory | null>(),
   },
   text: `
     SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
