@@ -44,8 +44,9 @@ of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and e
 report. Fields that memories do not have become lines of the content: "status: open".
 A file has at most ${inMiB(LIMITS.importFile.bytes)}.
 
-Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory and Logseq keep them and as
-Joplin, Notion and MemoryGraph export them.
+Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory, Logseq, Dendron and Foam keep
+them, as agents keep rules and skills, and as Joplin, Notion and MemoryGraph export them. Notes of a usual name, such as
+README and SKILL, get that of their folder, too.
   front matter  title, type, tags, summary, importance, confidence, created, updated or date, an id that is a UUID;
                 other fields become lines of the content
   [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)", "type: [[Target]]" and

@@ -1,4 +1,5 @@
 import { asText } from "./fields.js";
+import { NOTE_END } from "./text.js";
 
 interface NamedNote {
   readonly path: string;
@@ -14,9 +15,10 @@ export interface Target {
   readonly isFile: boolean;
 }
 
-const NOTE_END = /\.(?:md|markdown)$/i;
 const FILE_END =
   /\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|wav|m4a|ogg|flac|webm|mov|mkv|canvas|base|csv|json|txt|zip|docx|xlsx|pptx)$/i;
+/** Before the names of notes in other vaults of Dendron. */
+const VAULT = /^\s*dendron:\/\/[^/]+\//;
 /** The time at the beginning of a file's name that identifies a note in a Zettelkasten. */
 const TIME_ID = /^\d{8,17}(?=[ _-])/;
 
@@ -31,7 +33,11 @@ export class NoteNames {
   /** Names that no note has, as they were first written. */
   readonly #missing = new Map<string, string>();
 
-  constructor(notes: readonly NamedNote[]) {
+  /** @param isShownFirst whether links are `shown|Target`, as in Dendron. */
+  constructor(
+    notes: readonly NamedNote[],
+    private readonly isShownFirst = false,
+  ) {
     const add = (name: string, path: string) => {
       const key = normal(name);
       if (!this.#names.has(key)) this.#names.set(key, path);
@@ -55,11 +61,11 @@ export class NoteNames {
    * @returns undefined for a heading of the same note.
    */
   find(link: string, from: string): Target | undefined {
-    const whole = link.split(/\\?\|/)[0] ?? "";
+    const whole = (link.split(/\\?\|/).at(this.isShownFirst ? -1 : 0) ?? "").replace(VAULT, "");
     // The name is tried whole first, since a title may contain a `#`.
     const names = [whole, whole.replace(/#[^#]*$/, ""), whole.replace(/#.*$/s, "")].map((name) => asText(name.trim()));
     for (const name of names) {
-      const path = name && this.#pathOf(name, from);
+      const path = name && this.#pathOf(name, from, ["top", "beside"]);
       if (path) return { path, name, isFile: false };
     }
     const name = names.at(-1);
@@ -70,12 +76,13 @@ export class NoteNames {
 
   /** @param path of a link of Markdown. Undefined if it leads to no note, nor to a missing Markdown file. */
   findPath(path: string, from: string): Target | undefined {
-    const found = this.#pathOf(path, from);
+    const found = this.#pathOf(path, from, ["beside", "top"]);
     if (found !== undefined) return { path: found, name: path, isFile: false };
     const name = path.slice(path.lastIndexOf("/") + 1).replace(NOTE_END, "");
-    return NOTE_END.test(path) && name !== ""
-      ? { path: undefined, name: this.#missingName(name), isFile: false }
-      : undefined;
+    if (!NOTE_END.test(path) || name === "") return undefined;
+    // If a note elsewhere has the name, the link means another one.
+    const missing = this.#names.has(normal(name)) ? withoutDots(besideOf(from, path)).replace(NOTE_END, "") : name;
+    return { path: undefined, name: this.#missingName(missing), isFile: false };
   }
 
   /** The first spelling of a missing name, so that all spellings of it lead to the same name. */
@@ -86,17 +93,21 @@ export class NoteNames {
     return first;
   }
 
-  #pathOf(name: string, from: string): string | undefined {
-    const beside = `${from.slice(0, from.lastIndexOf("/") + 1)}${name}`;
+  /** @param places where to look first for a note with this path; the name of any note comes last. */
+  #pathOf(name: string, from: string, places: readonly ("top" | "beside")[]): string | undefined {
     const isRelative = /^\.\.?\//.test(name);
-    const ways = [
-      isRelative ? undefined : this.#paths.get(normal(name)),
-      this.#paths.get(normal(withoutDots(beside))),
-      this.#names.get(normal(name)),
-    ];
-    return ways.find((path) => path !== undefined);
+    const found = {
+      top: isRelative ? undefined : this.#paths.get(normal(name)),
+      beside: this.#paths.get(normal(withoutDots(besideOf(from, name)))),
+    };
+    const place = places.find((one) => found[one] !== undefined);
+    return place === undefined ? this.#names.get(normal(name)) : found[place];
   }
 }
+
+/** The path that a link means beside the note that has it; one from the top begins with `/`. */
+const besideOf = (from: string, path: string): string =>
+  path.startsWith("/") ? path.slice(1) : `${from.slice(0, from.lastIndexOf("/") + 1)}${path}`;
 
 /** `a/../b/./c` is `b/c`. */
 function withoutDots(path: string): string {

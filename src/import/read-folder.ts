@@ -3,6 +3,7 @@ import { readFile, readdir, stat } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
 import { LIMITS } from "../limits.js";
 import { type FinishOptions, GraphDraft } from "./draft.js";
+import { journalTitles, pageTitle } from "./formats/logseq.js";
 import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped, showReasons } from "./import-stopped.js";
@@ -29,7 +30,7 @@ export async function readNotesFolder(folder: string, options: FolderOptions = {
   const reader = new FolderReader(place, { ...LIMITS.importFolder, ...options.bounds });
   const graph = (await reader.read()).finish(options);
   if (graph.notes.size > 0) return graph;
-  const advice = "Give a folder with Markdown files, .md or .markdown, or a file of memories.";
+  const advice = "Give a folder with Markdown files (.md, .markdown, .mdx or .mdc), or a file of memories.";
   throw new ImportStopped(`There are no notes in ${place}.${showReasons(graph)}\n${advice}`);
 }
 
@@ -38,8 +39,9 @@ class FolderReader {
   readonly #notes: FoundNote[] = [];
   /** Files that are no notes, by what their names end with. */
   readonly #others = new Map<string, number>();
-  /** Whether it is a graph of Logseq. */
-  #isLogseq = false;
+  /** The titles of notes by their paths, if it is a graph of Logseq. */
+  #logseqTitle: ((path: string) => string) | undefined;
+  #isDendron = false;
   #files = 0;
   #bytes = 0;
 
@@ -75,7 +77,8 @@ class FolderReader {
           `${this.root} has more than ${this.bounds.files} files. Import its folders one by one.`,
         );
       }
-      if (path === LOGSEQ_CONFIG) this.#isLogseq = true;
+      if (path === LOGSEQ_CONFIG) await this.#readLogseqConfig(path);
+      if (DENDRON_FILES.has(entry.name)) this.#isDendron = true;
       if (LOGSEQ_BACKUPS.has(path)) this.#draft.ignore(quote(path), "earlier versions that Logseq keeps");
       else if (entry.isDirectory() && !entry.name.startsWith(".")) folders.push(path);
       else await this.#readEntry(path, entry);
@@ -106,15 +109,23 @@ class FolderReader {
     }
     const content = await this.#attempt(path, () => readFile(place));
     const text = content && decode(content);
-    if (text !== undefined) this.#notes.push({ path, ...readMarkdownNote(text) });
+    if (text !== undefined && isJoplinItem(path, text)) {
+      this.#refuse(path, "a file of Joplin's own format: export it again from Joplin as MD - Markdown + Front Matter");
+    } else if (text !== undefined) this.#notes.push({ path, ...readMarkdownNote(text) });
     else if (content) this.#refuse(path, "it is not text in UTF-8: save it as UTF-8 and try again");
+  }
+
+  async #readLogseqConfig(path: string): Promise<void> {
+    const config = await this.#attempt(path, () => readFile(join(this.root, path), "utf8"));
+    const titleOfJournal = journalTitles(config ?? "");
+    this.#logseqTitle = (place) => titleOfJournal(place) ?? pageTitle(nameOf(place));
   }
 
   #addAll(): void {
     const titled = this.#notes.map((note) => {
-      return { ...note, title: note.title ?? (this.#isLogseq ? logseqTitle(nameOf(note.path)) : undefined) };
+      return { ...note, title: note.title ?? this.#logseqTitle?.(note.path) ?? usualTitle(note) };
     });
-    const names = new NoteNames(titled);
+    const names = new NoteNames(titled, this.#isDendron);
     for (const { path, body, title, type = "note", ...note } of titled) {
       const name = title ?? nameOf(path);
       const { details, tags, summary, importance, kept } = note;
@@ -126,7 +137,8 @@ class FolderReader {
     for (const { path, links } of this.#notes) {
       for (const { to, isPath, type, context, isOptional = false } of links) {
         const found = isPath ? names.findPath(to, path) : names.find(to, path);
-        if (found === undefined || (isOptional && found.path === undefined)) continue;
+        // A link to the note itself leads to one of its headings or blocks.
+        if (found === undefined || found.path === path || (isOptional && found.path === undefined)) continue;
         if (found.isFile) this.#draft.ignore(`${quote(path)}: ${quote(to)}`, "a link to a file that is no note");
         else {
           const end = found.path === undefined ? found.name : idOf(found.path);
@@ -157,8 +169,23 @@ class FolderReader {
 const LOGSEQ_CONFIG = "logseq/config.edn";
 const LOGSEQ_BACKUPS = new Set(["logseq/bak", "logseq/version-files"]);
 
-/** In names of files, Logseq writes `/` as `___`; earlier versions write `%2F`. */
-const logseqTitle = (name: string): string => name.replaceAll(/___|%2F/gi, "/");
+/** What the folders of Dendron have besides notes. */
+const DENDRON_FILES = new Set(["dendron.yml", "root.schema.yml"]);
+
+/** Whether a file is one of Joplin's RAW format, where notes, tags and attachments are files that look alike. */
+const isJoplinItem = (path: string, text: string): boolean =>
+  /(?:^|\/)[0-9a-f]{32}\.md$/.test(path) && /\ntype_: \d+\s*$/.test(text);
+
+/** Names that many folders have, so that they say little without the folder's name. */
+const USUAL_NAME = /^(?:_?index|readme|skill|agents?|claude|gemini|copilot-instructions|changelog)$/i;
+
+/** The title of a note whose file's name says little; undefined for any other. */
+function usualTitle({ path, name }: FoundNote): string | undefined {
+  const own = nameOf(path);
+  if (!USUAL_NAME.test(own)) return undefined;
+  const folder = path.split("/").at(-2);
+  return name ?? (folder === undefined ? own : `${folder.normalize("NFC")}/${own}`);
+}
 
 /** An id that is the name of no note. */
 const idOf = (path: string): string => `./${path}`;

@@ -48,14 +48,18 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** How the names of Markdown files end. Cursor's rules are in `.mdc`. */
+export const NOTE_END = /\.(?:md|markdown|mdx|mdc)$/i;
+
 /** Whether a path is that of a Markdown file. */
-export const isNote = (path: string): boolean => /\.(?:md|markdown)$/i.test(path);
+export const isNote = (path: string): boolean => NOTE_END.test(path);
 
 /** What to do with a file that is no text, by its first bytes; undefined for any other. */
 export function adviceFor(chunk: Buffer): string | undefined {
   const begins = (bytes: string) => chunk.toString("latin1", 0, bytes.length) === bytes;
   if (begins("\x1f\x8b")) return "is compressed by gzip. Unpack it and import what is in it.";
   if (begins("PK\x03\x04")) return "is a zip archive. Unpack it and import what is in it.";
+  if (chunk.toString("latin1", 257, 262) === "ustar") return "is a tar archive. Unpack it and import what is in it.";
   return begins("SQLite format 3\0") ? "is an SQLite database. Import what its program exports." : undefined;
 }
 

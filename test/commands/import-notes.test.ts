@@ -168,10 +168,13 @@ it.each([
   ["C/Note.md", "![[Deep]]", ["EMBEDS Deep in C"]],
   ["D/Note.md", "[[Deep]]", ["LINKS_TO Deep in B"]],
   ["A/Note.md", "[[memory://main/b]] and [[202401011200]]", ["LINKS_TO In B", "LINKS_TO First"]],
+  ["A/Note.md", "[i](Index.md), [s](Sharp.md) and [b](/Index.md)", ["LINKS_TO In A", "LINKS_TO C#", "LINKS_TO Top"]],
   ["A/Note.md", "[b](../B/Index.md#Head), [i](Ideas%20%26%20more%20%282%29.md)", ["LINKS_TO In B", "LINKS_TO Ideas"]],
   ["A/Note.md", '[a](<Ideas & more (2).md> "said") ![b](/B/Index.md)', ["LINKS_TO Ideas", "EMBEDS In B"]],
   ["Note.md", "- **SOLVES** → [Used](f47ac10b-58cc-4372-a567-0e02b2c3d479)", ["LINKS_TO Used"]],
   ["Note.md", "- 'is part of' [[Top]] (partly)", ["IS_PART_OF Top"]],
+  ["Note.md", "[[Top|the list[top]]], [[Top|[1]]] and {{embed [[Used]]}}", ["LINKS_TO Top", "EMBEDS Used"]],
+  ["Note.md", "[[Note#Head]], [h](Note.md#head) and ![[note#^block]]", []],
   ["Note.md", '---\ncreated: "[[2024-01-01]]"\n---', []],
   ["Note.md", '---\ncreated: "[[Deep]]"\nsee: "[[Top]], [[Used]]"\n---', ["CREATED Deep in B", "SEE Top", "SEE Used"]],
   [
@@ -226,6 +229,16 @@ it("says which notes are missing that Markdown links name", async () => {
   expect(linksOf(made)).toEqual([["Note", "LINKS_TO", "Away now", undefined]]);
 });
 
+it("leads a path to no other note that has the same name", async () => {
+  const files = { "Index.md": "# Index", "A/Note.md": "[gone](../B/Index.md)" };
+  const [graph, made] = await Promise.all(
+    [false, true].map(async (createMissing) => readNotesFolder(await folderWith(files), { createMissing })),
+  );
+
+  expect(graph && leftOut(graph)).toEqual([expect.stringContaining('"B/Index": --create-missing')]);
+  expect(made && linksOf(made)).toEqual([["Note", "LINKS_TO", "B/Index", undefined]]);
+});
+
 it("reads a Logseq graph: names with slashes, properties, tags of words; leaves out earlier versions", async () => {
   const graph = await readNotesFolder(
     await folderWith({
@@ -247,6 +260,110 @@ it("reads a Logseq graph: names with slashes, properties, tags of words; leaves 
     ["Team/Ann", "LINKS_TO", "Old/Page"],
   ]);
   expect(leftOut(graph)).toEqual([expect.stringContaining('"beta"')]);
+});
+
+it.each([
+  ["{}", "Feb 20th, 2021", "Mar 1st, 2021"],
+  [
+    ';; :journal/page-title-format "yyyy"\n:journal/page-title-format "EEEE, dd.MM.yyyy"',
+    "Saturday, 20.02.2021",
+    "Monday, 01.03.2021",
+  ],
+  [':journal/page-title-format "E, d MMMM yyyy"', "Sat, 20 February 2021", "Mon, 1 March 2021"],
+])("reads the journals and blocks of Logseq, with %j in its settings", async (config, first, second) => {
+  const [block, absent] = ["6409b245-cab3-4cfa-b9e5-96c9c1b8e769", "6409b245-cab3-4cfa-b9e5-96c9c1b8e760"];
+  const graph = await readNotesFolder(
+    await folderWith({
+      "logseq/config.edn": config,
+      "journals/2021_02_20.md": `- idea\n  id:: ${block}\n- again ((${block}))`,
+      "journals/2021_03_01.md": `- after [[${first.toLowerCase()}]]`,
+      "journals/Notes.md": "- no day",
+      "pages/Plan.md": `- {{embed ((${block}))}}, [then](((${block}))), ((${absent})), \`((${block}))\`\n- see [[${second}]]`,
+    }),
+  );
+
+  expect([...graph.notes.values()].map(({ title }) => title)).toEqual([first, second, "Notes", "Plan"]);
+  expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([
+    [second, "AFTER", first],
+    ["Plan", "EMBEDS", first],
+    ["Plan", "LINKS_TO", first],
+    ["Plan", "SEE", second],
+  ]);
+  expect(leftOut(graph)).toEqual([]);
+});
+
+it("reads a vault of Dendron: links with the shown text first, and to other vaults", async () => {
+  const note = (title: string, body = "Text") => `---\nid: ${title}1\ntitle: ${title}\ndesc: ''\n---\n\n${body}`;
+  const graph = await readNotesFolder(
+    await folderWith({
+      "dendron.yml": "version: 5",
+      "vault/root.md": note("Root"),
+      "vault/lang.ruby.md": note(
+        "Ruby",
+        "[[A hash|lang.ruby.hash#top]], ![[dendron://vault/root#intro,1:#*]], [[Gone|dendron://vault/lang.gone]]",
+      ),
+      "vault/lang.ruby.hash.md": note("Hash", "[[lang.ruby]]"),
+    }),
+  );
+
+  expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([
+    ["Hash", "LINKS_TO", "Ruby"],
+    ["Ruby", "LINKS_TO", "Hash"],
+    ["Ruby", "EMBEDS", "Root"],
+  ]);
+  expect(leftOut(graph)).toEqual([expect.stringContaining('"lang.gone"')]);
+});
+
+it("names notes of a usual name after their folder, or as they say", async () => {
+  const graph = await readNotesFolder(
+    await folderWith({
+      "README.md": "# Read",
+      "docs/README.md": "# Docs",
+      "docs/api/index.md": "[docs](../README.md), [[skills/pdf/SKILL]]",
+      "skills/pdf/SKILL.md": "---\nname: pdf-reader\ndescription: Reads PDF\n---\nRead it.",
+      "skills/xls/SKILL.md": "Read it.",
+      "web/AGENTS.md": "---\ntitle: Web rules\n---\nUse types.",
+      "people/Ann.md": "---\nname: Ann Lee\n---\nKnows it.",
+    }),
+  );
+
+  expect([...graph.notes.values()].map(({ title }) => title)).toEqual([
+    "README",
+    "docs/README",
+    "Ann",
+    "Web rules",
+    "api/index",
+    "pdf-reader",
+    "xls/SKILL",
+  ]);
+  expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([
+    ["api/index", "LINKS_TO", "docs/README"],
+    ["api/index", "LINKS_TO", "pdf-reader"],
+  ]);
+});
+
+it("reads rules of Cursor, and other kinds of Markdown files", async () => {
+  const graph = await readNotesFolder(
+    await folderWith({
+      "types.mdc":
+        "---\ndescription: Types\nglobs: *.ts,*.tsx\nalwaysApply: false\n---\nUse them, as [here](guide.mdx).",
+      "guide.mdx": "# Guide",
+    }),
+  );
+
+  expect([...graph.notes.values()].map(({ title, content }) => [title, content])).toEqual([
+    ["guide", "# Guide"],
+    ["types", "Use them, as [here](guide.mdx).\n\ndescription: Types\nalwaysApply: false\nglobs: *.ts,*.tsx"],
+  ]);
+  expect(linksOf(graph)).toEqual([["types", "LINKS_TO", "guide", undefined]]);
+});
+
+it("says what to do with files that Joplin keeps for itself", async () => {
+  const raw =
+    "Plan\n\nText\n\nid: 0123456789abcdef0123456789abcdef\nparent_id: \ncreated_time: 2026-01-01T00:00:00.000Z\ntype_: 1";
+  const folder = await folderWith({ "0123456789abcdef0123456789abcdef.md": raw });
+
+  await expect(readNotesFolder(folder)).rejects.toThrow("export it again from Joplin as MD - Markdown + Front Matter");
 });
 
 it("reads exports of Joplin and Notion: times, names without ids, Markdown links", async () => {

@@ -8,6 +8,8 @@ import { asNoteTime } from "./note-time.js";
 /** A note of Basic Memory, Obsidian or any other tool that keeps Markdown files. */
 export interface MarkdownNote {
   readonly title: string | undefined;
+  /** What it calls itself besides, as skills of agents do. */
+  readonly name: string | undefined;
   readonly type: string | undefined;
   readonly body: string;
   readonly tags: readonly string[];
@@ -37,7 +39,12 @@ export function readMarkdownNote(text: string): MarkdownNote {
   const tags = left.takeAll(TAGS).flatMap(tagsOf);
   const scanned = scanBody(body);
   const title = left.take(["title"], asName) ?? asText(properties.get("title"));
-  const known = { title, type: left.take(["type"], asName), summary: left.take(["summary"], asSummary) };
+  const known = {
+    title,
+    name: asName(left.all(["name"])[0]),
+    type: left.take(["type"], asName),
+    summary: left.take(["summary"], asSummary),
+  };
   const importance = left.take(["importance"], asShareText);
   // The date of a note may also be that of an event, so it stays in the text.
   const date = left.all(["date"]).map(asNoteTime)[0];
@@ -69,7 +76,7 @@ export function readMarkdownNote(text: string): MarkdownNote {
       links: [...links, ...scanned.links],
     },
     body: withoutBlankStart(body).trimEnd(),
-    otherNames: [...otherNames, ...listOf(properties.get("alias")).map(asTag)],
+    otherNames: [...otherNames, ...listOf(properties.get("alias")).map(asTag), ...scanned.blocks],
   };
 }
 

@@ -11,7 +11,11 @@ export interface NoteLink {
   readonly isOptional?: true;
 }
 
-const LINK = /(!?)\[\[([^[\]]{1,1000})\]\]/g;
+/** After the target, brackets may be shown: `[[Target|the list[0]]]`. */
+const LINK = /(!|\{\{embed\s)?\[\[([^[\]|]{1,1000}(?:\|(?:[^[\]]|\[(?!\[)){0,1000})?)\]\]/g;
+/** A block of another note in Logseq, by the id that it has there. */
+const BLOCK_LINK = /(\{\{embed\s)?\(\(([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\)\)/gi;
+const BLOCK_ID = /^\s*(?:- )?id:: ([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\s*$/i;
 /** Includes marks, joining characters and signs, which letters of many scripts and emoji need. */
 const TAG =
   /(?<=^|\s)#([\p{L}\p{M}\p{N}\p{Join_Control}\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}_/-]{1,100})/gu;
@@ -39,12 +43,22 @@ const INLINE_RELATION = new RegExp(`[[(](${WORDS})::[ \\t]{0,10}(${LINKS})[ \\t]
 /** Longer lines are prose. The limit also bounds the cost of matching. */
 const RELATION_LENGTH_MAX = 2_000;
 
-/** The tags and links of a text, without those in code. */
-export function scanBody(body: string): { readonly tags: readonly string[]; readonly links: readonly NoteLink[] } {
+interface Scanned {
+  readonly tags: readonly string[];
+  readonly links: readonly NoteLink[];
+  /** The ids of its blocks, as Logseq writes them. */
+  readonly blocks: readonly string[];
+}
+
+/** The tags, links and blocks of a text, without those in code. */
+export function scanBody(body: string): Scanned {
   const tags = new Set<string>();
   const links: NoteLink[] = [];
+  const blocks: string[] = [];
   for (const line of linesOutsideCode(body)) {
-    if (!/[#[]/.test(line)) continue;
+    const block = BLOCK_ID.exec(line)?.[1];
+    if (block !== undefined) blocks.push(block);
+    if (!/[#[(]/.test(line)) continue;
     const text = withoutCode(line)
       .replaceAll(LONG_TAG, (_all, tag: string) => {
         tags.add(tag.trim());
@@ -60,8 +74,11 @@ export function scanBody(body: string): { readonly tags: readonly string[]; read
     if (defined !== undefined) links.push({ to: defined, isPath: true, type: "links to", context: [] });
     for (const [, tag = ""] of text.matchAll(TAG)) if (/\D/.test(tag)) tags.add(tag);
     for (const link of linksOfLine(text)) links.push(link);
+    for (const [, isEmbedded, to = ""] of text.matchAll(BLOCK_LINK)) {
+      links.push({ to, isPath: false, type: isEmbedded ? "embeds" : "links to", context: [], isOptional: true });
+    }
   }
-  return { tags: [...tags], links };
+  return { tags: [...tags], links, blocks };
 }
 
 function linksOfLine(text: string): NoteLink[] {

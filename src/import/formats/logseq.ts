@@ -1,0 +1,40 @@
+const MONTHS = [
+  ...["January", "February", "March", "April", "May", "June"],
+  ...["July", "August", "September", "October", "November", "December"],
+];
+const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/** In names of files, Logseq writes `/` as `___`; earlier versions write `%2F`. */
+export const pageTitle = (name: string): string => name.replaceAll(/___|%2F/gi, "/");
+
+/** Returns what gives a journal, such as `journals/2024_03_05.md`, the title by which links call it, by the settings. */
+export function journalTitles(config: string): (path: string) => string | undefined {
+  const settings = config.replaceAll(/^\s*;.*$/gm, "");
+  const format = /:journal\/page-title-format\s+"([^"]{1,100})"/.exec(settings)?.[1] ?? "MMM do, yyyy";
+  return (path) => {
+    const [, year, month, day] = /^journals\/(\d{4})\D?(\d\d)\D?(\d\d)\.[a-z]+$/i.exec(path) ?? [];
+    const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
+    return year === undefined || Number.isNaN(date.getTime()) ? undefined : showDay(date, format);
+  };
+}
+
+/** Words in the format of Logseq's settings, which are those of Java's and Google's date formats. */
+const PARTS = /yyyy|yy|MMMM|MMM|MM|M|do|dd|d|EEEE|E{1,3}/g;
+
+function showDay(date: Date, format: string): string {
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  const [monthName = "", dayName = ""] = [MONTHS[month], DAYS[date.getUTCDay()]];
+  const parts: Readonly<Record<string, string>> = {
+    ...{ yyyy: String(year), yy: String(year).slice(-2) },
+    ...{ MMMM: monthName, MMM: monthName.slice(0, 3), MM: twoDigits(month + 1), M: String(month + 1) },
+    ...{ do: `${day}${ordinalEnd(day)}`, dd: twoDigits(day), d: String(day), EEEE: dayName },
+  };
+  return format.replaceAll(PARTS, (part) => parts[part] ?? dayName.slice(0, 3));
+}
+
+const twoDigits = (number: number): string => String(number).padStart(2, "0");
+
+function ordinalEnd(day: number): string {
+  if (day >= 11 && day <= 13) return "th";
+  return ["th", "st", "nd", "rd"][day % 10] ?? "th";
+}
