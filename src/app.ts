@@ -135,7 +135,8 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
       isReady: async () => (await health.problem()) === null,
       backlog: () => readBacklog(servicesFor(services, "metrics")),
     }));
-  const replica = older && new Replica(older, log, metrics);
+  const replicaParts = { primary: database, log, meter: metrics, delayMaxMs: waits.replicaDelayMs };
+  const replica = older && new Replica(older, replicaParts);
   const budgets = overrides.budgets ?? (await budgetsOf(config, log, metrics));
   const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
   const clock = new SharedClock({ readTime: () => timeOf(database), log });

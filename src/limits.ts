@@ -90,6 +90,7 @@ export const LIMITS = {
     statementTimeoutMs: 10_000,
     reservedTimeoutMs: 1_500, // On a reserved connection: each looks up few rows.
     transactionTimeoutMs: 15_000,
+    replicaDelayMs: 10_000, // A replica that may be further behind the primary is not read.
     idleInTransactionMs: 5_000, // PostgreSQL ends a transaction that is idle for this long: its locks block others.
     answerGraceMs: 500, // A connection is cut if its answer is this much later than the statement's timeout.
     suspectAfterMs: 1_500, // Or after this, if PostgreSQL reports it as idle or cannot be reached.

@@ -97,7 +97,7 @@ it.skipIf(programs === undefined)(
     const log = { warn: ({ err }: { err: unknown }) => failures.push(err) } as unknown as Logger;
     await using replica = new Replica(
       openDatabase(postgres.replicaUrl, () => {}, PATIENT),
-      log,
+      { primary, log, delayMaxMs: PATIENT.replicaDelayMs },
     );
     const write = (database: typeof primary) => database.pool.query("SELECT pg_logical_emit_message(false, 'a', 'a')");
 
@@ -117,17 +117,25 @@ it.skipIf(programs === undefined)(
   },
 );
 
-/** The doctor's finding about the replica. */
-async function findingOf(environment: Record<string, string>): Promise<string> {
-  const { output } = await runHere(doctor, ["--json"], environment);
-  const { findings } = JSON.parse(output) as { findings: { part: string; state: string; says: string }[] };
-  const replica = findings.find(({ part }) => part === "replica");
-  return `${replica?.state}: ${replica?.says}`;
-}
+it.skipIf(programs === undefined)(
+  "is not read while it is too far behind the primary, whatever a caller has seen",
+  async () => {
+    await using postgres = await startReplicated(programs ?? "");
+    await using primary = openDatabase(postgres.primaryUrl, () => {}, PATIENT);
+    const warnings: string[] = [];
+    const log = { warn: (_fields: object, message: string) => warnings.push(message) } as unknown as Logger;
+    await using replica = new Replica(
+      openDatabase(postgres.replicaUrl, () => {}, PATIENT),
+      { primary, log, delayMaxMs: 3_000 },
+    );
+    const write = () => primary.pool.query("SELECT pg_logical_emit_message(false, 'a', 'a')");
+    await expect.poll(() => replica.has(0n)).toBe(true);
 
-it("reads positions only as PostgreSQL writes them", () => {
-  for (const text of ["0/0", "16/B374D848", "FFFFFFFF/FFFFFFFF"])
-    expect(writePosition(readPosition(text) ?? -1n)).toBe(text);
-  for (const text of ["", "1", "1/", "/1", "1/2/3", "g/0", "123456789/0", " 0/0"])
-    expect(readPosition(text)).toBeUndefined();
-});
+    await postgres.pause();
+    await write();
+
+    await expect.poll(() => replica.has(0n)).toBe(false);
+    expect(warnings).toEqual(["the replica is too far behind: reads go to the primary"]);
+    await postgres.resume();
+    await expect.poll(() => replica.has(0n)).toBe(true);
+  });

@@ -75,13 +75,15 @@ const ATTEMPTS_MAX = 3;
 /** The time limit for each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;
 
-/** How long to wait for a connection, for a lock and for answers; tests on a busy machine wait longer. */
+/** How long to wait for a connection, for a lock, for answers and for a replica; tests on a busy machine wait longer. */
 export interface WaitBounds {
   readonly connectionWaitMs: number;
   readonly lockWaitMs: number;
   readonly statementTimeoutMs: number;
   readonly reservedTimeoutMs: number;
   readonly transactionTimeoutMs: number;
+  /** How far a replica may be behind the primary. */
+  readonly replicaDelayMs: number;
 }
 
 /** Opens the database at `url`, by a pooler if one is given; it connects when a connection is first needed. */

@@ -10,44 +10,87 @@ const REST_MS = 10_000;
 /** How long its last known position holds; then it is asked again, and whether it still follows the primary. */
 const FOLLOWS_MS = 1_000;
 
-/** A streaming replica of the database, for reads that may be a little old. */
+/** A position that the primary had written at this time. */
+interface Mark {
+  readonly at: number;
+  readonly position: bigint;
+}
+
+interface ReplicaParts {
+  readonly primary: Pick<Database, "run">;
+  readonly log: Logger;
+  readonly meter?: Meter | undefined;
+  readonly delayMaxMs: number;
+}
+
+/** A streaming replica of the database, for reads that may be a little old: at most `delayMaxMs`, and `FOLLOWS_MS`. */
 export class Replica implements AsyncDisposable {
-  readonly #log: Logger;
-  readonly #meter: Meter | undefined;
+  readonly #parts: ReplicaParts;
+  /** Of the last `delayMaxMs`, one a second while the replica is in use. */
+  #marks: readonly Mark[] = [];
+  #markedAt = -Infinity;
   #replayed = 0n;
+  #isRecent = false;
   #followsUntil = 0;
   #restsUntil = 0;
 
   constructor(
     readonly database: OpenDatabase,
-    log: Logger,
-    meter?: Meter,
+    parts: ReplicaParts,
   ) {
-    this.#log = log;
-    this.#meter = meter;
+    this.#parts = parts;
   }
 
-  /** Whether the replica has replayed this position. Asks it only if its last known position is earlier, or old. */
+  /**
+   * Whether the replica has replayed this position, and is known to have what the primary had `delayMaxMs` ago. Asks it
+   * only if its last known position is earlier, or old.
+   */
   async has(position: bigint): Promise<boolean> {
     const now = performance.now();
     if (now < this.#restsUntil) return false;
-    if (now < this.#followsUntil && position <= this.#replayed) return true;
-    try {
-      this.#replayed = await readReplayedPosition(this.database);
-      this.#followsUntil = performance.now() + FOLLOWS_MS;
-    } catch (error) {
-      this.leaveAlone(error);
-      return false;
+    if (now >= this.#followsUntil || position > this.#replayed) {
+      try {
+        await this.#look();
+      } catch (error) {
+        this.leaveAlone(error);
+        return false;
+      }
     }
-    return position <= this.#replayed;
+    return this.#isRecent && position <= this.#replayed;
+  }
+
+  async #look(): Promise<void> {
+    // First: with the primary's position from before, a replica that follows it closely is not taken for late.
+    await this.#mark();
+    this.#replayed = await readReplayedPosition(this.database);
+    const now = performance.now();
+    this.#followsUntil = now + FOLLOWS_MS;
+    this.#isRecent = this.#marks.some(({ position }) => position <= this.#replayed);
+    const { log, delayMaxMs } = this.#parts;
+    const knownMs = now - (this.#marks[0]?.at ?? now);
+    // After a pause in its use nothing is known of the seconds before.
+    if (this.#isRecent || knownMs < delayMaxMs / 2) return;
+    const behind = { behindMs: Math.round(knownMs) };
+    warnSeldom(log, "replica delay", behind, "the replica is too far behind: reads go to the primary");
+  }
+
+  /** Notes the primary's position, once a second. Fails with nothing: without it, the replica seems late. */
+  async #mark(): Promise<void> {
+    const at = performance.now();
+    if (at < this.#markedAt + FOLLOWS_MS) return;
+    this.#markedAt = at;
+    const { primary, delayMaxMs } = this.#parts;
+    const position = await readWrittenPosition(primary).catch(() => undefined);
+    const kept = this.#marks.filter((mark) => mark.at > at - delayMaxMs);
+    this.#marks = position === undefined ? kept : [...kept, { at, position }];
   }
 
   /** Notes a failure of the replica: reads go to the primary for a while. */
   leaveAlone(error: unknown): void {
     this.#restsUntil = performance.now() + REST_MS;
-    this.#meter?.replicaFailed();
+    this.#parts.meter?.replicaFailed();
     warnSeldom(
-      this.#log,
+      this.#parts.log,
       "replica",
       { err: error },
       "the replica (DATABASE_REPLICA_URL) failed: reads go to the primary",
