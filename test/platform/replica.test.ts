@@ -99,7 +99,7 @@ it.skipIf(programs === undefined)(
       openDatabase(postgres.replicaUrl, () => {}, PATIENT),
       { primary, log, delayMaxMs: PATIENT.replicaDelayMs },
     );
-    const write = (database: typeof primary) => database.pool.query("SELECT pg_logical_emit_message(false, 'a', 'a')");
+    const write = (database: typeof primary) => database.pool.query("SELECT pg_logical_emit_message(true, 'a', 'a')");
 
     const before = await readWrittenPosition(primary);
     await expect.poll(() => replica.has(before)).toBe(true);
@@ -128,7 +128,7 @@ it.skipIf(programs === undefined)(
       openDatabase(postgres.replicaUrl, () => {}, PATIENT),
       { primary, log, delayMaxMs: 3_000 },
     );
-    const write = () => primary.pool.query("SELECT pg_logical_emit_message(false, 'a', 'a')");
+    const write = () => primary.pool.query("SELECT pg_logical_emit_message(true, 'a', 'a')");
     await expect.poll(() => replica.has(0n)).toBe(true);
 
     await postgres.pause();
@@ -138,4 +138,20 @@ it.skipIf(programs === undefined)(
     expect(warnings).toEqual(["the replica is too far behind: reads go to the primary"]);
     await postgres.resume();
     await expect.poll(() => replica.has(0n)).toBe(true);
-  });
+  },
+);
+
+/** The doctor's finding about the replica. */
+async function findingOf(environment: Record<string, string>): Promise<string> {
+  const { output } = await runHere(doctor, ["--json"], environment);
+  const { findings } = JSON.parse(output) as { findings: { part: string; state: string; says: string }[] };
+  const replica = findings.find(({ part }) => part === "replica");
+  return `${replica?.state}: ${replica?.says}`;
+}
+
+it("reads positions only as PostgreSQL writes them", () => {
+  for (const text of ["0/0", "16/B374D848", "FFFFFFFF/FFFFFFFF"])
+    expect(writePosition(readPosition(text) ?? -1n)).toBe(text);
+  for (const text of ["", "1", "1/", "/1", "1/2/3", "g/0", "123456789/0", " 0/0"])
+    expect(readPosition(text)).toBeUndefined();
+});

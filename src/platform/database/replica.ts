@@ -10,7 +10,7 @@ const REST_MS = 10_000;
 /** How long its last known position holds; then it is asked again, and whether it still follows the primary. */
 const FOLLOWS_MS = 1_000;
 
-/** A position that the primary had written at this time. */
+/** A position that the primary had stored at this time. */
 interface Mark {
   readonly at: number;
   readonly position: bigint;
@@ -80,7 +80,8 @@ export class Replica implements AsyncDisposable {
     if (at < this.#markedAt + FOLLOWS_MS) return;
     this.#markedAt = at;
     const { primary, delayMaxMs } = this.#parts;
-    const position = await readWrittenPosition(primary).catch(() => undefined);
+    const [row] = await primary.run(walPosition, {}).catch(() => []);
+    const position = readPosition(row?.stored ?? "");
     const kept = this.#marks.filter((mark) => mark.at > at - delayMaxMs);
     this.#marks = position === undefined ? kept : [...kept, { at, position }];
   }
