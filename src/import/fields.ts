@@ -69,6 +69,11 @@ export class Fields {
     return found && { label: found.field.label, value: found.value };
   }
 
+  /** The same, without taking it. */
+  first<Value>(names: readonly string[], read: Read<Value>): Value | undefined {
+    return this.#find(names, read)?.value;
+  }
+
   has(names: readonly string[], read: (value: unknown) => unknown): boolean {
     return this.#find(names, read)?.field.isInner === false;
   }
@@ -161,6 +166,8 @@ const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) 
 const MAIL_TIME = /^[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} (?:GMT|UTC|[+-]\d{4})$/;
 /** Seconds or milliseconds since 1970, as text. */
 const NUMBER_TIME = /^\d{10}(?:\d{3})?(?:\.\d{1,9})?$/;
+/** Smaller numbers count something else, such as changes. */
+const SECONDS_MIN = 1e8;
 /** Numbers up to here are seconds since 1970, larger ones milliseconds. */
 const SECONDS_MAX = 1e11;
 
@@ -175,7 +182,8 @@ export function asPast(value: unknown): Date | undefined {
 
 /** A time since 1970: text as in ISO 8601, databases and e-mails, or a number of seconds or milliseconds. */
 export function asTime(value: unknown): Date | undefined {
-  if (typeof value === "number") return timeOf(value > SECONDS_MAX ? value : value * 1_000);
+  if (typeof value === "number")
+    return value < SECONDS_MIN ? undefined : timeOf(value > SECONDS_MAX ? value : value * 1_000);
   if (typeof value !== "string") return undefined;
   const text = value.trim();
   if (NUMBER_TIME.test(text)) return asTime(Number(text));

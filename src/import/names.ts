@@ -7,7 +7,16 @@ export const IDS = ["id", "uuid", "entityid", "memoryid", "nodeid"];
 export const TYPES = ["entitytype", "memorytype", "nodetype", "objecttype", "type", "category", "kind"];
 export const TEXTS = [
   ...["observations", "observation", "facts", "fact", "contents", "content", "text", "memory", "details", "detail"],
-  ...["description", "document", "body", "notes", "note", "value", "data"],
+  ...["description", "document", "body", "message", "notes", "note", "value", "data"],
+];
+/** When a memory was stored, and when it was changed last. */
+export const CREATED = [
+  ...["created", "createdat", "createdon", "createddate", "datecreated", "creationdate", "createdatiso", "createtime"],
+  "ctime",
+];
+export const UPDATED = [
+  ...["updated", "updatedat", "updatedon", "updatedatiso", "dateupdated", "lastupdated", "modified", "modifiedat"],
+  ...["datemodified", "lastmodified", "lastmod", "modificationdate", "mtime"],
 ];
 export const TAGS = ["tags", "keywords", "categories", "topics"];
 

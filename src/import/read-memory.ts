@@ -3,7 +3,7 @@ import { type Field, Fields, asKey, asPast, asShare, asText, asTexts, asTime, pl
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
 import { MEM0, MEM0_POINT } from "./formats/mem0.js";
 import type { ToolFormat } from "./formats/tool-format.js";
-import { IDS, NAMES, NESTED_RELATIONS, TAGS, TEXTS, TYPES, shapeOf } from "./names.js";
+import { CREATED, IDS, NAMES, NESTED_RELATIONS, TAGS, TEXTS, TYPES, UPDATED, shapeOf } from "./names.js";
 import { type Kept, timesOf } from "./graph.js";
 import { fitsContext } from "./note.js";
 import { type JsonObject, SUMMARY_MAX, UUID, cut, isLonger, isObject, quote, toNfc } from "./text.js";
@@ -58,8 +58,8 @@ interface Kind {
   readonly grows: boolean;
 }
 
-const CREATED = ["createdat", "createdatiso"];
-const UPDATED = ["updatedat", "updatedatiso"];
+/** A tool rewrites the times of an entity, so they are those of its last change, and stay in its lines. */
+const UPDATED_ENTITY = ["updatedat", "updatedatiso"];
 
 /** Whether its tool has deleted a record, and only still has it. */
 function isDeleted(value: JsonObject): boolean {
@@ -76,9 +76,8 @@ function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept 
   const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");
   const times = timesOf(
-    // Tools rewrite the time of an entity that grows, which is then that of its last change.
-    fields.take(CREATED, asPast) ?? (grows ? undefined : fields.take(["timestamp", "ts"], asPast, { isOwn: true })),
-    fields.take(UPDATED, asPast),
+    fields.take(CREATED, asPast) ?? (grows ? undefined : takeTime(fields)),
+    fields.take(grows ? UPDATED_ENTITY : UPDATED, asPast),
   );
   // The service lets nobody store what has expired already, except together with the time when it was stored.
   const isKept = (end: Date) => times.createdAt !== undefined || end.getTime() > Date.now();
@@ -91,6 +90,10 @@ function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept 
     expiresAt: fields.take(["expiresat", "expirationdate"], asExpiry),
   };
 }
+
+/** The time of a text. A date may also be that of an event, so it stays in the text. */
+const takeTime = (fields: Fields): Date | undefined =>
+  fields.take(["timestamp", "ts", "datetime"], asPast, { isOwn: true }) ?? fields.first(["date"], asPast);
 
 /** Whether a record itself has a text, not only a nested object of it. */
 const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);

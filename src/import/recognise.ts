@@ -24,6 +24,8 @@ type Shape = "memory" | "relationship" | undefined;
 
 /** Adds a value of a file to the draft, by its fields. @param shape the kind of list that contains it. */
 export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shape?: Shape): void {
+  // A list of texts, or a text in a line.
+  if (shape === undefined && asText(value) !== undefined) return readRecord({ place, value }, draft, "memory");
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) readRecord({ place: `${place}[${index}]`, value: item }, draft, shape);
   } else if (isObject(value)) readObject({ place, value }, draft, shape);
@@ -43,6 +45,13 @@ function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: S
     const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, reason);
   }
+  if (isRoamPage(value)) {
+    return draft.refuse(
+      "other",
+      `${place}: ${quote(value.title)}`,
+      "a page of Roam: export all pages as Markdown instead",
+    );
+  }
   const fields = new Fields(value);
   const markers = fields.takeAll(({ name, value }) => name === "type" && shapeOf(value) !== undefined);
   const said = shape ?? shapeOf(markers[0]?.value);
@@ -55,6 +64,12 @@ function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: S
   } else if (isMapOfMemories(value)) readList({ place, value }, draft, "memory");
   else readMemory({ place, value }, fields, draft);
 }
+
+/** In Roam's JSON, a page has blocks, each with its text in `string`. */
+const isRoamPage = (value: JsonObject): value is { title: string } =>
+  typeof value["title"] === "string" &&
+  Array.isArray(value["children"]) &&
+  value["children"].some((block) => isObject(block) && typeof block["string"] === "string");
 
 const asSomething = (value: unknown) => showValue(value) || undefined;
 

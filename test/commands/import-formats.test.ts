@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { leftOut, linksOf, readText } from "../support/imports.js";
+import { jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
 
 /** What mem0's `get_all` returns, on its platform and with a graph store. */
 const MEM0 = {
@@ -354,4 +354,35 @@ it("reads a summary as the text where there is no other, also beside a list of w
     ["Asked for the weather", "Asked for the weather\n\nagent_name: moss\nkey_points: Sunny", undefined],
   ]);
   expect([leftOut(graph), [...graph.notCarried]]).toEqual([[], []]);
+});
+
+it("reads logs of agents: messages with their times and kinds, and plain texts", () => {
+  const graph = readText(
+    jsonLines(
+      { ts: "2026-01-26T08:48:56.000Z", kind: "PATTERN", title: "Auth", message: "Tokens expire." },
+      { ts: "2026-01-26T09:18:59.000Z", kind: "PATTERN", title: "Auth", message: "Sessions are stateless." },
+      { id: 3, created: 1785252920782, type: "thought", content: "Looks broken.", tags: '["inner"]', consolidated: 0 },
+      { title: "Choice", message: "SQL.js", date: "2025-12-25", modified: 3 },
+      ["Likes tea", "Lives in Bern"],
+      "Has a dog",
+    ),
+  );
+
+  expect([...graph.notes.values()].map(({ title, content, kept }) => [title, content, kept?.createdAt])).toEqual([
+    ["Auth", "Tokens expire.", new Date("2026-01-26T08:48:56Z")],
+    ["Auth", "Sessions are stateless.", new Date("2026-01-26T09:18:59Z")],
+    ["Looks broken.", "Looks broken.\n\nconsolidated: 0", new Date(1785252920782)],
+    ["Choice", "SQL.js\n\ndate: 2025-12-25\nmodified: 3", new Date("2025-12-25T00:00:00Z")],
+    ["Likes tea", "Likes tea", undefined],
+    ["Lives in Bern", "Lives in Bern", undefined],
+    ["Has a dog", "Has a dog", undefined],
+  ]);
+});
+
+it("says what to do with the pages of Roam", () => {
+  const graph = readText(
+    JSON.stringify([{ title: "March 26th, 2020", children: [{ string: "met [[Ann]]" }] }, { title: "Ann" }]),
+  );
+
+  expect(leftOut(graph)).toEqual([expect.stringContaining("export all pages as Markdown instead")]);
 });

@@ -1,5 +1,6 @@
 import { asShare, asText, plainName } from "../fields.js";
 import { type Kept, timesOf } from "../graph.js";
+import { CREATED, UPDATED } from "../names.js";
 import { SUMMARY_MAX, UUID, isLonger, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 import { type NoteLink, scanBody } from "./note-links.js";
@@ -85,11 +86,6 @@ const withoutBlankStart = (text: string): string => text.slice(text.lastIndexOf(
 
 const OTHER_NAMES = ["permalink", "aliases", "alias", "id"];
 const TAGS = ["tags", "tag", "keywords"];
-const CREATED = ["created", "createdat", "createdon", "createddate", "datecreated", "creationdate", "ctime"];
-const UPDATED = [
-  ...["updated", "updatedat", "updatedon", "dateupdated", "lastupdated", "modified", "modifiedat", "datemodified"],
-  ...["lastmodified", "lastmod", "modificationdate", "mtime"],
-];
 
 /** The fields of a front matter that are not read yet. Case, spaces and signs do not matter in their names. */
 class FrontFields {
