@@ -171,13 +171,19 @@ const SECONDS_MIN = 1e8;
 /** Numbers up to here are seconds since 1970, larger ones milliseconds. */
 const SECONDS_MAX = 1e11;
 
-/** Clocks differ, so a newer time counts as now. */
+/** Clocks differ, so a newer time counts as this long ago. */
 const NEW_MS = 60_000;
+/** A time without a zone may be up to 14 hours ahead of UTC. */
+const AHEAD_MS = 86_400_000;
 
-/** A time since 1970 that has passed. */
+/**
+ * A time since 1970 that has passed. One of now and the next hours is taken, too: if it stayed in the text, a later
+ * import would find another text.
+ */
 export function asPast(value: unknown): Date | undefined {
-  const time = asTime(value);
-  return time && time.getTime() <= Date.now() - NEW_MS ? time : undefined;
+  const time = asTime(value)?.getTime();
+  const now = Date.now();
+  return time === undefined || time > now + AHEAD_MS ? undefined : new Date(Math.min(time, now - NEW_MS));
 }
 
 /** A time since 1970: text as in ISO 8601, databases and e-mails, or a number of seconds or milliseconds. */

@@ -130,7 +130,7 @@ describe("the command", () => {
     const { url } = await world.serve();
     const ann = await world.user({ plan: "free" });
     const many = Array.from({ length: 100 }, (_, index) => entity(`Entity ${index}`, "x"));
-    const file = await fileWith(jsonLines({ type: "_aim" }, ...many, ...RETRY, entity("Client", "x"), "text"));
+    const file = await fileWith(jsonLines({ type: "_aim" }, ...many, ...RETRY, entity("Client", "x"), 7));
 
     // The URL comes from the environment, as the key does.
     const said = await command([file, "--dry-run"], ann.key, { MEMORY_GRAPH_URL: url });

@@ -125,6 +125,24 @@ it.each([
   expect([note.details, note.type, note.kept.createdAt]).toEqual([details, undefined, undefined]);
 });
 
+it("takes a time of now, or of a zone that is ahead, out of the text, so that the text is the same tomorrow", () => {
+  const [now, ahead, nextWeek] = [0, 13, 168].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString());
+  const note = readMarkdownNote(`---\ncreated: ${now}\nupdated: ${ahead?.slice(0, 19)}\n---\nText`);
+  const { createdAt, updatedAt } = note.kept;
+
+  expect(note.details).toEqual([]);
+  expect([createdAt, updatedAt].every((time) => time && time.getTime() < Date.now())).toBe(true);
+  expect(Number(createdAt)).toBeLessThanOrEqual(Number(updatedAt));
+  expect(readMarkdownNote(`---\ncreated: ${nextWeek}\n---\nText`)).toMatchObject({
+    details: [`created: ${nextWeek}`],
+    kept: { createdAt: undefined },
+  });
+});
+
+it("reads the type of a note of ClawVault", () => {
+  expect(readMarkdownNote("---\ntitle: Use SQL\nmemoryType: decision\n---\nText")).toMatchObject({ type: "decision" });
+});
+
 it("takes the date of a note as its time, and keeps it as text, since it may be that of an event", () => {
   expect(readMarkdownNote("---\ndate: 2024-05-06 12:47\n---\nText")).toMatchObject({
     kept: { createdAt: new Date("2024-05-06T12:47:00Z") },

@@ -43,7 +43,7 @@ export function readMarkdownNote(text: string): MarkdownNote {
   const known = {
     title,
     name: asName(left.all(["name"])[0]),
-    type: left.take(["type"], asName),
+    type: left.take(["type", "memorytype", "entitytype", "notetype"], asName),
     summary: left.take(["summary"], asSummary),
   };
   const importance = left.take(["importance"], asShareText);
