@@ -40,17 +40,16 @@ export function admitKey(limits: HttpLimits): Handler {
 /**
  * Limits an account's concurrent GraphQL requests that are new or large: a new document is read and validated in one
  * piece, and an answer may have megabytes, of which the process needs several times the memory until it is written.
- * Resolves to false if the client disconnected while it waited.
- * @throws TooManyAtOnce when no slot is free, and the queue is full or the wait is over.
+ * @throws TooManyAtOnce when no slot is free, and the queue is full or the wait is over; also when the client has
+ * disconnected while it waited.
  */
-export function admitLarge(limits: HttpLimits): (response: Response) => Promise<boolean> {
+export function admitLarge(limits: HttpLimits): (response: Response) => Promise<void> {
   const { graphqlPerAccount: slots, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
   const room = { slots, waiting, waitMs };
   const admit = slotsOf(room, ({ userId }) => userId);
   return async (response) => {
     const admission = await admit(response);
-    if (!admission) throw refusalOf("account by GraphQL that are new to the server or large", room);
-    return admission === true;
+    if (admission !== true) throw refusalOf("account by GraphQL that are new to the server or large", room);
   };
 }
 

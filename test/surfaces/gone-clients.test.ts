@@ -1,7 +1,8 @@
 import { request } from "node:http";
 import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
-import { waitingForLocks } from "../support/locks.js";
+import { lockMemories, waitingForLocks } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
 
 it("keeps no slot for clients that disconnected while their key was looked up", async () => {
@@ -24,4 +25,27 @@ it("keeps no slot for clients that disconnected while their key was looked up", 
 
   const { status } = await ask(`${url}/graphql`, { key, body: { query: "{ memories { memories { id } } }" } });
   expect(status).toBe(200);
+});
+
+it("charges clients that disconnect while their GraphQL request waits for a slot", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { graphqlPerAccount: 1 });
+  const { key } = await world.user();
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  await using lock = await lockMemories(world);
+  const running = ask(`${url}/graphql`, { key, body: { query: "{ memories { nextCursor } }" } });
+  await expect.poll(() => lock.waiting(), { timeout: 60_000 }).toBe(1);
+
+  const sent = [1, 2, 3].map(() => request(`${url}/graphql`, { method: "POST", headers }).on("error", () => {}));
+  for (const [index, one] of sent.entries()) one.end(`{"query":"{ __typename } #${index}"}`);
+  // Answered only after the server has read the others, and has seen them end.
+  await ask(`${url}/me`, { key });
+  for (const one of sent) one.destroy();
+  await ask(`${url}/healthz`);
+  await lock.release();
+  await running;
+  // Its turn comes after theirs.
+  const last = await ask(`${url}/graphql`, { key, body: { query: "{ __typename }" } });
+
+  expect(last.headers.get("ratelimit")).toContain(`r=${LIMITS.budgets.requestsByPlan.pro - 6};`);
 });

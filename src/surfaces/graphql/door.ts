@@ -5,7 +5,7 @@ import { RateLimited } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
 import type { Operation } from "../../operation/operation.js";
 import { LIMITS } from "../../limits.js";
-import { InvalidInput, TooManyAtOnce } from "../../operation/failure.js";
+import { InvalidInput } from "../../operation/failure.js";
 import { Issues } from "../../operation/read-value.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
@@ -26,8 +26,8 @@ import type { AdmissionParts } from "./request.js";
 interface DoorParts {
   readonly schema: GraphQLSchema;
   readonly services: Services;
-  /** Lets in a request that may take much. Resolves to false if nobody waits for its answer any more. */
-  readonly admitLarge: (response: Response) => Promise<boolean>;
+  /** Lets in a request that may take much. @throws TooManyAtOnce */
+  readonly admitLarge: (response: Response) => Promise<void>;
 }
 
 /** GraphQL over HTTP on one path: plain requests past Apollo's pipeline, all others through it. */
@@ -41,7 +41,7 @@ export function graphqlDoor(operations: readonly Operation[], { schema, services
     const contextOf = () => requestContextOf(services, scopeOf(response));
     const plain = await plainRequestOf(request, documents);
     const isSmall = plain !== undefined && isKnownSmall(plain);
-    if (!isSmall && !(await admitLarge(response))) return undefined;
+    if (!isSmall) await admitLarge(response);
     if (plain) return answerPlain(parts, contextOf(), plain);
     const throughApollo = await apollo();
     return throughApollo(request, contextOf);
@@ -54,18 +54,16 @@ export function graphqlDoor(operations: readonly Operation[], { schema, services
   return router;
 }
 
-/** Undefined if the client has disconnected. */
 type Answer = (
   request: Request,
   response: Response,
-) => Promise<HTTPGraphQLResponse | Awaited<ReturnType<typeof answerPlain>> | undefined>;
+) => Promise<HTTPGraphQLResponse | Awaited<ReturnType<typeof answerPlain>>>;
 
 /** Sends the answer to the client. */
 const answerBy =
   (answerOf: Answer, budgets: Services["budgets"]): Handler =>
   async (request, response) => {
     const answer = await answerOf(request, response);
-    if (!answer) return;
     await chargeRefused(budgets, response);
     // The schema has no @defer, so an answer is never in parts.
     if (answer.body.kind !== "complete")
@@ -91,7 +89,10 @@ const checkBudget =
     next();
   };
 
-/** A request that was refused before its cost was known costs one. Charged before the answer, whose headers show it. */
+/**
+ * A request that was refused before its cost was known costs one, also if it waited in vain for a slot: its body was
+ * read. Charged before the answer, whose headers show it.
+ */
 const chargeRefused = async (budgets: Services["budgets"], response: Response): Promise<void> => {
   const scope = scopeOf(response);
   if (!scope.charged) await chargeCaller(budgets, scope, 1);
@@ -100,7 +101,7 @@ const chargeRefused = async (budgets: Services["budgets"], response: Response): 
 const chargeFailed =
   (budgets: Services["budgets"]): ErrorRequestHandler =>
   async (error: unknown, _request, response, _next) => {
-    if (!(error instanceof RateLimited || error instanceof TooManyAtOnce)) await chargeRefused(budgets, response);
+    if (!(error instanceof RateLimited)) await chargeRefused(budgets, response);
     throw error;
   };
 
