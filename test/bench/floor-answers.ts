@@ -3,7 +3,12 @@ import type { LinkItem } from "../../src/features/memories/memory-statements.js"
 import { Refusal } from "./floor-input.js";
 import type { Hits, Memory, Related } from "./floor-work.js";
 
-export const restMemory = (memory: Memory): object => ({
+/** The name of a field in REST. */
+type RestName<Name extends string> = Name extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${RestName<Rest>}`
+  : "";
+
+export const restMemory = (memory: Memory): Record<RestName<keyof Memory> | "superseded_by", unknown> => ({
   id: memory.id,
   type: memory.type,
   title: memory.title,
@@ -48,7 +53,7 @@ function supersededBy({ relationships }: Memory): object | null {
   return newest ? { id: newest[3], title: newest[5] } : null;
 }
 
-export const graphqlMemory = (memory: Memory): object => ({
+export const graphqlMemory = (memory: Memory): Omit<Memory, "relationships" | "relationshipsTotal"> => ({
   id: memory.id,
   type: memory.type,
   title: memory.title,

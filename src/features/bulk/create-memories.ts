@@ -106,9 +106,9 @@ export const createMemories = defineOperation({
     const time = now();
     const by = { createdBy: caller.userId, createdAt: time };
     const refs = new Map<string, string>();
-    const memories = input.memories.map(({ ref, ...memory }) => {
+    const memories = input.memories.map((memory) => {
       const id = newId();
-      if (ref != null) refs.set(ref, id);
+      if (memory.ref != null) refs.set(memory.ref, id);
       return { id, ...contentsOf(memory), version: 1, ...by, updatedBy: caller.userId, updatedAt: time };
     });
     const joined = await findEnds(context, graphId, input.relationships, refs);

@@ -172,7 +172,7 @@ it.each([
     }
   }
 
-  expect(much).toEqual([]);
+  expect(much, `Read at most ${READ_MAX} rows: use an index, or a limit of src/limits.ts.`).toEqual([]);
 });
 
 const TABLES = ["memory", "relationship", "memory_version"];

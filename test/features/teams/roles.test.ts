@@ -69,7 +69,7 @@ describe.each(Object.entries(PERMISSIONS))("%s", (name, expected) => {
       if (isSpent) team = await scene(world);
     }
 
-    expect(byRest).toEqual(expected);
+    expect(byRest, "If this right was meant to change, change PERMISSIONS, too.").toEqual(expected);
     expect(byGraphQL).toEqual(expected.map((outcome) => (outcome.startsWith("2") ? "ok" : outcome)));
     expect(world.bugs).toEqual([]);
   });
