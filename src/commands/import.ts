@@ -59,6 +59,7 @@ and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are n
 An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size,
 without --dry-run. In the format memorygraph, the file must not have been rewritten by another program.
 
+Run one import into a graph at a time: two at once may store the same notes twice.
 Running it again adds nothing that exists already; a memory with new observations or tags is updated. A memory whose
 text was changed since is left as it is if it has an id that was kept; without one, the changed text is another memory.
 Memories that are lists of observations get the tag mcp-memory, by which a later run finds them: keep this tag.

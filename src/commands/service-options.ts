@@ -17,11 +17,14 @@ export const urlOption = (): Option =>
     .default("http://127.0.0.1:4000")
     .argParser(addressOf);
 
-/** The address of a service, perhaps with a path below which it is served, without slashes at the end. */
+/**
+ * The address of a service, perhaps with a path below which it is served, without slashes at the end. People also give
+ * the address of one of its doors.
+ */
 export function addressOf(text: string): string {
   if (!/^https?:\/\/[^@?#]+$/.test(text) || !URL.canParse(text))
     throw new InvalidArgumentError("Give one such as https://memory.example.com");
-  return text.replace(/\/+$/, "");
+  return text.replace(/\/+$/, "").replace(/\/+(?:mcp|v1|graphql)$/, "");
 }
 
 export type GraphChoice = "personal" | "team";

@@ -5,9 +5,9 @@ export class ImportStopped extends Error {}
 
 const REASONS_SHOWN = 3;
 
-/** Why nothing was found: the first of what was left out, each in a line of its own. */
-export const showReasons = ({ notTaken }: Pick<ImportedGraph, "notTaken">): string =>
-  notTaken
+/** Why nothing was found: the first of what was left out or skipped, each in a line of its own. */
+export const showReasons = ({ notTaken, ignored }: Pick<ImportedGraph, "notTaken" | "ignored">): string =>
+  [...notTaken, ...ignored]
     .slice(0, REASONS_SHOWN)
     .map(({ what, reason }) => `\n  ${what}: ${reason}`)
     .join("");

@@ -89,8 +89,12 @@ class FolderReader {
   async #readEntry(path: string, entry: Dirent): Promise<void> {
     const end = extname(entry.name).toLowerCase();
     if (entry.isSymbolicLink()) this.#draft.ignore(quote(path), "a symbolic link, which is not followed");
-    else if (entry.name.startsWith(".")) this.#draft.ignore(quote(path), "it is hidden");
-    else if (!entry.isFile() || !isNote(entry.name)) {
+    else if (entry.name.startsWith(".")) {
+      this.#draft.ignore(
+        quote(path),
+        entry.isDirectory() ? "it is hidden: import its notes by a run of its own" : "it is hidden",
+      );
+    } else if (!entry.isFile() || !isNote(entry.name)) {
       this.#others.set(end, (this.#others.get(end) ?? 0) + 1);
     } else await this.#readNote(path);
   }

@@ -38,14 +38,14 @@ export function textReport(report: ImportReport): string {
       `${counts.relationship} left out`,
   ];
   if (others.read > 0) {
-    lines.push(`  Other          ${others.read} read = ${ignored.length} without data + ${counts.other} left out`);
+    lines.push(`  Other          ${others.read} read = ${ignored.length} skipped + ${counts.other} left out`);
   }
   if (counts.part > 0) lines.push(`  Parts          ${counts.part} left out of imported memories and relationships`);
   if (notCarried.size > 0) {
     const fields = Array.from(notCarried, ([field, times]) => `${field} (${times})`).join(", ");
     lines.push("", `Not imported, since the service sets its own: ${fields}`);
   }
-  lines.push(...listOf("Without data", ignored), ...listOf("Left out", notTaken));
+  lines.push(...listOf("Skipped", ignored), ...listOf("Left out", notTaken));
   return lines.join("\n");
 }
 

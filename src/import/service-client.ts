@@ -226,6 +226,9 @@ export class ServiceClient implements GraphStore {
   #failure({ status, body, networkError }: Answer): Error {
     const { url } = this.options;
     const { code, reason = code, message, details } = errorOf(body) ?? {};
+    if (status === 0 && networkError?.startsWith("ERR_SSL_")) {
+      return new ImportStopped(`${url} does not speak TLS (${networkError}). Check --url: it may begin with http://.`);
+    }
     if (status === 0) {
       return new ImportStopped(
         `${url} does not answer (${networkError}). Start the service there with \`npm start\`, or check --url.`,

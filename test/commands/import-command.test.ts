@@ -141,7 +141,7 @@ describe("the command", () => {
     expect(said.out[0]).toContain(
       "103 read = 102 made + 0 updated + 0 already there + 1 merged as repeats + 0 left out",
     );
-    expect(said.out[0]).toContain("2 read = 1 without data + 1 left out");
+    expect(said.out[0]).toContain("2 read = 1 skipped + 1 left out");
     const alone = await command([file, "--dry-run"], "");
     expect(alone.err[0]).toContain(
       "into an empty graph, a few seconds on the plan free, a few seconds on the plan pro",
@@ -197,6 +197,7 @@ describe("the command", () => {
     ["no key", { key: "" }, "An API key is needed: set MEMORY_GRAPH_KEY, or give --key."],
     ["a key that is none", { key: "schlüssel" }, "The service does not accept this API key."],
     ["an address where nobody listens", { url: "http://127.0.0.1:9" }, "http://127.0.0.1:9 does not answer"],
+    ["the address for agents", { url: "http://127.0.0.1:9/below/mcp/" }, "http://127.0.0.1:9/below does not answer"],
   ])("says what to do about %s", async (_case, { file, text, key, url }: Wrong, message) => {
     const path = file ?? (await fileWith(text ?? jsonLines(...RETRY)));
 

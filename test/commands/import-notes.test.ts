@@ -134,7 +134,7 @@ it("reads an Obsidian vault: properties, tags, links by path, alias and heading;
     '"unmarked.md": it is not text in UTF-8: save it as UTF-8 and try again',
   ]);
   expect(graph.ignored.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
-    '".obsidian": it is hidden',
+    '".obsidian": it is hidden: import its notes by a run of its own',
     '"Outside": a symbolic link, which is not followed',
     "1 × .png: files that are no notes",
     '"Daily/2025-03-01.md": "diagram.png": a link to a file that is no note',
@@ -396,7 +396,10 @@ it("limits what it reads: files, bytes, and nested folders", async () => {
   await expect(titlesWithin({ bytes: 8 })).rejects.toThrow("more than 8 bytes. Import its folders one by one.");
   expect(await titlesWithin({ fileBytes: 3 })).toEqual([["c", "e"], ['"a.md": it has more than 3 bytes: divide it']]);
   expect(await titlesWithin({ depth: 1 })).toEqual([["a", "c"], ['"b/d": it is more than 1 folders deep']]);
-  await expect(readNotesFolder(await folderWith({ "a.txt": "" }))).rejects.toThrow("There are no notes in");
+  const hidden = await folderWith({ ".agents/rules.md": "A", "a.txt": "" });
+  await expect(readNotesFolder(hidden)).rejects.toThrow(
+    `There are no notes in ${hidden}.\n  ".agents": it is hidden: import its notes by a run of its own\n  1 × .txt`,
+  );
 });
 
 it("says which folders and notes it has no permission to read", async () => {

@@ -104,6 +104,13 @@ describe("retries", () => {
     }
   });
 
+  it("says that a server speaks no TLS", async () => {
+    const { url } = await fakeService(() => undefined);
+    const importing = runText(clientOf(url.replace("http:", "https:"), "key"), jsonLines(entity("A", "x")));
+
+    await expect(importing).rejects.toThrow(/does not speak TLS .*it may begin with http:/);
+  });
+
   it("names the address to use for one that redirects, and sends nothing there", async () => {
     const real = await fakeService(() => undefined);
     const moved = (to: string) => `redirects to ${to}. Give that address by --url.`;
