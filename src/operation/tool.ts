@@ -38,8 +38,11 @@ export interface ToolRoute {
   readonly ifCut?: string;
   /** Inputs that narrow the result: an answer whose lists are all empty names those of them that were given. */
   readonly narrowing?: readonly string[];
-  /** Says what to try next, in an answer whose lists are all empty. */
-  readonly whenEmpty?: string;
+  /**
+   * Says what to try next, in an answer whose lists are all empty.
+   * @param given the arguments of the call, in snake_case
+   */
+  whenEmpty?(given: Readonly<Record<string, unknown>>): string;
   /**
    * What an agent has to know of an answer that is whole and not empty, as it gets it; undefined for most answers.
    * @param given the arguments of the call, in snake_case

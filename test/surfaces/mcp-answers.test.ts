@@ -243,12 +243,15 @@ it("says what to try when nothing is found, and only then", async () => {
   const ann = await world.user();
   const call = async (name: string, args: object = {}) => (await callTool(url, ann.key, name, args)).answer;
   expect((await call("get_recent_activity"))["hint"]).toContain("more days");
+  expect((await call("get_recent_activity", { days: 365 }))["hint"]).toContain("nothing to find here yet");
+  expect((await call("get_recent_activity", { days: 365, project: "/app" }))["hint"]).not.toContain("here yet");
 
   const [one, two, apart] = await memoriesTitled(ann, "One", "Two", "Apart");
   await aLink(ann, one, two);
   const walk = (types: string[]) => call("get_related_memories", { id: one.id, types });
   const path = ({ id }: { id: string }) => call("find_path", { from_memory_id: one.id, to_memory_id: id });
   expect(await walk(["RELATD_TO"])).toEqual({ memories: [], hint: expect.stringContaining("no types") as string });
+  expect((await call("get_related_memories", { id: apart.id }))["hint"]).toContain("It has no relationships");
   expect(await path(apart)).toMatchObject({ steps: [], hint: expect.stringContaining("direction any") as string });
   expect((await call("search_memories", { query: "nowhere" }))["hint"]).toContain("other or fewer");
 

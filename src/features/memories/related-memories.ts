@@ -118,8 +118,10 @@ export const relatedMemories = defineOperation({
     ifCut:
       "More can be reached. Ask for certain types, one direction, a smaller max_depth, or a limit up to " +
       `${FOR_AGENTS_MAX}.`,
-    whenEmpty:
-      "No relationship leads on this way. Try no types and direction any; get_memory shows which relationships it has.",
+    whenEmpty: ({ types, direction = "any" }) =>
+      types === undefined && direction === "any"
+        ? "It has no relationships: create_relationship links it with what belongs to it."
+        : "No relationship leads on this way. Try no types and direction any; get_memory shows which relationships it has.",
   },
   example: {
     input: { id: MEMORY_EXAMPLE.id, types: ["SOLVES", "CAUSES"], maxDepth: 2, limit: 10 },

@@ -114,7 +114,7 @@ export const memoryPath = defineOperation({
       direction: "Along the arrows (out), against them (in), or both (any).",
       graph: GRAPH_FOR_AGENTS,
     },
-    whenEmpty:
+    whenEmpty: () =>
       `No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; get_related_memories shows ` +
       "what each of the two leads to.",
   },

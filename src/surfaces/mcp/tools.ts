@@ -162,12 +162,12 @@ interface Asked {
 }
 
 function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRoute, { scope, args }: Asked): string[] {
-  if (whenEmpty === undefined || !isEmpty(output)) return [hintOf?.(output, args) ?? []].flat();
+  if (!whenEmpty || !isEmpty(output)) return [hintOf?.(output, args) ?? []].flat();
   const given = narrowing.map(snakeCase).filter((name) => args[name] !== undefined);
   const [here, other] = args["graph"] === "personal" ? ["personal", "team"] : ["team", "personal"];
   return [
     ...(given.length > 0 ? [`Nothing with the given ${given.join(" and ")}: try without.`] : []),
-    whenEmpty,
+    whenEmpty(args),
     // What is not in one graph may be in the other: an agent that has just joined a team looks in vain.
     ...(scope.caller?.team ? [`This looked in the ${here} graph: try graph ${other}, too.`] : []),
   ];

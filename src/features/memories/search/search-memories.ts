@@ -170,9 +170,9 @@ export const searchMemories = defineOperation({
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter", "offset"],
-    whenEmpty:
-      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with types lists what " +
-      "there is of a type.",
+    whenEmpty: () =>
+      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with days 365 lists what " +
+      "there is, with types what there is of a type.",
     hintOf: ({ memories }) =>
       (memories as ReadonlyArray<{ relevance: number }>).some(({ relevance }) => relevance >= WEAK)
         ? undefined
