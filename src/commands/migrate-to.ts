@@ -96,7 +96,7 @@ async function takeAlone(client: pg.Client, { variable }: Address): Promise<void
   const end = Date.now() + LEAVING_MS;
   for (;;) {
     const isMoving = await beginMove(client);
-    const others = await othersAt(client);
+    const others = await findOtherPrograms(client);
     if (isMoving && others.length === 0) return;
     if (Date.now() > end) {
       const who = others.length > 0 ? others.join(", ") : "a program that has just started";
@@ -110,7 +110,7 @@ async function takeAlone(client: pg.Client, { variable }: Address): Promise<void
 }
 
 /** The names of other connected programs, except connections that keep the embedded PostgreSQL running or that copy. */
-async function othersAt(client: pg.Client): Promise<string[]> {
+async function findOtherPrograms(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT DISTINCT coalesce(nullif(application_name, ''), 'a program without a name')
               || coalesce(' at ' || host(client_addr), '') AS name

@@ -3,12 +3,12 @@ import { actionNamed } from "./audit-action.js";
 import { withinBounds } from "./within-bounds.js";
 import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized, examplesOf } from "./failure.js";
-import { type Idempotency, type Results, earlierResult, once } from "./idempotency.js";
+import { type Idempotency, type Results, findEarlierResult, once } from "./idempotency.js";
 import { readOlder, tellPosition } from "./older-reads.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
 import { limitsBeforeHandler, takeUses } from "./use-limit.js";
-import { standingByKey, standingLocked, standingNow } from "./standing.js";
+import { standingByKey, lockStanding, readStanding } from "./standing.js";
 
 /**
  * The only way in: every door ends here, so no door can skip a step.
@@ -61,13 +61,13 @@ async function run<Input extends object, Output extends object>(
   const prepare = effect === "transaction" ? operation.prepare : undefined;
   // What runs before the transaction must not run again, either.
   const early = prepare || limits.length > 0 ? idempotency : undefined;
-  const findEarlier = (known: Idempotency) => earlierResult<Output>(context.database, resultsOf(context), known);
+  const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
   const earlier = early && (await findEarlier(early));
   if (earlier) return earlier;
   let answer: unknown;
   try {
     await takeUses(context, limits, input);
-    answer = prepare && (await prepare(context, input, await (team && standingNow(context, team, input))));
+    answer = prepare && (await prepare(context, input, await (team && readStanding(context, team, input))));
   } catch (error) {
     // The first request may have ended meanwhile, and left a state that refuses a second one.
     const meanwhile = early && error instanceof Failure && (await findEarlier(early));
@@ -83,7 +83,7 @@ async function run<Input extends object, Output extends object>(
   return context.database.transaction((inner) => {
     const here = within(context, inner);
     const change = async () => {
-      const standing = await (team && standingLocked(here, team, input));
+      const standing = await (team && lockStanding(here, team, input));
       const output = await operation.handle(here, input, standing, answer);
       const { name, audit } = operation;
       if (typeof audit === "function") {

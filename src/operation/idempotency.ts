@@ -85,7 +85,7 @@ export async function once<Output extends object>(
  * The first result of a request that was done before; undefined for a new one.
  * @throws IdempotencyKeyReused when the key was used for another request.
  */
-export async function earlierResult<Output extends object>(
+export async function findEarlierResult<Output extends object>(
   database: Database,
   { userId, keptHours }: Results,
   { key, part, request }: Idempotency,

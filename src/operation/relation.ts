@@ -5,7 +5,7 @@ import { assertDeclared, requireScopes } from "./execute.js";
 import { Failure, type FailureClass } from "./failure.js";
 import type { Class } from "./operation.js";
 import { type Permission, scopesOf } from "./permission.js";
-import { failuresOfRule, teamNow } from "./standing.js";
+import { failuresOfRule, readMembersTeam } from "./standing.js";
 
 /** The names of the fields that are selected in a relation's result, or within one of its fields. */
 export type AskedFields = (within?: string) => ReadonlySet<string>;
@@ -54,7 +54,7 @@ export function followRelation(relation: Relation, context: Context, source: obj
   if (!isAnswered) requireScopes(context, scopesOf(relation.permission));
   if (!relation.team) return relation.follow(context, source, asked);
   const { role, idOf } = relation.team;
-  return teamNow(context, idOf(source), role).then(() => relation.follow(context, source, asked));
+  return readMembersTeam(context, idOf(source), role).then(() => relation.follow(context, source, asked));
 }
 
 /** The error for the answer: a failure that is not declared becomes a bug. */

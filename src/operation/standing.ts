@@ -99,16 +99,16 @@ export function standingByKey(context: Asked, rule: TeamRule, input: object): St
   const id = teamIdOf(context.caller, rule, input);
   if (team?.id !== id) throw new TeamNotFound();
   assertRole(team.role, rule.role);
-  return { team, again: () => teamNow(context, id, rule.role) };
+  return { team, again: () => readMembersTeam(context, id, rule.role) };
 }
 
 /**
  * For `prepare`: reads the team and the caller's role.
  * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
-export async function standingNow(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
+export async function readStanding(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
   const id = teamIdOf(context.caller, rule, input);
-  const again = () => teamNow(context, id, rule.role);
+  const again = () => readMembersTeam(context, id, rule.role);
   return { team: await again(), again };
 }
 
@@ -117,9 +117,9 @@ export async function standingNow(context: Asked, rule: TeamRule, input: object)
  * the caller's role. A caller who was demoted or removed while waiting is refused.
  * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
-export async function standingLocked(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
+export async function lockStanding(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
   await lockRow(context.database, "team", { id: teamIdOf(context.caller, rule, input) });
-  return standingNow(context, rule, input);
+  return readStanding(context, rule, input);
 }
 
 function teamIdOf({ team }: Caller, { which }: TeamRule, input: object): string {
@@ -135,7 +135,11 @@ function teamIdOf({ team }: Caller, { which }: TeamRule, input: object): string 
  * Reads the team and the caller's role: the same request may have created, left or transferred the team before.
  * @throws TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
-export async function teamNow({ database, caller }: Asked, teamId: string, needed: TeamRole): Promise<MembersTeam> {
+export async function readMembersTeam(
+  { database, caller }: Asked,
+  teamId: string,
+  needed: TeamRole,
+): Promise<MembersTeam> {
   const where = { userId: caller.userId, teamId };
   const found = await database.models.teamMember.findUnique({ where, select: { role: true, team: true } });
   if (!found) throw new TeamNotFound();

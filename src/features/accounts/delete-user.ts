@@ -31,7 +31,7 @@ export async function deleteUser(
     const teamId = (await leaveTeam(database, id)) ?? left;
     const { models } = database;
     await withdrawInvitationsBy(database, id);
-    const addresses = [{ email, until: STILL }, ...(await earlierAddresses(database, id))];
+    const addresses = [{ email, until: STILL }, ...(await findEarlierAddresses(database, id))];
     for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
       await forgetAddresses(database, addresses.slice(at, at + ADDRESSES_AT_ONCE));
     }
@@ -52,7 +52,7 @@ const STILL = new Date("9999-12-31");
 const ADDRESSES_AT_ONCE = 1_000;
 
 /** The addresses that the user has given up, which only the audit still knows. */
-async function earlierAddresses({ models }: Database, id: string): Promise<PastAddress[]> {
+async function findEarlierAddresses({ models }: Database, id: string): Promise<PastAddress[]> {
   const changes = await models.auditEntry.findMany({
     where: { actorId: id, action: "changeEmail", detail: { not: null } },
     select: { detail: true, createdAt: true },

@@ -9,7 +9,7 @@ import {
   PROVIDER_NOTE,
   RECORDED_WHEN_DONE,
   TeamSubscription,
-  subscriptionNow,
+  readTeamSubscription,
 } from "./team-subscription.js";
 
 export const cancelTeamSubscription = defineTeamOperation({
@@ -41,7 +41,7 @@ export const cancelTeamSubscription = defineTeamOperation({
       await requests.send("cancel", { id: account.subscriptionId, params, isAtOnce }, requester);
     });
   },
-  handle: (context, _input, standing) => subscriptionNow(context, standing),
+  handle: (context, _input, standing) => readTeamSubscription(context, standing),
 });
 
 /** Whether it already ends with its period. A later end, set at the provider, does not count: it would charge again. */

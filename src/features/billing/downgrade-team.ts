@@ -24,7 +24,7 @@ import {
   RECORDED_WHEN_DONE,
   SUBSCRIPTION_EXAMPLE,
   TeamSubscription,
-  subscriptionNow,
+  readTeamSubscription,
 } from "./team-subscription.js";
 
 @InputType({ description: "The size of a team from the next period on." })
@@ -84,7 +84,7 @@ export const downgradeTeam = defineTeamOperation({
         });
     });
   },
-  handle: (context, _input, standing) => subscriptionNow(context, standing),
+  handle: (context, _input, standing) => readTeamSubscription(context, standing),
 });
 
 /** The renewal charges the smaller quantity. Until then, the metadata at Stripe says how many seats are paid. */

@@ -10,7 +10,7 @@ import {
   RECORDED_WHEN_DONE,
   SUBSCRIPTION_EXAMPLE,
   TeamSubscription,
-  subscriptionNow,
+  readTeamSubscription,
 } from "./team-subscription.js";
 
 export const resumeTeamSubscription = defineTeamOperation({
@@ -37,7 +37,7 @@ export const resumeTeamSubscription = defineTeamOperation({
       await session.requests.send("resume", buildResumption(account), requester);
     });
   },
-  handle: (context, _input, standing) => subscriptionNow(context, standing),
+  handle: (context, _input, standing) => readTeamSubscription(context, standing),
 });
 
 /** Stripe accepts either the flag or the time in one request; clearing the flag also removes its time. */

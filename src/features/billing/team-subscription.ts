@@ -186,6 +186,6 @@ function ignoreProviderFailure(error: unknown): undefined {
 export const RECORDED_WHEN_DONE = { by: "the request log, once the provider has done it" };
 
 /** The answer of a change, after `prepare` has written the copy. */
-export async function subscriptionNow(context: Context, { team }: Standing): Promise<TeamSubscription> {
+export async function readTeamSubscription(context: Context, { team }: Standing): Promise<TeamSubscription> {
   return describeSubscription(await accountOf(context, team.id), team, { now: context.now() });
 }

@@ -24,7 +24,7 @@ import {
   RECORDED_WHEN_DONE,
   SUBSCRIPTION_EXAMPLE,
   TeamSubscription,
-  subscriptionNow,
+  readTeamSubscription,
 } from "./team-subscription.js";
 
 /** Stripe creates at most 10 invoices a minute and 20 a day for one subscription; this leaves room for renewals. */
@@ -93,7 +93,7 @@ export const upgradeTeam = defineTeamOperation({
       if (seats !== maxMembers && pendingSeats !== maxMembers) throw new PaymentProviderError();
     });
   },
-  handle: (context, _input, standing) => subscriptionNow(context, standing),
+  handle: (context, _input, standing) => readTeamSubscription(context, standing),
 });
 
 /** @throws the failure that says why this upgrade is not possible. */

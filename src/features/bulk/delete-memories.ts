@@ -94,14 +94,14 @@ export const deleteMemories = defineOperation({
     const graphId = chosenGraphId(context.caller, input);
     const { database } = context;
     for (;;) {
-      const { memoryIds, remaining } = await chosenMemories(context, graphId, input);
+      const { memoryIds, remaining } = await chooseMemories(context, graphId, input);
       const deleting = { graphId, ids: memoryIds };
       const { all: relationships } = await countRelationships(database, deleting);
       if (relationships > relationshipsDeleted) throw new TooManyToDelete();
       if (input.dryRun) return { memoryIds, relationships, remaining };
       // Locks the memories. If one was deleted or changed meanwhile and is no longer chosen, all are chosen again.
       const freed = await measure(context, graphId, memoryIds);
-      const chosen = new Set((await chosenMemories(context, graphId, input)).memoryIds);
+      const chosen = new Set((await chooseMemories(context, graphId, input)).memoryIds);
       if (memoryIds.every((id) => chosen.has(id))) {
         await database.run(removeMemories, deleting);
         await settle(context, graphId, { memories: -freed.memories, bytes: -freed.bytes });
@@ -120,7 +120,7 @@ function assertChosen({ ids, tags, types, minImportance, project, createdAfter, 
 }
 
 /** Chooses the memories to delete, and counts how many more the filter finds. */
-async function chosenMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
+async function chooseMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
   if (input.ids) {
     const resolved = await resolveMemoryIds(context, graphId, input.ids);
     const unknown = MemoryNotFound.among(input.ids, (id) => resolved.has(id));

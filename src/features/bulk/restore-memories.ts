@@ -153,7 +153,7 @@ export const restoreMemories = defineOperation({
   }),
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
-    const authorOf = await authorsKnown(context, graphId, input);
+    const authorOf = await findAuthors(context, graphId, input);
     const memories = input.memories.map((memory) => {
       const { version, createdAt, updatedAt } = memory;
       const id = memory.id.toLowerCase();
@@ -213,7 +213,7 @@ function assertRestorable({ newId, now }: Context, { memories, relationships }: 
  * Returns a function that tells the author to record: a member of the team, if the team's owner or an admin names one;
  * else the caller.
  */
-async function authorsKnown(
+async function findAuthors(
   { caller, database }: Context,
   graphId: string,
   { memories, relationships }: RestoreMemoriesInput,

@@ -8,7 +8,7 @@ import {
   MemoryNotFound,
   assertRoom,
   linkBytes,
-  memoriesByIds,
+  findExistingIds,
   relationshipsOfEach,
   memoryBytes,
   refuseWithoutRoom,
@@ -63,7 +63,7 @@ export async function storeAll(
   const others = memories.filter(({ id }) => !written.has(id));
   if (others.length > 0) {
     const ids = others.map(({ id }) => id);
-    const there = keepsExisting ? await idsThere(context, graphId, ids) : new Set<string>();
+    const there = keepsExisting ? await findExistingIds(context, graphId, ids) : new Set<string>();
     // A memory whose client id belongs to another memory must not be left out silently.
     const refused = memories.findIndex(({ id }) => !written.has(id) && !there.has(id));
     if (refused >= 0) throw new MemoryExists(`The memory at memories.${refused}`);
@@ -74,17 +74,12 @@ export async function storeAll(
   await assertFewRelationships(context, graphId, made);
   bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
   await settle(context, graphId, { memories: written.size, bytes, written: [...written] });
-  const known = await idsOfLinks(context, graphId, links, made);
+  const known = await findLinkIds(context, graphId, links, made);
   return {
     relationshipIds: links.map((link) => known.get(keyOf(link)) ?? link.id),
     existing: links.length - made.length,
     existingMemories: others.length,
   };
-}
-
-async function idsThere({ database }: Context, graphId: string, ids: string[]): Promise<ReadonlySet<string>> {
-  const found = await database.run(memoriesByIds, { graphId, ids, clientIds: [] });
-  return new Set(found.map(({ id }) => id));
 }
 
 /** @throws MemoryNotFound naming the first relationship with an end that is neither in the graph nor in this call. */
@@ -97,7 +92,7 @@ async function assertEndsThere(
   const known = new Set(memories.map(({ id }) => id));
   const others = [...new Set(links.flatMap(({ fromId, toId }) => [fromId, toId]))].filter((id) => !known.has(id));
   if (others.length === 0) return;
-  const there = await idsThere(context, graphId, others);
+  const there = await findExistingIds(context, graphId, others);
   const isThere = (id: string): boolean => known.has(id) || there.has(id);
   for (const [index, { fromId, toId }] of links.entries()) {
     if (!isThere(fromId)) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
@@ -124,7 +119,7 @@ const keyOf = ({ fromId, type, toId }: End): string => `${fromId} ${type} ${toId
  * The ids of all links, stored or existing, by their ends and type.
  * @throws InvalidInput if a link could not be stored, since another one has its id.
  */
-async function idsOfLinks(
+async function findLinkIds(
   { database }: Context,
   graphId: string,
   links: readonly LinkToStore[],

@@ -52,8 +52,8 @@ export {
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
-export { AMONG_IDS, memoriesByIds, relationshipsOfEach, removeMemories } from "./many-statements.js";
-export { resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
+export { AMONG_IDS, relationshipsOfEach, removeMemories } from "./many-statements.js";
+export { findExistingIds, resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";

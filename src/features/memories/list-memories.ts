@@ -72,7 +72,7 @@ export const memories = defineOperation({
       const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);
       return { memories: items, nextCursor };
     }
-    const chosen = await chosenMemories(context, input, page);
+    const chosen = await chooseMemories(context, input, page);
     const read = await readMemories(context, chosen.slice(0, limit), { withContent: !isShort });
     const rows = read.filter((row) => row !== undefined);
     const items = withinPage(rows);
@@ -89,7 +89,7 @@ interface MemoriesPage {
 }
 
 /** Finds the memories that pass the filter: one more than a page, to tell whether there is another page. */
-async function chosenMemories(context: Context, input: MemoriesInput, page: MemoriesPage): Promise<Place[]> {
+async function chooseMemories(context: Context, input: MemoriesInput, page: MemoriesPage): Promise<Place[]> {
   const { database } = context;
   const { limit, offset } = input;
   const { graphId, id } = page.where;

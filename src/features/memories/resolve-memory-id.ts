@@ -31,6 +31,16 @@ export async function withResolvedId<Result>(
   return known ? act({ graphId, id: known.id, clientId: given }) : undefined;
 }
 
+/** Finds which of these ids belong to memories of the graph. */
+export async function findExistingIds(
+  { database }: Pick<Context, "database">,
+  graphId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const found = await database.run(memoriesByIds, { graphId, ids, clientIds: [] });
+  return new Set(found.map(({ id }) => id));
+}
+
 /** Maps each id or client id that a client gives to the id of its memory. Unknown ones are missing. One query. */
 export async function resolveMemoryIds(
   { database }: Pick<Context, "database">,

@@ -9,8 +9,8 @@ import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ClientIdExists, refuseTakenId } from "./client-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
 import { countRelationships } from "./count-relationships.js";
-import { memoriesByIds, removeMemories } from "./many-statements.js";
-import { resolveMemoryIds } from "./resolve-memory-id.js";
+import { removeMemories } from "./many-statements.js";
+import { findExistingIds, resolveMemoryIds } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 import { copyMemories, copyRelationships } from "./memory-statements.js";
@@ -109,20 +109,20 @@ export const shareMemories = defineOperation({
     const { caller, database } = context;
     if (!caller.team) throw new NoTeamGraph();
     const [own, shared] = [caller.personalGraphId, await holdTeamGraph(context, caller.team.id)];
-    const found = await wantedMemories(context, own, ids);
+    const found = await chooseShared(context, own, ids);
     // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
     // A client id that meanwhile belongs to another memory names none of the locked ones.
-    if (ids && (await wantedMemories(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
-    const wanted = freed.memories < found.length ? await stillThere(context, own, found) : found;
+    if (ids && (await chooseShared(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
+    // Another request may have moved or deleted some before they were locked.
+    const wanted = freed.memories < found.length ? [...(await findExistingIds(context, own, found))] : found;
     const sharing = { graphId: own, ids: wanted };
     const { all, between } = await countRelationships(database, sharing);
     const lost = all - between;
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // Both graphs may have the same memory if an export was restored into both.
-    const taken = await database.run(memoriesByIds, { graphId: shared, ids: wanted, clientIds: [] });
-    const [first] = taken;
-    if (first) throw new MemoryExists(`The memory ${first.id}`);
+    const [taken] = await findExistingIds(context, shared, wanted);
+    if (taken !== undefined) throw new MemoryExists(`The memory ${taken}`);
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
       // Copied, since the team's graph may be on another node. Only the present version: earlier ones may say what the
@@ -156,7 +156,7 @@ async function holdTeamGraph({ caller, database }: Context, teamId: string): Pro
 }
 
 /** The ids of the memories to share: the given ones, or all. */
-async function wantedMemories(
+async function chooseShared(
   context: Context,
   graphId: string,
   ids: readonly string[] | null | undefined,
@@ -175,9 +175,4 @@ async function wantedMemories(
   });
   if (found.length > SHARED_MAX) throw new TooManyToShare();
   return found.map(({ id }) => id);
-}
-
-/** The memories that no other request moved or deleted before they were locked. */
-async function stillThere({ database }: Context, graphId: string, ids: readonly string[]): Promise<string[]> {
-  return (await database.run(memoriesByIds, { graphId, ids, clientIds: [] })).map(({ id }) => id);
 }

@@ -115,7 +115,7 @@ export const createRelationship = defineOperation({
     for (;;) {
       const { from, to } = await findEnds(context, graphId, input);
       const link = { graphId, fromId: from, type, toId: to };
-      const full = await fullEnd(database, link);
+      const full = await findFullEnd(database, link);
       if (context.door === "mcp") await assertNotReplaced(database, link);
       if (full === undefined && (await makeLink(database, { ...link, ...row }))) {
         await settle(context, graphId, { bytes });
@@ -179,7 +179,7 @@ interface Link {
 }
 
 /** The id of an end that has the maximum number of relationships. Concurrent requests may add slightly more. */
-async function fullEnd(database: Database, { graphId, fromId, toId }: Link): Promise<string | undefined> {
+async function findFullEnd(database: Database, { graphId, fromId, toId }: Link): Promise<string | undefined> {
   const counted = await database.run(relationshipsOfEach, { graphId, ids: [fromId, toId] });
   return counted.find(({ count }) => count >= RELATIONSHIPS_MAX)?.id;
 }

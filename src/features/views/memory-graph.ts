@@ -126,7 +126,7 @@ export const memoryGraph = defineOperation({
     if (memoryId != null && start === undefined) throw new MemoryNotFound();
     const chosen =
       start === undefined
-        ? await newestMemories(context.database, graphId, limit)
+        ? await findNewestMemories(context.database, graphId, limit)
         : await findSurroundings(context.database, { graphId, start, maxDepth, limit });
     const [drawn = NOTHING] = await context.database.run(drawing, { graphId, ids: chosen.ids });
     const { nodes, edges } = drawn;
@@ -138,7 +138,7 @@ export const memoryGraph = defineOperation({
 
 const NOTHING = { isCapped: false, nodes: [], edges: [] };
 
-async function newestMemories(database: Database, graphId: string, limit: number) {
+async function findNewestMemories(database: Database, graphId: string, limit: number) {
   const found = await database.readPages(({ memory }) =>
     memory.findMany({ where: { graphId }, select: { id: true }, orderBy: { id: "desc" }, take: limit + 1 }),
   );

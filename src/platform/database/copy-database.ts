@@ -41,7 +41,7 @@ export function writeDatabase(from: Address, target: Writable, tell: Tell = () =
   return onPatientConnection(from, async (client) => {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const counts: Record<string, number> = {};
-    await write(target, `${HEAD}${await newestMigration(client)}\n`);
+    await write(target, `${HEAD}${await readNewestMigration(client)}\n`);
     for (const { name, columns } of await tablesOf(client)) {
       const what = `"${name}" (${columns.map((column) => `"${column}"`).join(", ")})`;
       await write(target, `COPY ${what} FROM stdin;\n`);
@@ -123,7 +123,7 @@ const onPatientConnection = <T>(address: Address, work: (client: pg.Client) => P
   );
 
 /** The newest migration stands for the schema: two databases with the same one have the same tables. */
-async function newestMigration(client: pg.Client): Promise<string> {
+async function readNewestMigration(client: pg.Client): Promise<string> {
   const { rowCount } = await client.query("SELECT FROM pg_class WHERE oid = to_regclass('public._prisma_migrations')");
   if (rowCount === 0) {
     throw new StartError("The database has no tables of the service: check DATABASE_URL, or DATA_DIR.");
@@ -166,7 +166,7 @@ async function assertEmpty(client: pg.Client): Promise<void> {
 
 /** Runs the source's lines: the head, the tables, the end. */
 async function readTables(client: pg.Client, source: Readable, tell: Tell): Promise<RowCounts> {
-  const schema = await newestMigration(client);
+  const schema = await readNewestMigration(client);
   const counts: Record<string, number> = {};
   const lines = new Lines(source);
   const head = await lines.next();

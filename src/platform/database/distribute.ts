@@ -30,9 +30,9 @@ export async function distribute(url: string, tell: Tell = () => {}): Promise<Di
   const { client } = database;
   await assertPossible(client);
   await storeSettings(client, settingsFor(LIMITS.database));
-  const missing = await missingTables(client);
+  const missing = await findMissingTables(client);
   // First the functions that compute columns: the nodes need them when rows are copied there.
-  for (const name of await functionsWithout(client)) await client.query(DISTRIBUTE_FUNCTION, [name]);
+  for (const name of await findFunctionsWithoutTables(client)) await client.query(DISTRIBUTE_FUNCTION, [name]);
   await client.query("BEGIN; SET LOCAL citus.multi_shard_modify_mode TO 'sequential'");
   for (const table of missing) {
     tell(`Distributing ${table} …`);
@@ -41,14 +41,14 @@ export async function distribute(url: string, tell: Tell = () => {}): Promise<Di
     else await client.query(DISTRIBUTE_TABLE, [table, ROOT]);
   }
   await client.query("COMMIT");
-  for (const { name, delegated } of await functionsOn(client)) {
+  for (const { name, delegated } of await findGraphFunctions(client)) {
     if (delegated) await client.query(DELEGATE_FUNCTION, [name, ROOT]);
     else await client.query(DISTRIBUTE_FUNCTION, [name]);
   }
-  const emptied = await leftovers(client);
+  const emptied = await findLeftovers(client);
   // Truncating a table also truncates the tables that refer to it, so the list is read again each time.
   for (const table of emptied) {
-    if ((await leftovers(client)).includes(table)) await client.query(TRUNCATE_LOCAL, [table]);
+    if ((await findLeftovers(client)).includes(table)) await client.query(TRUNCATE_LOCAL, [table]);
   }
   await client.query("ANALYZE");
   return { tables: missing, emptied };
@@ -62,7 +62,7 @@ export async function findDistributionFaults(url: string): Promise<string[]> {
   await using database = await connect(url);
   const { client } = database;
   await assertPossible(client);
-  const missing = await missingTables(client);
+  const missing = await findMissingTables(client);
   if (missing.length > 0) return missing.map((table) => `The table ${table} is not distributed.`);
   const { rows: apart } = await client.query<{ name: string }>(
     `SELECT t.table_name::text AS name FROM citus_tables t
@@ -71,11 +71,11 @@ export async function findDistributionFaults(url: string): Promise<string[]> {
     [DISTRIBUTED_TABLES, ROOT],
   );
   const faults = apart.map(({ name }) => `The table ${name} is not distributed by graph_id, together with ${ROOT}.`);
-  for (const table of await leftovers(client)) faults.push(`The coordinator still has old rows of ${table}.`);
+  for (const table of await findLeftovers(client)) faults.push(`The coordinator still has old rows of ${table}.`);
   await client.query("RESET ALL");
   const settings = await findMissingSettings(client, settingsFor(LIMITS.database));
   if (settings.length > 0) faults.push(`The role lacks its settings on the coordinator: ${settings.join(", ")}.`);
-  return [...faults, ...(await nodeFaults(client))];
+  return [...faults, ...(await findNodeFaults(client))];
 }
 
 /** Whether tables are distributed: then migrations are sent by `forDistributed`. */
@@ -136,7 +136,7 @@ async function assertPossible(client: pg.Client): Promise<void> {
 }
 
 /** The tables that are not distributed yet, in the order in which to distribute them. */
-async function missingTables(client: pg.Client): Promise<string[]> {
+async function findMissingTables(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     "SELECT table_name::text AS name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference')",
   );
@@ -150,7 +150,7 @@ const OWN = `
     AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')`;
 
 /** Functions that read no table. Tables use them to compute columns, so nodes must have them before the tables. */
-async function functionsWithout(client: pg.Client): Promise<string[]> {
+async function findFunctionsWithoutTables(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT p.oid::regprocedure::text AS name ${OWN} AND NOT EXISTS (
        SELECT 1 FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
@@ -161,7 +161,9 @@ async function functionsWithout(client: pg.Client): Promise<string[]> {
 }
 
 /** Functions that work on one graph, and whether Citus is to run them on the graph's node. */
-async function functionsOn(client: pg.Client): Promise<Array<{ readonly name: string; readonly delegated: boolean }>> {
+async function findGraphFunctions(
+  client: pg.Client,
+): Promise<Array<{ readonly name: string; readonly delegated: boolean }>> {
   const { rows } = await client.query<{ name: string; delegated: boolean }>(
     `SELECT p.oid::regprocedure::text AS name, p.proname = ANY ($1) AS delegated ${OWN}
        AND p.proargnames[1] = 'p_graph_id' ORDER BY p.oid`,
@@ -171,7 +173,7 @@ async function functionsOn(client: pg.Client): Promise<Array<{ readonly name: st
 }
 
 /** Tables with rows on the coordinator's disk from before the distribution. */
-async function leftovers(client: pg.Client): Promise<string[]> {
+async function findLeftovers(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT table_name::text AS name FROM citus_tables WHERE citus_table_type IN ('distributed', 'reference')
        AND table_name::text = ANY ($1) AND pg_relation_size(table_name::text::regclass) > 0`,
@@ -187,7 +189,7 @@ const PROBE = `
     || ' ' || (SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings
       WHERE name IN ('TimeZone', 'lock_timeout', 'statement_timeout'))`;
 
-async function nodeFaults(client: pg.Client): Promise<string[]> {
+async function findNodeFaults(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ node: string; success: boolean; result: string; expected: string }>(
     `SELECT concat(nodename, ':', nodeport) AS node, success, result, (${PROBE}) AS expected
      FROM run_command_on_workers($1)`,

@@ -14,7 +14,7 @@ import { CannotStart, explain } from "./cannot-start.js";
 import { checkName, createCluster, hasCluster, makeFolder, openCluster, removeLeftovers } from "./cluster.js";
 import { administratorAddress, close, serviceAddress } from "./connection.js";
 import { type Home, codeOf, logOf } from "./home.js";
-import { type LaunchOptions, halt, launch, portOfRunning } from "./postmaster.js";
+import { type LaunchOptions, halt, launch, findRunningPort } from "./postmaster.js";
 import { prepareBinaries } from "./programs.js";
 import { enter, isLast, lossOf } from "./session.js";
 
@@ -109,7 +109,7 @@ async function joinOrStart(
   const deadline = Date.now() + LIMITS.embeddedDatabase.readyMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const running = await portOfRunning(home, options.signal);
+      const running = await findRunningPort(home, options.signal);
       const port = running ?? (await launch(home, options));
       return { port, presence: await enter(home, port), startedHere: running === undefined };
     } catch (error) {

@@ -33,7 +33,7 @@ export interface LaunchOptions {
 }
 
 /** Returns the port of the PostgreSQL that runs on this cluster, once it is ready; undefined if none runs. */
-export async function portOfRunning({ folder }: Home, signal?: AbortSignal): Promise<number | undefined> {
+export async function findRunningPort({ folder }: Home, signal?: AbortSignal): Promise<number | undefined> {
   const cluster = clusterOf(folder);
   const begun = Date.now();
   while (Date.now() - begun < readyMs) {
@@ -115,14 +115,14 @@ export async function launch(home: Home, { port: preferred, settings, signal }: 
       throw new Error(`postgres ended with ${code}.`);
     });
     child.unref();
-    await Promise.race([ended, becomesReady(home, child.pid, signal)]);
+    await Promise.race([ended, waitUntilReady(home, child.pid, signal)]);
     return port;
   } finally {
     await log.close();
   }
 }
 
-async function becomesReady({ folder }: Home, pid: number | undefined, signal?: AbortSignal): Promise<void> {
+async function waitUntilReady({ folder }: Home, pid: number | undefined, signal?: AbortSignal): Promise<void> {
   const deadline = Date.now() + readyMs;
   while (Date.now() < deadline) {
     const lock = readLockFile(clusterOf(folder));

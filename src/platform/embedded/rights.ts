@@ -56,12 +56,12 @@ async function areEnough(folder: string, binaries: Binaries, rights: Rights): Pr
 /** Changes the folder itself last: if it is interrupted, the next start does it again. */
 async function giveToNobody(folder: string): Promise<void> {
   // The id is not 65534 everywhere, and initdb requires an id with a name.
-  const [uid, gid] = await Promise.all([idOfNobody("-u"), idOfNobody("-g")]);
+  const [uid, gid] = await Promise.all([readIdOfNobody("-u"), readIdOfNobody("-g")]);
   for (const name of await fs.readdir(folder, { recursive: true })) await fs.lchown(join(folder, name), uid, gid);
   await fs.lchown(folder, uid, gid);
 }
 
-async function idOfNobody(option: "-u" | "-g"): Promise<number> {
+async function readIdOfNobody(option: "-u" | "-g"): Promise<number> {
   const child = spawn("id", [option, "nobody"], { stdio: ["ignore", "pipe", "ignore"] });
   const [answer] = await Promise.all([child.stdout.toArray(), exitOf(child)]);
   return Number(Buffer.concat(answer).toString());

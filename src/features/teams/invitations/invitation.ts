@@ -173,7 +173,7 @@ export async function invitationOf(services: Reading, token: string): Promise<In
 }
 
 /** @throws InvitationNotFound when the team has no invitation with this id. */
-export async function invitationWith(
+export async function readInvitation(
   services: Reading,
   { id, teamId }: Pick<Invitation, "id" | "teamId">,
 ): Promise<Invitation> {
@@ -200,5 +200,5 @@ export async function settleInvitation(
     select: INVITATION_FIELDS,
   });
   if (settled) return toInvitation(services, settled, now);
-  throw new InvitationNotPending((await invitationWith(services, { id, teamId })).status);
+  throw new InvitationNotPending((await readInvitation(services, { id, teamId })).status);
 }

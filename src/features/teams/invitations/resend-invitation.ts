@@ -9,7 +9,7 @@ import {
   InvitationNotFound,
   InvitationNotPending,
   LIFETIME_MS,
-  invitationWith,
+  readInvitation,
   toInvitation,
 } from "./invitation.js";
 import { mailAgain } from "./mail-again.js";
@@ -34,7 +34,7 @@ export const resendInvitation = defineTeamOperation({
   audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
   async handle(context, { teamId, invitationId }) {
     const { database } = context;
-    const invitation = await invitationWith(context, { id: invitationId, teamId });
+    const invitation = await readInvitation(context, { id: invitationId, teamId });
     if (invitation.status !== "pending") throw new InvitationNotPending(invitation.status);
     await countInvitation(context, invitation.email);
     const now = await timeOf(database);
@@ -44,7 +44,7 @@ export const resendInvitation = defineTeamOperation({
       data: { expiresAt: new Date(now.getTime() + LIFETIME_MS), bouncedAt: null },
       select: INVITATION_FIELDS,
     });
-    if (!row) throw new InvitationNotPending((await invitationWith(context, invitation)).status);
+    if (!row) throw new InvitationNotPending((await readInvitation(context, invitation)).status);
     await mailAgain(context, row, now);
     return toInvitation(context, row, now);
   },

@@ -7,7 +7,7 @@ import {
   Invitation,
   InvitationNotFound,
   InvitationNotPending,
-  invitationWith,
+  readInvitation,
   settleInvitation,
 } from "./invitation.js";
 
@@ -36,7 +36,7 @@ export const revokeInvitation = defineTeamOperation({
   },
   audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
   async handle(context, { teamId, invitationId }) {
-    const invitation = await invitationWith(context, { id: invitationId, teamId });
+    const invitation = await readInvitation(context, { id: invitationId, teamId });
     return settleInvitation(context, invitation, "revoked");
   },
 });
