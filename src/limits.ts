@@ -169,11 +169,14 @@ export const LIMITS = {
     mergedByMeaning: 50,
     filtered: 5_000, // If fewer pass a filter, the nearest of them are found; else it is tried on so many nearest.
   },
-  /** The search for memories similar to one that is stored. Its limits mean the same as those of `search`. */
+  /** The search for memories similar to one that is stored. Other limits mean the same as those of `search`. */
   similar: {
     most: 3,
-    scoreMin: 0.6, // The least relevance that counts as similar.
+    scoreMin: 0.45, // How much of two texts' words must be the same, by weight, to count as similar.
     waitMs: 250, // How long storing a memory waits for them.
+    queryLength: 300, // Characters of the new memory whose rarest words are searched for.
+    compared: 8, // The best hits, whose texts are compared with its own.
+    comparedCharacters: 2_000, // Of each text.
     concepts: 6,
     commonConcepts: 3,
     candidates: 200,

@@ -36,6 +36,33 @@ it("lists only memories of the graph with a similar text", async () => {
   expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toHaveLength(LIMITS.similar.most);
 });
 
+it("compares whole texts, not titles", async () => {
+  using _patient = withLimits("similar", PATIENT);
+  await using world = await createWorld();
+  const ann = await world.user();
+  const gift = await aMemory(ann, {
+    title: "Checkout fails with a gift card and a coupon",
+    content: "The total becomes negative and the provider answers amount_too_small. Clamp it at zero.",
+  });
+  await aMemory(ann, {
+    title: "Words for checkout",
+    content: "Gift card, coupon, basket, address, invoice, refund, order, stock, label, parcel, stamp, price, store.",
+  });
+  const similarTo = async (title: string, content: string) =>
+    (await ann.did(createMemory, { type: "fix", title, content, similar: true })).similar;
+
+  const again = await similarTo(
+    "Negative amounts",
+    "If a coupon is combined with a gift card at the checkout, the total is negative: amount_too_small. Clamp at zero.",
+  );
+  expect(again?.map(({ memoryId }) => memoryId)).toEqual([gift.id]);
+  expect(await similarTo("Checkout fails with a long address", "The tax service rejects emoji. Strip them.")).toEqual(
+    [],
+  );
+  const sameTitle = await similarTo(gift.title, "Fixed on Monday.");
+  expect(sameTitle?.map(({ memoryId }) => memoryId)).toEqual([gift.id]);
+});
+
 it("looks for them by REST if requested, and at other doors if the answer selects them", async () => {
   using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();

@@ -1,20 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
-import { isTimeout } from "../../../platform/database/database.js";
+import { type Database, isTimeout } from "../../../platform/database/database.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
 import { piecesOf } from "../meaning/memory-pieces.js";
 import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { readNearMemories } from "./merge-by-rank.js";
 import { type Hit, type SearchWishes, findMemories } from "../words/find-memories.js";
+import { likenesses } from "../words/search-statements.js";
 import { TUNING } from "../words/tuning.js";
 import type { SimilarMemory } from "../similar-memory.js";
 
-const { most, scoreMin, ...bounds } = LIMITS.similar;
+const { most, scoreMin, compared, comparedCharacters, queryLength, ...bounds } = LIMITS.similar;
 
 /**
- * Finds memories that may say the same as this one: by the words of its title, and by meaning if there is an embeddings
- * server. Null after a failure or when time is up: storing a memory never fails because of this search.
+ * Finds memories that may say the same as this one: by the words of its whole text, and by meaning if there is an
+ * embeddings server. Null after a failure or when time is up: storing a memory never fails because of this search.
  */
 export async function findSimilar(
   context: Context,
@@ -35,20 +36,19 @@ type MemoryText = Parameters<typeof piecesOf>[0];
 /** Uses a connection of its own: a failure would abort a transaction. */
 async function search(context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
   const wishes = {
-    query: memory.title,
-    limit: most,
+    query: wordsOf(memory),
+    limit: compared,
     offset: 0,
     explain: false,
     withText: false,
     expired: context.now(),
   };
   try {
-    const [{ hits }, byMeaning] = await Promise.all([
-      context.shares.of(context.caller.userId).search((run) => findMemories(run, graphId, wishes, bounds)),
+    const [byWords, byMeaning] = await Promise.all([
+      context.shares.of(context.caller.userId).search((run) => findSimilarByWords(run, graphId, memory, wishes)),
       findSimilarByMeaning(context, graphId, memory, wishes),
     ]);
-    const alike = hits.filter(({ relevance }) => relevance >= scoreMin);
-    return [...alike, ...byMeaning.filter(({ id }) => !alike.some((hit) => hit.id === id))]
+    return [...byWords, ...byMeaning.filter(({ id }) => !byWords.some((hit) => hit.id === id))]
       .map(({ id: memoryId, title, relevance: score }) => ({ memoryId, title, score }))
       .toSorted((one, other) => other.score - one.score)
       .slice(0, most);
@@ -57,6 +57,33 @@ async function search(context: Context, graphId: string, memory: MemoryText): Pr
       warnSeldom(context.log, "similar memories", { err }, "similar memories could not be looked for");
     return null;
   }
+}
+
+/** Title and beginning of the text without signs, which would be searched for as phrases and names. */
+const wordsOf = ({ title, summary, content }: MemoryText): string =>
+  `${title} ${summary ?? ""} ${content}`.slice(0, queryLength).replace(/[^\p{L}\p{N}\p{M}]+/gu, " ");
+
+/**
+ * Searches for the rarest words of the memory, and compares the texts of the best hits with its own: relevance tells
+ * what share of the searched words a hit has, not what else it says.
+ */
+async function findSimilarByWords(
+  run: Database["run"],
+  graphId: string,
+  { title, summary, content }: MemoryText,
+  wishes: SearchWishes,
+): Promise<Hit[]> {
+  const { hits } = await findMemories(run, graphId, wishes, bounds);
+  if (hits.length === 0) return [];
+  const rows = await run(likenesses, {
+    ...{ graphId, title, summary: summary ?? "", content },
+    ids: hits.map(({ id }) => id),
+    characters: comparedCharacters,
+  });
+  const scores = new Map(rows.map(({ id, likeness }) => [id, likeness]));
+  return hits
+    .map((hit) => ({ ...hit, relevance: scores.get(hit.id) ?? 0 }))
+    .filter(({ relevance }) => relevance >= scoreMin);
 }
 
 /** Finds memories whose text means the same as the beginning of this one. */

@@ -103,3 +103,43 @@ export const matchesOfHits = defineStatement({
       SELECT m.id, m.search || ''::tsvector AS search FROM memory m
       WHERE m.graph_id = :graphId AND m.id = wanted.id OFFSET 0) AS read`,
 });
+
+/**
+ * How much each memory says the same as a new one: the weight of the words that both have, by the geometric mean of the
+ * weights of all words of each; the rarer a word, the more it weighs. If both titles have the same words, halfway from
+ * there to 1. SQL, since texts are split into words as in the index.
+ */
+export const likenesses = defineStatement({
+  name: "likenesses",
+  values: {
+    ...{ graphId: "uuid", ids: "uuid[]", title: "text", summary: "text", content: "text", characters: "int4" },
+  },
+  row: { id: "uuid", likeness: "float8" },
+  // Words are counted by a subquery each, so no plan reads the words of other graphs.
+  text: `
+    WITH given AS MATERIALIZED (
+      SELECT NULL::uuid AS id, :title AS title, :summary AS summary, :content AS content
+      UNION ALL
+      SELECT id, title, coalesce(summary, ''), content FROM memory WHERE graph_id = :graphId AND id = ANY (:ids)
+    ), had AS (
+      SELECT id, unnest(tsvector_to_array(
+        text_search(left(title || ' ' || summary || ' ' || content, :characters)))) AS word FROM given
+    ), found AS MATERIALIZED (
+      SELECT array_agg(id) AS ids, bool_or(id IS NULL) AS is_new, coalesce((SELECT least(documents, memories)
+        FROM lexicon WHERE graph_id = :graphId AND lexicon.word = had.word), 0) AS documents, memories
+      FROM had CROSS JOIN (SELECT coalesce((SELECT documents FROM lexicon
+        WHERE graph_id = :graphId AND lexicon.word = ''), 0) AS memories) AS counted
+      GROUP BY had.word, memories
+    ), weighed AS (
+      SELECT ids, is_new,
+        CASE WHEN memories = 0 THEN 1 ELSE ln(1 + (memories - documents + 0.5) / (documents + 0.5)) END AS weight
+      FROM found
+    ), summed AS MATERIALIZED (
+      SELECT one.id, sum(weight) AS everything, coalesce(sum(weight) FILTER (WHERE is_new), 0) AS shared
+      FROM weighed CROSS JOIN unnest(ids) AS one (id) GROUP BY one.id
+    )
+    SELECT id, (CASE WHEN strip(text_search(title)) = strip(text_search(:title)) THEN (1 + share) / 2 ELSE share END
+      )::float8 AS likeness
+    FROM given JOIN (SELECT id, shared / sqrt(everything * (SELECT everything FROM summed WHERE id IS NULL)) AS share
+      FROM summed) AS compared USING (id)`,
+});
