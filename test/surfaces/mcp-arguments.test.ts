@@ -95,6 +95,11 @@ it("takes other names of arguments where only one input can be meant", async () 
   expect(related).toMatchObject({ memories: [{ id: two.id }] });
   await call("update_memory", { memoryId: one.id, newTitle: "Uno", version: 1 });
   expect(await call("get_memory", { memory: [one.id] })).toMatchObject({ title: "Uno", version: 2 });
+  const note = { category: "note", title: "Three", text: "Said", metadata: { source: "chat" }, keywords: ["a"] };
+  const { id } = await call("store_memory", note);
+  expect(await call("get_memory", { id })).toMatchObject({
+    ...{ type: "note", content: "Said", context: { source: "chat" }, tags: ["a"] },
+  });
 });
 
 it("lets a change clear fields, and keeps text that may be intended", async () => {

@@ -16,7 +16,11 @@ const FILLERS = new Set([
   "new",
 ]);
 
-const SYNONYMS: Readonly<Record<string, string>> = { source: "from", target: "to", q: "query" };
+/** Besides other words for the same, the names that tools of other memory servers have. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  ...{ source: "from", target: "to", q: "query" },
+  ...{ text: "content", metadata: "context", keyword: "tag", category: "type" },
+};
 
 /**
  * Renames arguments whose names agents write in other forms: `memoryId`, `relation_type`, `from_id`, `tag`. Some models
