@@ -38,6 +38,13 @@ const RELATION = new RegExp(
     `[ \\t]{0,10}(${LINKS})[ \\t]{0,10}(?:\\((.*)\\))?$`,
   "u",
 );
+/** The same with links of Markdown; an arrow, as MemoryGraph writes it, counts like a colon. */
+const PATH_RELATION = new RegExp(
+  `^[ \\t]*(?:[-*+][ \\t]{1,10})?\\*{0,2}(${WORDS})(?::\\*{0,2}:?|\\*{0,2}:{1,2}|\\*{0,2}[ \\t]{1,10}→)`,
+  "u",
+);
+/** What records of decisions say right before a link to another one. Other verbs are prose more often. */
+const REPLACEMENT = /(?<![\p{L}\p{N}])(?:(supersedes)|(super[sc]eded by|deprecated by))[\s:*_]{1,5}$/iu;
 /** `(author:: [[Target]])` within a line, as Dataview reads it. */
 const INLINE_RELATION = new RegExp(`[[(](${WORDS})::[ \\t]{0,10}(${LINKS})[ \\t]{0,10}[\\])]`, "gu");
 /** Longer lines are prose. The limit also bounds the cost of matching. */
@@ -65,9 +72,11 @@ export function scanBody(body: string): Scanned {
         return "";
       })
       .trimEnd();
-    for (const [, isEmbedded, bracketed, plain = ""] of text.matchAll(PATH_LINK)) {
+    const label = labelOfPaths(text);
+    for (const { 1: isEmbedded, 2: bracketed, 3: plain = "", index } of text.matchAll(PATH_LINK)) {
       const to = pathIn(bracketed ?? plain);
-      if (to !== undefined) links.push({ to, isPath: true, type: isEmbedded ? "embeds" : "links to", context: [] });
+      const type = replacementIn(text, index) ?? label ?? (isEmbedded ? "embeds" : "links to");
+      if (to !== undefined) links.push({ to, isPath: true, type, context: [] });
     }
     const [, bracketed, plain] = DEFINITION.exec(text) ?? [];
     const defined = pathIn(bracketed ?? plain ?? "#");
@@ -110,9 +119,25 @@ const linksTo = (targets: string, type: string, context = ""): NoteLink[] =>
   });
 
 const plainLinks = (text: string): NoteLink[] =>
-  Array.from(text.matchAll(LINK), ([, isEmbedded, to = ""]) => {
-    return { to, isPath: false, type: isEmbedded ? "embeds" : "links to", context: [] };
+  Array.from(text.matchAll(LINK), ({ 1: isEmbedded, 2: to = "", index }) => {
+    const type = replacementIn(text, index) ?? (isEmbedded ? "embeds" : "links to");
+    return { to, isPath: false, type, context: [] };
   });
+
+/** What the links of Markdown in a line mean, if there is nothing else in it; undefined for any other line. */
+function labelOfPaths(text: string): string | undefined {
+  const [all = "", label] = (text.length <= RELATION_LENGTH_MAX && PATH_RELATION.exec(text)) || [];
+  const isOnly = label !== undefined && /^[\s,;.]*$/.test(text.slice(all.length).replaceAll(PATH_LINK, ""));
+  return isOnly ? (replacementIn(`${label}:`, label.length + 1) ?? label.trim()) : undefined;
+}
+
+/**
+ * The type that tells readers of the older record which one to read instead, if the text says so right before a link.
+ */
+function replacementIn(text: string, end: number): string | undefined {
+  const [, newer, older] = REPLACEMENT.exec(text.slice(Math.max(end - 30, 0), end)) ?? [];
+  return newer === undefined ? older && "deprecated by" : "replaces";
+}
 
 /**
  * The path of a note that a link of Markdown leads to; undefined for other addresses and for a heading of the same
