@@ -50,7 +50,14 @@ import { challenge, oauthUrls } from "./surfaces/oauth/urls.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { exportStream } from "./surfaces/rest/export-stream.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
-import { noSuchPage, noSuchPath, refuseOtherMethods, restError, routesOf } from "./surfaces/plain-errors.js";
+import {
+  type RestError,
+  noSuchPage,
+  noSuchPath,
+  refuseOtherMethods,
+  restError,
+  routesOf,
+} from "./surfaces/plain-errors.js";
 import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
 import { aliasRoutes, answerForAliases, mayBeAlias } from "./surfaces/rest/aliases/router.js";
 import { restRoutes } from "./surfaces/rest/routes.js";
@@ -65,7 +72,7 @@ const INVITATION_OPERATIONS = {
 };
 
 /** A failure in REST's format. */
-export const formatRestError = (failure: Failure | undefined): object => restError(failure, routes);
+export const formatRestError = (failure: Failure | undefined): RestError => restError(failure, routes);
 
 export interface DoorParts {
   readonly config: Pick<Config, "allowedOrigins" | "development" | "publicUrl" | "trustedProxies">;

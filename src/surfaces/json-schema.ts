@@ -23,8 +23,19 @@ import type { Operation } from "../operation/operation.js";
 import { restNameOf } from "../operation/output.js";
 import { relationAt } from "../operation/relation.js";
 
-/** A JSON Schema of draft 2020-12. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+/** A JSON Schema of draft 2020-12. Keywords that nothing reads have no type of their own. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  readonly type?: string | readonly string[] | undefined;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly $ref?: string;
+}
 
 /** A field of an operation's input, as the doors that speak JSON name it. */
 export interface PlainField {
@@ -98,7 +109,7 @@ const KEYWORDS: Readonly<Record<string, Keywords>> = {
   notAllBlank: () => ({}),
   encoded: () => ({}),
   form: ([pattern]) => ({ each: { pattern: (pattern as RegExp).source } }),
-  between: ([minimum, maximum]) => ({ itself: { minimum, maximum } }),
+  between: ([minimum, maximum]) => ({ itself: { minimum: Number(minimum), maximum: Number(maximum) } }),
   setSize: ([minItems, maxItems]) => ({ itself: { minItems, maxItems } }),
   listSize: ([minItems, maxItems, maxLength]) => ({ itself: { minItems, maxItems }, each: { maxLength } }),
   era: () => ({}),
@@ -117,8 +128,8 @@ function boundedBy(schema: JsonSchema, { name = "", constraints = [] }: Bound): 
   if (!keywords)
     throw new Error(`The bound "${name}" has no entry in KEYWORDS of src/surfaces/json-schema.ts yet: add it.`);
   const { itself = {}, each = {} } = keywords(constraints);
-  if (schema["type"] !== "array") return { ...schema, ...itself, ...each };
-  return { ...schema, ...itself, items: { ...(schema["items"] as JsonSchema), ...each } };
+  if (schema.type !== "array") return { ...schema, ...itself, ...each };
+  return { ...schema, ...itself, items: { ...schema.items, ...each } };
 }
 
 /** The schema of an input's value, without null. Enum values are the strings that REST uses. */
@@ -165,9 +176,9 @@ function plainDescription(description: string | null | undefined, type: GraphQLT
 }
 
 function orNull(schema: JsonSchema): JsonSchema {
-  if (typeof schema["type"] !== "string") return { anyOf: [schema, { type: "null" }] };
-  const choices = schema["enum"] as readonly unknown[] | undefined;
-  return { ...schema, type: [schema["type"], "null"], ...(choices ? { enum: [...choices, null] } : {}) };
+  const { type, enum: choices } = schema;
+  if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };
+  return { ...schema, type: [type, "null"], ...(choices ? { enum: [...choices, null] } : {}) };
 }
 
 /** Schemas by their names, as `$ref` finds them. */

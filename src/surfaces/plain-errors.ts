@@ -42,8 +42,18 @@ export const noSuchPage: Handler = (request, response, next) => {
 
 const refusePageMethods = refuseOtherMethods(["GET", "HEAD"]);
 
+/** An error as REST answers it. */
+export interface RestError {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly reason?: string | undefined;
+    readonly details?: unknown;
+  };
+}
+
 /** A failure in the documented format, with REST's names for fields and, if `routes` are given, for operations. */
-export function restError(failure: Failure | undefined, routes?: Routes): object {
+export function restError(failure: Failure | undefined, routes?: Routes): RestError {
   if (!failure) return { error: { code: "internal_error", message: BUG_MESSAGE } };
   const { kind: code, reason, message, details } = failure;
   return {

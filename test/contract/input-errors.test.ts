@@ -306,7 +306,7 @@ describe("messages", () => {
       for (const [, quoted = ""] of failure.message.matchAll(/`([a-z]\w+)`/g)) expect([...names]).toContain(quoted);
       // Names are in backticks, so that each door can write them in its own form.
       expect(failure.message.replaceAll(/`[^`]*`/g, "")).not.toMatch(/\b[a-z]+[A-Z]\w*|\b[a-z]+_[a-z]+/);
-      const { error } = restError(failure, routes) as { error: { message: string } };
+      const { error } = restError(failure, routes);
       expect(error.message).not.toMatch(/`[a-z]+[A-Z]\w*`/);
       expect(error instanceof GraphQLError).toBe(false);
     },

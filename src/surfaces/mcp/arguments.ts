@@ -29,7 +29,7 @@ export function readArguments(args: Arguments, fields: readonly PlainField[], re
 /** Some clients send every field that exists: null, `""`, `[]` or `[""]` stands for one that the model has left out. */
 function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReading }: Reading): boolean {
   if (value === null) return !nullable;
-  if (value === "") return isReading || schema["type"] !== "string" || "enum" in schema || "format" in schema;
+  if (value === "") return isReading || schema.type !== "string" || "enum" in schema || "format" in schema;
   return isReading && Array.isArray(value) && value.every((item) => typeof item === "string" && isBlank(item));
 }
 
@@ -41,7 +41,7 @@ function readValue(given: unknown, { name, schema }: PlainField, { isReading }: 
   if (!Array.isArray(read)) return inForm(read, schema);
   // Too long: refused later, whatever its items are.
   if (read.length > LIMITS.text.itemsUnlessDeclared) return read;
-  const items = (schema["items"] ?? {}) as JsonSchema;
+  const { items = {} } = schema;
   return read.map((item) => inForm(asText(item, items), items));
 }
 
@@ -85,7 +85,7 @@ function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown
   if (typeof value !== "string") return value;
   if (value.length > LIMITS.mcp.otherNameLength) return value;
   const isRight = (text: string): boolean =>
-    Array.isArray(choices) ? choices.includes(text) : typeof pattern !== "string" || new RegExp(pattern).test(text);
+    choices ? choices.includes(text) : typeof pattern !== "string" || new RegExp(pattern).test(text);
   const name = value.trim().replaceAll(/[\s-]+/g, "_");
   return [value, name.toLowerCase(), name.toUpperCase()].find(isRight) ?? value;
 }

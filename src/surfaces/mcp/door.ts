@@ -199,7 +199,7 @@ async function callTool(tool: Tool, { params }: Message, { services, response, n
  * that the message contains already.
  */
 function errorForAgents(failure: Failure | undefined, names: Routes): object {
-  const { error } = restError(failure, names) as { readonly error: PlainError };
+  const { error } = restError(failure, names);
   const { details, message, ...others } = error;
   const sentences = message.split(/(?<=\.) /).filter((sentence) => !/`[A-Z]+ \//.test(sentence));
   const isSaidWhole = Array.isArray(details) && details.every((issue: InputIssue) => message.includes(issue.message));
@@ -212,11 +212,6 @@ function errorForAgents(failure: Failure | undefined, names: Routes): object {
   };
 }
 
-interface PlainError {
-  readonly message: string;
-  readonly details?: unknown;
-}
-
 /** An error of HTTP or of the protocol, as JSON-RPC writes it. */
 export function mcpError(failure: Failure | undefined, response: Response): object {
   return { jsonrpc: "2.0", id: response.locals["messageId"] as unknown, error: errorOf(failure, response) };
@@ -227,6 +222,6 @@ function errorOf(failure: Failure | undefined, response: Response): object {
     if (failure.isInBand) response.status(200);
     return { code: failure.code, message: failure.message, data: failure.details };
   }
-  const { error } = restError(failure) as { readonly error: { readonly message: string } };
+  const { error } = restError(failure);
   return { code: failure ? CODES.invalidRequest : CODES.internalError, message: error.message, data: error };
 }

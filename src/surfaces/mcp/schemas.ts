@@ -45,7 +45,7 @@ export function inputSchema(type: GraphQLInputObjectType, operation: Operation, 
     properties: Object.fromEntries([
       ...properties,
       ...part.map(({ name, description, schema }) => [name, { ...schema, description }]),
-    ]) as object,
+    ]),
     ...requiring(fields.filter(({ required }) => required).map(({ name }) => name)),
   };
 }
@@ -59,8 +59,9 @@ const requiring = (names: readonly string[]): JsonSchema => (names.length > 0 ? 
  */
 function forAgents({ items, ...schema }: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([name]) => !LEFT_TO_REFUSALS.has(name));
-  const { maxLength: _longest, ...item } = (items ?? {}) as JsonSchema;
-  return { ...Object.fromEntries(kept), ...(items === undefined ? {} : { items: forAgents(item) }) };
+  if (!items) return Object.fromEntries(kept);
+  const { maxLength: _longest, ...item } = items;
+  return { ...Object.fromEntries(kept), items: forAgents(item) };
 }
 
 const LEFT_TO_REFUSALS: ReadonlySet<string> = new Set([
@@ -87,29 +88,29 @@ export function plainAnswerSchema(type: GraphQLObjectType): JsonSchema {
 
 /** The schema of a tool's answer: the given fields, and the two that say what is missing and what to do. */
 export function outputSchema(given: JsonSchema): JsonSchema {
-  const { properties, required } = given as unknown as ObjectSchema;
+  const { properties, required = [] } = given;
   const note = { truncated: { type: "boolean" }, hint: { type: "string" } };
-  return { type: "object", properties: { ...properties, ...note }, ...requiring(required ?? []) };
+  return { type: "object", properties: { ...properties, ...note }, ...requiring(required) };
 }
 
 /** Whether an answer of this schema has the field that a path such as `memories.title` names. */
 export function hasPath(schema: JsonSchema, path: string): boolean {
   const [name = "", ...rest] = path.split(".");
-  const inner = (schema["items"] ?? schema) as JsonSchema;
-  const field = (inner["properties"] as Readonly<Record<string, JsonSchema>> | undefined)?.[snakeCase(name)];
+  const { properties } = schema.items ?? schema;
+  const field = properties?.[snakeCase(name)];
   return field !== undefined && (rest.length === 0 || hasPath(field, rest.join(".")));
 }
 
 /** Reduces the schema of an answer to the fields that agents get. */
 export function pickOutputs(schema: JsonSchema, outputs: Outputs): JsonSchema {
   if (outputs.isWhole) return schema;
-  if (schema["type"] === "array") return { ...schema, items: pickOutputs(schema["items"] as JsonSchema, outputs) };
-  const { properties, required, ...others } = schema as unknown as ObjectSchema;
+  if (schema.items) return { ...schema, items: pickOutputs(schema.items, outputs) };
+  const { properties = {}, required = [], ...others } = schema;
   const kept = Object.entries(properties).filter(([name]) => outputs.of(name));
   return {
     ...others,
     properties: Object.fromEntries(kept.map(([name, field]) => [name, pickOutputs(field, outputs.of(name) ?? WHOLE)])),
-    ...requiring((required ?? []).filter((name) => outputs.of(name))),
+    ...requiring(required.filter((name) => outputs.of(name))),
   };
 }
 
@@ -118,7 +119,7 @@ export function pickOutputs(schema: JsonSchema, outputs: Outputs): JsonSchema {
  * JSON object stays as it is.
  */
 export function pick(value: unknown, { items, properties }: JsonSchema): unknown {
-  if (Array.isArray(value)) return items ? value.map((item) => pick(item, items as JsonSchema)) : value;
+  if (Array.isArray(value)) return items ? value.map((item) => pick(item, items)) : value;
   if (!properties || typeof value !== "object" || value === null) return value;
   const source = value as Readonly<Record<string, unknown>>;
   const fields = Object.entries(properties).map(([name, field]) => [name, pick(source[name], field)] as const);
@@ -126,27 +127,18 @@ export function pick(value: unknown, { items, properties }: JsonSchema): unknown
   return left.length > 0 ? Object.fromEntries(left) : undefined;
 }
 
-interface ObjectSchema {
-  readonly properties: Readonly<Record<string, JsonSchema>>;
-  readonly required?: readonly string[];
-}
-
 /** Removes references, null and descriptions from a schema. A field that may be null is then not required. */
 function plain(schema: JsonSchema, named: NamedSchemas): JsonSchema {
-  const { $ref, anyOf, items, properties, type, enum: choices } = schema;
-  if (typeof $ref === "string") return plain(named[$ref.slice($ref.lastIndexOf("/") + 1)] ?? {}, named);
-  if (Array.isArray(anyOf)) return plain(anyOf[0] as JsonSchema, named);
-  const own = Array.isArray(type) ? (type[0] as unknown) : type;
-  if (own === "array") return { type: own, items: plain(items as JsonSchema, named) };
-  if (own !== "object" || !properties) {
-    return { type: own, ...(Array.isArray(choices) ? { enum: choices.filter((choice) => choice !== null) } : {}) };
-  }
-  const fields = properties as Readonly<Record<string, JsonSchema>>;
-  const required = (schema["required"] as readonly string[]).filter((name) => !mayBeNull(fields[name] ?? {}));
+  const { $ref, anyOf, items, properties, required = [], type, enum: choices } = schema;
+  if ($ref !== undefined) return plain(named[$ref.slice($ref.lastIndexOf("/") + 1)] ?? {}, named);
+  if (anyOf) return plain(anyOf[0] ?? {}, named);
+  const own = { type: typeof type === "object" ? type[0] : type };
+  if (items) return { ...own, items: plain(items, named) };
+  if (!properties) return choices ? { ...own, enum: choices.filter((choice) => choice !== null) } : own;
   return {
-    type: own,
-    properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, plain(field, named)])),
-    ...requiring(required),
+    ...own,
+    properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, plain(field, named)])),
+    ...requiring(required.filter((name) => !mayBeNull(properties[name] ?? {}))),
   };
 }
 

@@ -206,12 +206,11 @@ function assertWhole(args: Readonly<Record<string, unknown>>): void {
 }
 
 /** Checks numbers whose maximum is smaller here: the operation's own refusal would name the maximum of other doors. */
-function assertWithin(input: object, names: readonly string[], { properties }: JsonSchema): void {
+function assertWithin(input: object, names: readonly string[], { properties = {} }: JsonSchema): void {
   const values = input as Readonly<Record<string, unknown>>;
-  const bounds = properties as Readonly<Record<string, { readonly minimum: number; readonly maximum: number }>>;
   const issues = names.flatMap((name) => {
     const path = snakeCase(name);
-    const { minimum = -Infinity, maximum = Infinity } = bounds[path] ?? {};
+    const { minimum = -Infinity, maximum = Infinity } = properties[path] ?? {};
     const isBeyond = Number(values[name]) < minimum || Number(values[name]) > maximum;
     return isBeyond ? [{ path, message: `must be from ${minimum} to ${maximum}` }] : [];
   });

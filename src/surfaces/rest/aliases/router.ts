@@ -4,6 +4,7 @@ import type { Services } from "../../../operation/context.js";
 import { type Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Operation } from "../../../operation/operation.js";
 import { answerJson, jsonBody } from "../../http.js";
+import type { RestError } from "../../plain-errors.js";
 import { scopeOf } from "../../request-scope.js";
 import { refuseConditions, routerOf } from "../routes.js";
 import { readRequest } from "../request.js";
@@ -57,13 +58,13 @@ const takeKeyHeader: Handler = ({ headers }, _response, next) => {
 
 /** A failure in REST's format; for these clients, whatever refuses the request, with the field whose text they show. */
 export const answerForAliases =
-  (formatError: (failure: Failure | undefined) => object) =>
+  (formatError: (failure: Failure | undefined) => RestError) =>
   (failure: Failure | undefined, response: Response): object => {
-    const error = formatError(failure);
-    if (!mayBeAlias(response.req.originalUrl)) return error;
+    const { error } = formatError(failure);
+    if (!mayBeAlias(response.req.originalUrl)) return { error };
     // Only for this status do these clients show the message: they take it for a limit of storage.
     if (failure?.reason === "graph_full") response.status(403);
-    return { ...error, detail: (error as { error: { message: string } }).error.message };
+    return { error, detail: error.message };
   };
 
 /**
