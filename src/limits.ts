@@ -30,7 +30,7 @@ export const LIMITS = {
     unsentBytes: 256 * 1_048_576,
     bodiesBytes: 256 * 1_048_576, // The bodies of all running requests.
     requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.
-    turnMs: 25, // How long one turn of the event loop may start new work, or continue started work.
+    turnMs: 10, // How long one turn of the event loop may start new work, or continue started work.
     // If the smallest delay of the event loop is larger, in two windows in a row, new requests are refused unread.
     loopDelayMs: 300,
     loopWindowMs: 1_000,

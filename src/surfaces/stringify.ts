@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-
 /** How many characters of JSON are made in one turn of the event loop: about half a millisecond of work. */
 const PIECE_LENGTH = 131_072;
 /** How deep long lists are looked for: in GraphQL they are at `data.searchMemories.memories`. */
@@ -11,9 +9,10 @@ const TOGETHER = 4;
 
 /**
  * Returns the same text as `JSON.stringify`. Makes long lists over several turns of the event loop, so that other
- * requests are answered in between. Takes time linear in the answer's size, which the answer's budget bounds.
+ * requests are answered in between; `pause` waits for such a turn. Takes time linear in the answer's size, which the
+ * answer's budget bounds.
  */
-export async function stringify(answer: object): Promise<string> {
+export async function stringify(answer: object, pause: () => Promise<void>): Promise<string> {
   if (!hasLongList(answer, LEVELS)) return JSON.stringify(answer);
   const pieces: string[] = [];
   let length = 0;
@@ -26,7 +25,7 @@ export async function stringify(answer: object): Promise<string> {
       for (let start = 0; start < value.length; start += TOGETHER) {
         if (length >= PIECE_LENGTH) {
           length = 0;
-          await nextTurn();
+          await pause();
         }
         const items = JSON.stringify(value.slice(start, start + TOGETHER)).slice(1, -1);
         add(`${start === 0 ? "[" : ","}${items}`);

@@ -42,16 +42,27 @@ export class Turns {
     return now < this.#endsAt;
   }
 
-  /** Starts one waiting request per turn: its synchronous work belongs to the same turn. */
   readonly #next = (): void => {
-    const work = this.#waiting.shift();
-    this.#isOpen = work !== undefined || this.#pieces.size > 0;
+    this.#isOpen = this.#waiting.length > 0 || this.#pieces.size > 0;
     if (!this.#isOpen) return;
     this.#endsAt = performance.now() + this.#turnMs;
     setImmediate(this.#next);
-    work?.();
-    if (!this.#isResuming) void this.#resumePieces();
+    void this.#continue();
   };
+
+  /**
+   * Starts at least one waiting request, then resumes pieces. The microtasks of a request belong to its turn, so they
+   * are awaited before the next one starts: many small requests fit into a turn, and only one that is large.
+   */
+  async #continue(): Promise<void> {
+    do {
+      const work = this.#waiting.shift();
+      if (!work) break;
+      work();
+      await new Promise<void>(process.nextTick);
+    } while (performance.now() < this.#endsAt);
+    if (!this.#isResuming) void this.#resumePieces();
+  }
 
   /**
    * Resumes at least one piece. A piece runs in microtasks, so each is awaited before the next: thousands resumed

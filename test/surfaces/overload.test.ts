@@ -96,7 +96,10 @@ it("refuses new requests while every turn of the event loop is late, but not aft
   expect(isOverloaded()).toBe(false);
 });
 
-it("starts in one turn of the event loop only what fits, in order, and lets other events run in between", async () => {
+it.each([
+  ["at once", (work: () => void) => work()],
+  ["in microtasks", (work: () => void) => void Promise.resolve().then(() => Promise.resolve().then(work))],
+])("starts in one turn of the event loop only what fits, in order, of work that runs %s", async (_when, run) => {
   const turns = new Turns(5);
   const events: string[] = [];
   const tick = () => {
@@ -105,17 +108,43 @@ it("starts in one turn of the event loop only what fits, in order, and lets othe
   };
   setImmediate(tick);
 
+  turns.begin(() => keepBusy(10));
   for (let n = 0; n < 20; n++) {
-    turns.begin(() => {
-      keepBusy(10);
-      events.push(String(n));
-    });
+    turns.begin(() =>
+      run(() => {
+        keepBusy(10);
+        events.push(String(n));
+      }),
+    );
   }
   const begun = () => events.filter((event) => event !== "tick");
   await expect.poll(() => begun().length, PATIENCE).toBe(20);
 
   expect(begun()).toEqual(Array.from({ length: 20 }, (_, n) => String(n)));
   expect(events.join(" ")).not.toMatch(/\d \d+ \d/);
+});
+
+it("starts many small requests in one turn, also behind a large one", async () => {
+  const turns = new Turns(50);
+  const [starts, count] = [new Set<number>(), 100];
+  let turn = 0;
+  let started = 0;
+  const tick = () => {
+    turn++;
+    if (started < count) setImmediate(tick);
+  };
+  setImmediate(tick);
+
+  turns.begin(() => keepBusy(60));
+  for (let n = 0; n < count; n++) {
+    turns.begin(() => {
+      starts.add(turn);
+      started++;
+    });
+  }
+  await expect.poll(() => started, PATIENCE).toBe(count);
+
+  expect(starts.size).toBeLessThan(count / 4);
 });
 
 it("continues started work in pieces, in turn with other work", async () => {

@@ -128,5 +128,5 @@ async function finish(
   { status, headers }: Pick<Answer, "status" | "headers">,
 ): Promise<Answer> {
   await finishResult(context, result);
-  return { status, headers, body: { kind: "complete", string: await stringify(result) } };
+  return { status, headers, body: { kind: "complete", string: await stringify(result, context.pause) } };
 }
