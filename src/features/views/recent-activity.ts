@@ -115,10 +115,12 @@ export const recentActivity = defineOperation({
       "For the next memories, add to offset how many came. For other problems, ask for certain types, one project or " +
       "fewer days.",
     narrowing: ["project", "types", "offset"],
-    whenEmpty: ({ days, project, types, offset }) =>
-      days === DAYS_MAX && !project && !types && !offset
-        ? "Nothing was stored or changed in a year, so there is probably nothing to find here yet."
-        : `Nothing changed in these days. Ask for more days, up to ${DAYS_MAX}, or call search_memories.`,
+    whenEmpty({ days, project, types, offset }) {
+      if (days !== DAYS_MAX)
+        return `Nothing changed in these days. Ask for more days, up to ${DAYS_MAX}, or call search_memories.`;
+      if (project || types || offset) return "search_memories also finds older ones.";
+      return "Nothing was stored or changed in a year, so there is probably nothing to find here yet.";
+    },
   },
   example: {
     input: { days: 7 },
