@@ -30,6 +30,7 @@ const STATEMENTS = [
   "features/memories/related-statement.ts: walkStatement",
   "features/memories/words/narrowed-statement.ts: narrowedMemories",
   "features/memories/words/narrowed-statement.ts: rareMemories",
+  "features/memories/words/search-statements.ts: likenesses",
   "features/memories/words/search-statements.ts: matchesOfHits",
   "features/memories/words/search-statements.ts: searchHits",
   "features/memories/words/search-statements.ts: searchWords",
@@ -49,7 +50,7 @@ const STATEMENTS = [
   "platform/database/idle-statement.ts: idleProcesses",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 42;
+const STATEMENTS_MAX = 43;
 
 interface Source {
   readonly path: string;
