@@ -370,3 +370,25 @@ it("lets other events run while it writes a long answer, by REST and by GraphQL"
     expect(cost.turns).toBeGreaterThan(15);
   }
 });
+
+it("lets other events run while it reads the schema for an introspection", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { turnMs: 0 });
+  const { key } = await world.user();
+  const query = "{ __schema { types { name fields { name args { name } } } } }";
+  await send(url, key, graphql(query));
+
+  const { cost, result } = await during(() =>
+    send(
+      url,
+      key,
+      graphql(`
+        ${query}
+        # Not in the cache
+      `),
+    ),
+  );
+
+  expect(result.status).toBe(200);
+  expect(cost.turns).toBeGreaterThan(100);
+});

@@ -17,6 +17,7 @@ import { type Relation, followRelation, isNullable, relationAt, toRelationError 
 import { selectedFields } from "../../operation/selection.js";
 import { LIMITS } from "../../limits.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
+import { readSchemaInPieces } from "./introspection.js";
 import { type RequestContext, fieldContextOf, readCallerAnew } from "./context.js";
 
 type ResolverClass = Class<object>;
@@ -40,6 +41,7 @@ export async function buildGraphQLSchema(
   schema.description = ["Rules for requests:", ...GRAPHQL_RULES.map((rule) => `- ${rule}`)].join("\n");
   describeScalars(schema);
   countAnswers(schema);
+  readSchemaInPieces();
   boundEnums(schema);
   return schema;
 }
