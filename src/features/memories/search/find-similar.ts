@@ -59,9 +59,9 @@ async function search(context: Context, graphId: string, memory: MemoryText): Pr
   }
 }
 
-/** Title and beginning of the text without signs, which would be searched for as phrases and names. */
+/** The first words of a memory, without signs, which would be searched for as phrases and names. */
 const wordsOf = ({ title, summary, content }: MemoryText): string =>
-  `${title} ${summary ?? ""} ${content}`.slice(0, queryLength).replace(/[^\p{L}\p{N}\p{M}]+/gu, " ");
+  `${title} ${summary ?? ""} ${content}`.replace(/[^\p{L}\p{N}\p{M}]+/gu, " ").slice(0, queryLength);
 
 /**
  * Searches for the rarest words of the memory, and compares the texts of the best hits with its own: relevance tells
