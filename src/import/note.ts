@@ -47,9 +47,12 @@ export function makeNote(key: string, entry: Entry, refuse: Refuse): Note {
   const more = storable([...details, ...entry.details], label("a field"), refuse);
   const rest = { key, type, title, summary: entry.summary, tags, importance: entry.importance, kept: entry.kept };
   if (!grows) {
-    const parts = [[...whole, ...texts], more].filter((lines) => lines.length > 0);
-    const content = parts.map((lines) => lines.join("\n")).join("\n\n");
-    return { ...rest, content: fitLines([content || name], name, refuse).join("\n") };
+    const [text, fields] = [[...whole, ...texts].join("\n"), more.join("\n")];
+    const after = text === "" || fields === "" ? fields : `\n\n${fields}`;
+    // Of a text that is too long, the end is cut off, and not its few fields.
+    const [body, end] = after.length <= FIELDS_KEPT ? [text, after] : [text + after, ""];
+    const kept = fitLines([body], name, refuse, CONTENT_MAX - end.length).join("\n");
+    return { ...rest, content: kept + end || name };
   }
   const lines = fitLines([...whole, ...texts, ...more], name, refuse);
   return { ...rest, content: lines.join("\n") || title, lines };
@@ -76,11 +79,14 @@ function storable(texts: readonly string[], labelOf: (text: string) => string, r
   });
 }
 
+/** Longer fields are cut like the text. */
+const FIELDS_KEPT = 10_000;
+
 /** The lines that fit into a content; the last one may be cut. */
-function fitLines(lines: readonly string[], name: string, refuse: Refuse): string[] {
+function fitLines(lines: readonly string[], name: string, refuse: Refuse, most = CONTENT_MAX): string[] {
   const content = lines.join("\n");
-  if (!isLonger(content, CONTENT_MAX)) return [...lines];
-  const taken = cut(content, CONTENT_MAX);
+  if (!isLonger(content, most)) return [...lines];
+  const taken = cut(content, most);
   const end = content.slice(taken.length);
   refuse(
     `the last ${end.length} characters of the content of memory ${quote(name)}: ${quote(end)}`,

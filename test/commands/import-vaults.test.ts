@@ -1,5 +1,10 @@
-import { expect, it } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
 import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
+import { readNotesFolder } from "../../src/import/read-folder.js";
+import { leftOut } from "../support/imports.js";
 
 /** A note as the Linter and Dataview of Obsidian leave it, with tags that YAML reads as comments. */
 const LINTED = [
@@ -137,6 +142,19 @@ it("takes a time of now, or of a zone that is ahead, out of the text, so that th
     details: [`created: ${nextWeek}`],
     kept: { createdAt: undefined },
   });
+});
+
+it("cuts the end of a text that is too long, and keeps the note's fields", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "long-note-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "Long.md"), `---\nstatus: open\n---\n${"😀".repeat(49_990)}${"x".repeat(100)}`);
+
+  const graph = await readNotesFolder(folder);
+
+  const [note] = graph.notes.values();
+  expect(Array.from(note?.content ?? "")).toHaveLength(50_000);
+  expect(note?.content).toMatch(/^😀+\n\nstatus: open$/u);
+  expect(leftOut(graph)).toEqual([expect.stringMatching(/^the last .* characters .*: divide the memory$/)]);
 });
 
 it("reads the type of a note of ClawVault", () => {
