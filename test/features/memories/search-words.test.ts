@@ -42,6 +42,24 @@ it("finds what is written as two words, with separators in numbers, or as initia
   expect(await found(ann, "dlq")).toEqual(["Messages in the DLQ", "A queue of dead letters"]);
 });
 
+it.each([
+  ["card 4111 2222 3333 4444", "4111222233334444"],
+  ["call 0800 4455 667", "08004455667"],
+  ["IBAN DE89 3704 0044 0532 0130 00", "DE89370400440532013000"],
+  ["parcel 1Z 999 AA1 01 2345 6784", "1Z999AA10123456784"],
+  ["call 493055571234", "+49 30 5557 1234"],
+  ["account DE89370400440532013000", "de89 3704 0044 0532 0130 00"],
+  ["frame WSBC602041234N", "WSBC 6020 41234 N"],
+  ["release v2.4.1", "2.4.1"],
+  ["release 2.4.1", "v2.4.1"],
+])("finds %j by %j", async (title, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, "Call 0800 4466 668 of 2 or 4", "release 2.9.1 of 2 and 4", "release v2.9.1");
+
+  expect((await found(ann, query))[0]).toBe(title);
+});
+
 it("takes an unknown last word as the start of a word before it takes it as a typo", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -176,7 +194,7 @@ it.each(["hidration", "gydration", "ydration", "hdration"])(
   },
 );
 
-it.each(["hhydratiob", "yhdratoin", "hdyratiom"])(
+it.each(["hhydratiob", "yhdratoin", "hdyratiom", "gydratin", "tydratoin"])(
   "finds a word by %s, with two errors, one at its beginning",
   async (word) => {
     await using world = await createWorld();

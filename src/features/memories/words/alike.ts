@@ -1,7 +1,15 @@
 import { LIMITS } from "../../../limits.js";
 import { UNSPACED } from "./fold.js";
 import type { Piece, QueryWord } from "./query.js";
-import { nearSpellings, otherBeginnings, shortHashes, splitInThree, splitWord } from "./spelling.js";
+import {
+  groupsOf,
+  nearSpellings,
+  otherBeginnings,
+  otherFirstLetters,
+  shortHashes,
+  splitInThree,
+  splitWord,
+} from "./spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { BEGINNING_LENGTH_MIN } from "./tuning.js";
 import {
@@ -55,7 +63,7 @@ export async function findAlike(
   const parts = unknown
     .filter(mayBeSplit)
     .slice(0, LIMITS.search.misspelt)
-    .flatMap(({ text }) => splitWord(text).flat());
+    .flatMap(({ text }) => [...splitWord(text).flat(), ...groupsOf(text)]);
   const spellings = [
     ...new Set([
       ...misspelt.flatMap(nearSpellings),
@@ -74,7 +82,7 @@ export async function findAlike(
 }
 
 /**
- * Looks up what words may stand for that nothing explains yet: words with an error in the first two letters and another
+ * Looks up what words may stand for that nothing explains yet: words with an error in the first letters and another
  * one, and words formed of three known words, by their middle parts.
  */
 export async function findFurther(
@@ -91,14 +99,21 @@ export async function findFurther(
   const asked = new Map(
     unlike.flatMap(({ text }) => otherBeginnings(text).map((other): [string, string] => [other, text])),
   );
+  const begun = new Map(
+    unlike.flatMap(({ text }) => otherFirstLetters(text).map((other): [string, string] => [other, text])),
+  );
   const middles = whole
     .slice(0, LIMITS.search.misspelt)
     .flatMap(({ text }) => splitInThree(text, (part) => spelt.has(part)).flatMap(([, middle = ""]) => middle))
     .filter((middle, place, all) => !spelt.has(middle) && all.indexOf(middle) === place)
     .slice(0, LIMITS.search.middles);
-  if (middles.length + asked.size === 0) return [];
-  const found = await lookups.alike([...asked.keys()], middles, []);
-  return found.map((row) => ({ ...row, asked: asked.get(row.asked) ?? row.asked }));
+  if (middles.length + asked.size + begun.size === 0) return [];
+  const found = await lookups.alike([...asked.keys()], middles, [...begun.keys()]);
+  return found.map((row) => ({
+    ...row,
+    asked: (row.begins ? begun : asked).get(row.asked) ?? row.asked,
+    begins: false,
+  }));
 }
 
 const RUN = new RegExp(UNSPACED, "u");

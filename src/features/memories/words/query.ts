@@ -100,7 +100,9 @@ export function readQuery(query: string): SearchQuery {
   const last = words.at(-1);
   const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);
   const names = kept.flatMap(({ term }) =>
-    Array.from(term.matchAll(NAME), ([name]) => pieceAsWritten(name.replace(/[-_./]/g, ""))),
+    Array.from(term.matchAll(NAME), ([name]) => name.replace(/[-_./]/g, ""))
+      .flatMap((name) => (VERSION.test(term) ? [otherVersion(name), name] : [name]))
+      .map(pieceAsWritten),
   );
   const endsInName = NAME_AT_END.exec(text);
   const lastName = endsInName && names.at(-1);
@@ -144,7 +146,7 @@ const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryW
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const first = words.slice(0, LIMITS.search.joined);
   const threes = runsOf(first, [3]).filter((run) => run.length === 3);
-  const joined = [...runsOf(words, [2]), ...threes]
+  const joined = [...runsOf(words, [2]), ...threes, ...numbersOf(first)]
     .filter((run) => !run.some(({ isPair }) => isPair))
     .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
   const named = runsOf(first, NAME_LENGTHS).flatMap((run) => {
@@ -165,6 +167,28 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
       .filter(({ run }) => run.includes(word))
       .map(({ run, piece, isKnown }) => ({ piece, of: run.map((other) => other.piece), isKnown })),
   }));
+}
+
+const GROUP = /^(?=\p{L}*\d)[\p{L}\d]{1,8}$/u;
+const LETTERS_OF_NUMBER = /^\p{L}{1,4}$/u;
+
+/**
+ * Numbers in four groups or more, such as "4111 1111 1111 1111", also with letters before or after them: they may be
+ * stored as one word.
+ */
+function numbersOf(words: readonly QueryWord[]): QueryWord[][] {
+  const isGroup = (place: number): boolean => GROUP.test(words[place]?.text ?? "");
+  const hasLetters = (place: number): boolean => LETTERS_OF_NUMBER.test(words[place]?.text ?? "");
+  const starts = words.flatMap((_, place) => (isGroup(place) && !isGroup(place - 1) ? [place] : []));
+  return starts
+    .flatMap((start) => {
+      let end = start;
+      while (isGroup(end)) end++;
+      const begins = hasLetters(start - 1) ? [start, start - 1] : [start];
+      const ends = hasLetters(end) ? [end, end + 1] : [end];
+      return begins.flatMap((from) => ends.map((to) => words.slice(from, to)));
+    })
+    .filter(({ length }) => length >= 4);
 }
 
 /** Words that may be a part of a German compound. */
@@ -189,7 +213,21 @@ function distinct(words: readonly QueryWord[]): QueryWord[] {
   return [...new Map(words.map((word) => [word.text, word])).values()];
 }
 
+/** A version, with the "v" that some write before it and others do not. */
+const VERSION = /^[^\p{L}\p{N}]*(v?\d+)(?:\.\d+)+[^\p{L}\p{N}]*$/iu;
+const otherVersion = (version: string): string => (/^v/i.test(version) ? version.slice(1) : `v${version}`);
+
 function wordsOf(term: string): QueryWord[] {
+  const major = VERSION.exec(term)?.[1]?.toLowerCase();
+  const words = wordsAlone(term);
+  return words.map((word, place) =>
+    place === 0 && word.text === major
+      ? { ...word, synonyms: [...word.synonyms, [pieceToStem(otherVersion(major))]] }
+      : word,
+  );
+}
+
+function wordsAlone(term: string): QueryWord[] {
   return (term.match(WORD) ?? []).flatMap((word) => {
     const rest = word.replace(RUN, " ").match(WORD) ?? [];
     const twos = (word.match(NEIGHBOURS.two) ?? []).flatMap((run) => neighboursOf(run, 2));

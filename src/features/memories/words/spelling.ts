@@ -54,6 +54,50 @@ export function splitWord(word: string): string[][] {
   });
 }
 
+/** What a number in groups may be: of a phone, card, account or parcel, with a few letters at most. */
+const NUMBER = /^(?=(?:\D*\d){5})(?!(?:\d*\D){7})[\p{L}\d]{6,28}$/u;
+const GROUP_LENGTHS = [2, 3, 4, 5, 6, 7, 8];
+/** How many ways to group a number are tried: known groups may fit by chance. */
+const GROUPINGS_MAX = 6;
+
+/** The groups of which a number such as "4111111111111111" may consist where people write "4111 1111 1111 1111". */
+export const groupsOf = (word: string): string[] =>
+  NUMBER.test(word)
+    ? [...word].flatMap((_, start) =>
+        GROUP_LENGTHS.filter((length) => start + length <= word.length && length < word.length).map((length) =>
+          word.slice(start, start + length),
+        ),
+      )
+    : [];
+
+/** Ways to write a number in known groups, likely ones first: those with few groups, of the same length. */
+export function groupNumber(word: string, isKnown: (group: string) => boolean): string[][] {
+  if (!NUMBER.test(word)) return [];
+  // For each place, the best ways to group what follows.
+  const ways: GroupedNumber[][] = Array.from(word, () => []);
+  ways[word.length] = [{ groups: [], unlikeliness: 0 }];
+  for (let start = word.length - 2; start >= 0; start--) {
+    const found = GROUP_LENGTHS.flatMap((length) => {
+      const rest = length < word.length ? (ways[start + length] ?? []) : [];
+      const group = word.slice(start, start + length);
+      return rest.length > 0 && isKnown(group) ? rest.map((others) => groupBefore(group, others)) : [];
+    });
+    ways[start] = found.toSorted((one, other) => one.unlikeliness - other.unlikeliness).slice(0, GROUPINGS_MAX);
+  }
+  return (ways[0] ?? []).map(({ groups }) => [...groups]);
+}
+
+interface GroupedNumber {
+  readonly groups: readonly string[];
+  /** How many groups there are, and how many are not as long as the next one. */
+  readonly unlikeliness: number;
+}
+
+function groupBefore(group: string, { groups, unlikeliness }: GroupedNumber): GroupedNumber {
+  const isAlike = groups[0] === undefined || groups[0].length === group.length;
+  return { groups: [group, ...groups], unlikeliness: unlikeliness + (isAlike ? 1 : 2) };
+}
+
 /** Stop words of English that are written together with a neighbour by mistake; the index does not have them. */
 const STOP_WORD = "(?:the|and|for|with|from|not|when|all|our|are|was|has|had|can|this|that|into|your|will|does)";
 const AFTER_STOP_WORD = new RegExp(`^${STOP_WORD}(\\p{L}{4,})$`, "u");
@@ -109,6 +153,14 @@ export function otherBeginnings(word: string): string[] {
   if (!/^\p{L}+$/u.test(word) || word.length < WRONGLY_BEGUN_LENGTH_MIN) return [];
   const end = rest.join("");
   return [second + first + end, second + end, first + end].filter((other) => other.slice(0, 2) !== first + second);
+}
+
+/** The same with any other first letter and the next three as they are: "xonsuer", with two errors, is "consumer". */
+export function otherFirstLetters(word: string): string[] {
+  const [first = ""] = word;
+  const alphabet = ALPHABETS.find((letters) => letters.includes(first));
+  if (!alphabet || !/^\p{L}+$/u.test(word) || word.length < WRONGLY_BEGUN_LENGTH_MIN) return [];
+  return Array.from(alphabet.replace(first, ""), (letter) => letter + word.slice(1, 4));
 }
 
 /** The known words that a misspelt one may stand for: those with the fewest wrong letters. */

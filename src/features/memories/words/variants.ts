@@ -3,6 +3,7 @@ import type { Variant } from "./concepts.js";
 import type { Piece, QueryWord } from "./query.js";
 import {
   closestWords,
+  groupNumber,
   nearSpellings,
   nearestWords,
   shortHashes,
@@ -168,7 +169,10 @@ export const variantOfAlike = ({ word, stem, documents }: AlikeWord, way: Varian
   documents: Math.max(1, documents),
 });
 
-/** The ways to split a word into two words that are known, else into three, else into one and a stop word. */
+/**
+ * The ways to split a word into two words that are known, else into three, else into groups of a number, else into one
+ * and a stop word.
+ */
 export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
   const inTwo = knownSplits(splitWord(text), spelt);
   if (inTwo.length > 0) return inTwo;
@@ -176,7 +180,12 @@ export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWo
     splitInThree(text, (part) => spelt.has(part)),
     spelt,
   );
-  return inThree.length > 0 ? inThree : knownSplits(splitFromStopWord(text), spelt);
+  if (inThree.length > 0) return inThree;
+  const inGroups = knownSplits(
+    groupNumber(text, (group) => spelt.has(group)),
+    spelt,
+  );
+  return inGroups.length > 0 ? inGroups : knownSplits(splitFromStopWord(text), spelt);
 }
 
 function knownSplits(splits: readonly string[][], spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
