@@ -84,7 +84,9 @@ export function JsonSize(bytesMax: number, depthMax: number): PropertyDecorator 
     `must have at most ${bytesMax.toLocaleString("en")} bytes as compact JSON and ${depthMax} levels, ` +
     "without the NUL character, broken Unicode and numbers beyond 1.7e308";
   return defineBound("jsonSize", [bytesMax, depthMax], description, (value) => {
-    return isStorable(value, depthMax) && Buffer.byteLength(JSON.stringify(value)) <= bytesMax;
+    // Each value takes two bytes at least. What has more values is not read further.
+    const room = { values: bytesMax / 2 };
+    return isStorable(value, depthMax, room) && Buffer.byteLength(JSON.stringify(value)) <= bytesMax;
   });
 }
 
@@ -107,14 +109,20 @@ export const Nested = (inputClass: object): PropertyDecorator => defineBound("ne
 /** May be null: an update clears the field, a query ignores it. An absent field is never checked. */
 export const Nullable: () => PropertyDecorator = IsOptional;
 
-/** Whether PostgreSQL can store a JSON value: finite numbers, no NUL or lone surrogate, at most `depthLeft` levels. */
-function isStorable(value: unknown, depthLeft: number): boolean {
+/**
+ * Whether PostgreSQL can store a JSON value: finite numbers, no NUL or lone surrogate, at most `depthLeft` levels and as
+ * many values as there is room for.
+ */
+function isStorable(value: unknown, depthLeft: number, room: { values: number }): boolean {
   if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return true;
   if (depthLeft === 0) return false;
-  const inner = Array.isArray(value) ? value : [...Object.keys(value), ...Object.values(value)];
-  return inner.every((item) => isStorable(item, depthLeft - 1));
+  const names = Array.isArray(value) ? [] : Object.keys(value);
+  room.values -= Array.isArray(value) ? value.length : names.length;
+  if (room.values < 0) return false;
+  const inner = Array.isArray(value) ? value : [...names, ...Object.values(value)];
+  return inner.every((item) => isStorable(item, depthLeft - 1, room));
 }
 
 function countCodePoints(text: string): number {

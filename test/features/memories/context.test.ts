@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
-import { createMemory } from "../../../src/features/memories/create-memory.js";
+import { CreateMemoryInput, createMemory } from "../../../src/features/memories/create-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
+import { withinBounds } from "../../../src/operation/within-bounds.js";
 import { aMemory, miscounted } from "../../support/memories.js";
 import { ask } from "../../support/http.js";
 import { createWorld } from "../../support/world.js";
@@ -34,6 +35,20 @@ it.each([
   await ann.did(updateMemory, { id, context: null });
   expect(JSON.stringify((await ann.did(updateMemory, { id, context })).context)).toBe(JSON.stringify(context));
   expect(await miscounted(world)).toEqual([]);
+});
+
+it.each([
+  ["in one object", (values: object) => values],
+  ["behind others", (values: object) => ({ first: Array.from({ length: 100 }, () => 1), values })],
+])("reads no values of an object that has too many, %s", (_where, within) => {
+  let reads = 0;
+  const get = () => reads++;
+  const names = Array.from({ length: contextBytes / 2 + 1 }, (_, index) => [`n${index}`, { get, enumerable: true }]);
+  const values = Object.defineProperties({}, Object.fromEntries(names) as PropertyDescriptorMap);
+  const input = Object.assign(new CreateMemoryInput(), { ...NOTE, tags: [], context: within(values) });
+
+  expect(() => withinBounds(input)).toThrow("as compact JSON");
+  expect(reads).toBe(0);
 });
 
 it.each([
