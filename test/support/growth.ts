@@ -2,7 +2,7 @@
 const NOISE_MS = 15;
 /** How much more a fourfold input may take. Linear work takes 4 times as much, quadratic work 16 times. */
 const GROWTH_MAX = 8;
-const TRIES = 3;
+const TRIES = 6;
 
 /**
  * Whether an input of four times the size takes more than about four times the CPU time, by the fastest of several
