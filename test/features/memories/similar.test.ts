@@ -36,6 +36,18 @@ it("lists only memories of the graph with a similar text", async () => {
   expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toHaveLength(LIMITS.similar.most);
 });
 
+it("finds the same text, though many signs stand before its first word", async () => {
+  using _patient = withLimits("similar", PATIENT);
+  await using world = await createWorld();
+  const ann = await world.user();
+  const note = { ...NOTE, title: "\u{1F600}".repeat(LIMITS.similar.queryLength) };
+  const { id } = await aMemory(ann, note);
+
+  const { similar } = await ann.did(createMemory, { ...note, ...ASKED });
+
+  expect(similar).toMatchObject([{ memoryId: id }]);
+});
+
 it("compares whole texts, not titles", async () => {
   using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();
