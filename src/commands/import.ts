@@ -5,6 +5,7 @@ import { type ExportFormat, exportFormatOf } from "../import/export-lines.js";
 import type { ImportedGraph } from "../import/graph.js";
 import { Refused } from "../import/graph-store.js";
 import { ImportStopped } from "../import/import-stopped.js";
+import { IMPORTED } from "../import/imported-id.js";
 import { showProgress } from "../import/progress.js";
 import { readGraphFile } from "../import/read-file.js";
 import { readNotesFolder } from "../import/read-folder.js";
@@ -59,9 +60,9 @@ and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are n
 An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size,
 without --dry-run. In the format memorygraph, the file must not have been rewritten by another program.
 
-Run one import into a graph at a time: two at once may store the same notes twice.
-Running it again adds nothing that exists already; a memory with new observations or tags is updated. A memory whose
-text was changed since is left as it is if it has an id that was kept; without one, the changed text is another memory.
+Running it again, or twice at once, adds nothing that exists already; a memory with new observations or tags is updated.
+A memory whose text was changed in the service is left as it is. A text that was changed in the file is another memory,
+unless it has an id that was kept. Memories without such an id get a client id that begins with ${IMPORTED}
 Memories that are lists of observations get the tag mcp-memory, by which a later run finds them: keep this tag.
 
 The report shows how many items were created, existed already, were repeated or left out, and why.`;

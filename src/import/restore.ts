@@ -4,6 +4,7 @@ import { RecordCount } from "./count-records.js";
 import { type ExportFormat, readExport } from "./export-lines.js";
 import { Refused } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
+import { IMPORTED } from "./imported-id.js";
 import type { ServiceClient } from "./service-client.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -49,6 +50,7 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
     const store = async (records: readonly Fields[]) => {
       const { restored, existing } = await client
         .restore(list, records)
+        .catch((error: unknown) => client.restore(list, withoutImportedIds(records, error)))
         .catch((error: unknown) => stopUnlessDangling(error, kind));
       report[list].restored += restored;
       report[list].existing += existing;
@@ -86,6 +88,16 @@ function stopUnlessDangling(error: unknown, kind: Kind): never {
 }
 
 const NOT_FOUND = "not_found";
+
+/**
+ * Takes out the ids that imports have given. The graph may have such an id, if the same notes were imported into it.
+ * @throws the error, if it is another one, or if no record has such an id.
+ */
+function withoutImportedIds(records: readonly Fields[], error: unknown): Fields[] {
+  const hasImportedId = ({ client_id: id }: Fields): boolean => typeof id === "string" && id.startsWith(IMPORTED);
+  if (!(error instanceof Refused && error.reason === "memory_exists" && records.some(hasImportedId))) throw error;
+  return records.map((record) => (hasImportedId(record) ? { ...record, client_id: null } : record));
+}
 
 /**
  * Whether a refusal ended the run. Every refusal does, except that of a relationship without its memories: a graph that

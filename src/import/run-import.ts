@@ -8,6 +8,7 @@ import {
   type StoredMemory,
   isDatedLink,
 } from "./graph-store.js";
+import { IMPORTED, nameNotes } from "./imported-id.js";
 import { StoredAlike } from "./stored-alike.js";
 import { CONTENT_MAX, isLonger, quote } from "./text.js";
 
@@ -59,8 +60,15 @@ interface RunOptions {
 /** Concurrent updates: enough to hide network latency, few enough to leave capacity to others. */
 const CONCURRENCY = 4;
 
-/** Imports a graph into the store: keeps what exists, creates what is missing, updates what has grown. */
-export async function runImport(graph: ImportedGraph, options: RunOptions): Promise<void> {
+/** How often memories that another import has stored meanwhile are looked up. After that they are left out. */
+const MEETINGS_MAX = 3;
+
+/**
+ * Imports a graph into the store: keeps what exists, creates what is missing, updates what has grown. Another import of
+ * the same notes may run at the same time: by their client ids, each note is stored once.
+ */
+export async function runImport(file: ImportedGraph, options: RunOptions): Promise<void> {
+  const graph = { ...file, notes: nameNotes(file.notes) };
   const ids = new Map<string, string>();
   const leaveOut = (kind: Kind, what: string, reason: string) => {
     options.report.notTaken.push({ kind, what, reason });
@@ -71,7 +79,13 @@ export async function runImport(graph: ImportedGraph, options: RunOptions): Prom
   const updates = existing.filter(({ note, same }) => changeOf(note, same) !== undefined).length;
   options.onPlan?.({ items: fresh.length + graph.links.size, updates });
   await inParallel(existing, (one) => updateExisting(one, run));
-  await createMemories(fresh, run);
+  let waiting = await createMemories(fresh, run);
+  for (let meetings = 1; waiting.length > 0; meetings++) {
+    const rest = { notes: new Map(waiting.map((note) => [note.key, note])), tag: undefined };
+    const compared = await compareWithStored(rest, run);
+    await inParallel(compared.existing, (one) => updateExisting(one, run));
+    waiting = await createMemories(compared.fresh, run, { isLast: meetings >= MEETINGS_MAX });
+  }
   await createRelationships(placeLinks(graph, run), run);
 }
 
@@ -82,6 +96,8 @@ interface Run extends RunOptions {
   /** Reports what the service does not take; the import continues. */
   leaveOut(kind: Kind, what: string, reason: string): void;
 }
+
+type NotesToFind = Pick<ImportedGraph, "notes" | "tag">;
 
 interface Existing {
   readonly note: Note;
@@ -94,7 +110,7 @@ interface Compared {
 }
 
 /** Finds out which notes the store has. A memory that has a note's client id, but not its text, is left as it is. */
-async function compareWithStored(graph: ImportedGraph, { store, ids, leaveOut }: Run): Promise<Compared> {
+async function compareWithStored(graph: NotesToFind, { store, ids, leaveOut }: Run): Promise<Compared> {
   const stored = await storedAlike(graph, store);
   const [fresh, existing]: [Note[], Existing[]] = [[], []];
   for (const note of graph.notes.values()) {
@@ -121,13 +137,23 @@ async function updateExisting({ note, same }: Existing, { store, report, ids, on
   }
 }
 
-async function createMemories(notes: readonly Note[], { store, report, ids, onStep, leaveOut }: Run): Promise<void> {
+/** Returns the notes whose client ids are taken, except at the last attempt, which leaves them out. */
+async function createMemories(
+  notes: readonly Note[],
+  { store, report, ids, onStep, leaveOut }: Run,
+  { isLast = false } = {},
+): Promise<Note[]> {
+  const taken: Note[] = [];
   const createAll = <Some extends Note>(
     all: readonly Some[],
     create: (some: readonly Some[]) => Promise<readonly string[]>,
   ) => {
     const createSome = async (some: readonly Some[]) => {
-      const created = await create(some);
+      const created = await create(some).catch((error: unknown) => {
+        if (isLast || !(error instanceof Refused && error.reason === "memory_exists")) throw error;
+        return undefined;
+      });
+      if (!created) return void taken.push(...some);
       for (const [index, { key }] of some.entries()) ids.set(key, created[index] ?? "");
       report.memories.created += some.length;
       onStep(some.length);
@@ -139,6 +165,7 @@ async function createMemories(notes: readonly Note[], { store, report, ids, onSt
     notes.filter((note) => !isDated(note)),
     (some) => store.createMemories(some),
   );
+  return taken;
 }
 
 async function createRelationships(links: readonly PlacedLink[], run: Run): Promise<void> {
@@ -183,13 +210,14 @@ interface Stored {
 }
 
 /** Reads the stored memories that have the title or the client id of a note. */
-async function storedAlike({ notes, tag }: ImportedGraph, store: GraphStore): Promise<Stored> {
+async function storedAlike({ notes, tag }: NotesToFind, store: GraphStore): Promise<Stored> {
   const alike = new StoredAlike(notes.values());
   const byClientId = new Map<string, string>();
   const wanted = new Set<string>();
   for (const { kept: { clientId } = {} } of notes.values()) if (clientId !== undefined) wanted.add(clientId);
-  // Any memory may have the client id, so all are read, not only those with the tag.
-  for await (const memory of notes.size === 0 ? [] : store.memories(wanted.size === 0 ? tag : undefined)) {
+  // Any memory may have an id from a file, so then all are read, not only those with the tag.
+  const hasOwnIds = [...wanted].some((id) => !id.startsWith(IMPORTED));
+  for await (const memory of notes.size === 0 ? [] : store.memories(hasOwnIds ? undefined : tag)) {
     alike.add(memory);
     if (memory.client_id != null && wanted.has(memory.client_id)) byClientId.set(memory.client_id, memory.id);
   }

@@ -13,7 +13,7 @@ import { ImportStopped, KEY_REFUSED } from "../../src/import/import-stopped.js";
 import { newRestoreReport, restoreFile } from "../../src/import/restore.js";
 import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
-import { clientOf } from "../support/imports.js";
+import { RETRY, clientOf, importInto, jsonLines } from "../support/imports.js";
 import { miscounted } from "../support/memories.js";
 import { type Actor, createWorld } from "../support/world.js";
 
@@ -341,4 +341,20 @@ it("says before a restore how long it will take within the key's budget", async 
       "m",
     ),
   );
+});
+
+it("restores an export into a graph that has imported the same notes, and leaves out none", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const text = jsonLines(...RETRY);
+  const file = join(await aFolder(), "graph.jsonl");
+  await importInto(url, ann, text);
+  await importInto(url, bob, text);
+  await runHere(exportProgram, [file], { MEMORY_GRAPH_KEY: ann.key, MEMORY_GRAPH_URL: url });
+
+  const restored = await runHere(importProgram, [file], { MEMORY_GRAPH_KEY: bob.key, MEMORY_GRAPH_URL: url });
+
+  expect(restored.output).toContain("Restored 2 memories and 1 relationship");
+  expect(await world.database.models.memory.count()).toBe(6);
 });

@@ -123,7 +123,7 @@ describe("importing into the service", () => {
       ...{ expiresAt: new Date("2999-01-01T00:00:00Z"), createdBy: ann.caller.userId, content: "Wait." },
     });
     expect(Later).toMatchObject({ clientId: other, content: "Now.\n\nexpires_at: 2020-01-01", expiresAt: null });
-    expect(Third).toMatchObject({ clientId: null, context: null, content: "Of no time." });
+    expect(Third).toMatchObject({ clientId: expect.stringMatching(/^import:/), context: null, content: "Of no time." });
     const page = await ask(`${url}/v1/memories`, { key: ann.key });
     expect(page.body).toMatchObject({ memories: [{ title: "Third" }, { title: "Later" }, { title: "Retry" }] });
   });
@@ -177,7 +177,7 @@ describe("importing into the service", () => {
     expect(report).toMatchObject({ memories: { created: 2, merged: 2 }, notTaken: [] });
     expect([...report.notCarried]).toEqual([["id", 2]]);
     const { A, B } = await memoriesOf(ann);
-    expect([A?.clientId, B?.clientId]).toEqual([id, null]);
+    expect([A?.clientId, B?.clientId]).toEqual([id, expect.stringMatching(/^import:/)]);
   });
 
   it("leaves a memory unchanged that was edited on either side, says so, and links it", async () => {
@@ -201,6 +201,51 @@ describe("importing into the service", () => {
       'memory "Retry": the graph has this memory by its id, with another title, type or content: it is left there as it is',
     ]);
     expect((await memoriesOf(ann))["Retry"]?.content).toBe("Wait.");
+  });
+
+  it("stores everything once when several imports of one file run at once", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const id = "f47ac10b-58cc-4372-a567-0e02b2c3d479";
+    const entities = Array.from({ length: 700 }, (_, index) => entity(`Entity ${index}`, "x", "one"));
+    const others = [
+      { title: "Dated", content: "x", created_at: "2025-11-30" },
+      { id, title: "Named", content: "x" },
+    ];
+    const links = entities.slice(1).map(({ name }) => relation(name, "uses", "Entity 0"));
+    const text = jsonLines(...entities, ...others, ...links);
+    const grown = jsonLines(...entities.map((line) => ({ ...line, observations: ["one", "two"] })).slice(0, 3));
+
+    const reports = await Promise.all([text, text, grown].map((one) => importInto(url, ann, one)));
+
+    const { memories, relationships } = reports.reduce(
+      (sum, report) => ({
+        memories: sum.memories + report.memories.created,
+        relationships: sum.relationships + report.relationships.created,
+      }),
+      { memories: 0, relationships: 0 },
+    );
+    expect([memories, relationships]).toEqual([702, 699]);
+    expect(reports.flatMap(leftOut)).toEqual([]);
+    expect(await world.database.models.memory.count()).toBe(702);
+    expect(await world.database.models.memory.count({ where: { content: "one\ntwo" } })).toBe(3);
+  });
+
+  it("leaves a memory without an id as it was changed in the service, and says so", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const text = JSON.stringify({ memories: [{ title: "Retry", content: "Wait." }] });
+    await importInto(url, ann, text);
+    await ann.did(updateMemory, { id: (await memoriesOf(ann))["Retry"]?.id, content: "Wait longer." });
+
+    const report = await importInto(url, ann, text);
+
+    expect(leftOut(report)).toEqual([
+      'memory "Retry": the graph has this memory by its id, with another title, type or content: it is left there as it is',
+    ]);
+    expect(await world.database.models.memory.count()).toBe(1);
   });
 
   it("adds new observations of an entity, and keeps changes made in the service", async () => {
