@@ -43,6 +43,8 @@ marked as deleted are left out.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC), confidence, the context
 of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and embeddings are only counted in the
 report. Fields that memories do not have become lines of the content: "status: open".
+Relationship types that say the same as a well-known one are stored as that: fixes as SOLVES, "caused by" as CAUSES
+from the other memory. All others are kept: "part of" as PART_OF.
 A file has at most ${inMiB(LIMITS.importFile.bytes)}.
 
 Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory, Logseq, Dendron and Foam keep

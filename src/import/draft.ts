@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type ImportedGraph, type Kept, type Kind, type Link, type Note, type NotTaken, labelOf } from "./graph.js";
 import { type Entry, TAG, fitsContext, makeNote, noteProblem } from "./note.js";
 import { CONTEXT_MAX, TAGS_MAX, cut, isLonger, quote, textProblem } from "./text.js";
+import { betterTypeFor } from "../relationship-types.js";
 import { lostInType, relationshipType } from "./type-names.js";
 
 /** A memory as it is described in the file. */
@@ -232,14 +233,16 @@ export class GraphDraft {
   /** Merges two relationships of one type between the same notes, with the contexts of both. */
   #addLink(found: FoundRelationship, { keys, notes, links }: Linking): void {
     this.#relationships.read++;
-    const [from, to] = [found.from, found.to].map((end) => {
+    const named = relationshipType(found.type) ?? "RELATED_TO";
+    const { name: type, isTurned } = betterTypeFor(named) ?? { name: named, isTurned: false };
+    const ends = [found.from, found.to].map((end) => {
       const entry = this.#entryOf(end);
       return { end, entry, key: entry && keys.get(entry) };
     });
-    const type = relationshipType(found.type) ?? "RELATED_TO";
-    const said = [from?.entry?.name ?? found.from, found.type, to?.entry?.name ?? found.to];
+    const said = [ends[0]?.entry?.name ?? found.from, found.type, ends[1]?.entry?.name ?? found.to];
     const label = `relationship ${said.map(quote).join(" ")} (${found.place})`;
-    const own = [lostInType(found.type, type), ...found.context].filter((text) => text !== undefined);
+    const [from, to] = isTurned ? ends.toReversed() : ends;
+    const own = [lostInType(found.type, named), ...found.context].filter((text) => text !== undefined);
     const problem = this.#linkProblem([from, to], notes) ?? textProblem(own.join(" "));
     if (problem !== undefined || from?.key === undefined || to?.key === undefined) {
       this.#notTaken.push({ kind: "relationship", what: label, reason: problem ?? "" });

@@ -6,6 +6,8 @@ import { lostInType, memoryType, relationshipType } from "../../src/import/type-
 import { withinBounds } from "../../src/operation/within-bounds.js";
 import { EXPORT, RETRY, entity, jsonLines, leftOut, linksOf, readText, relation } from "../support/imports.js";
 
+const AB = [entity("A", "x"), entity("B", "x")];
+
 describe("reading", () => {
   it("merges the lines of one name: each observation once and in order, the first type, other types as lines", () => {
     const graph = readText(
@@ -133,6 +135,46 @@ describe("reading", () => {
     expect(relationshipType(text)).toBe(type);
     expect(memoryType(text)).toBe(type?.toLowerCase());
     expect(lostInType(text, type ?? "RELATED_TO")).toBe(context);
+  });
+
+  it.each([
+    ["fixes", "SOLVES"],
+    ["Resolves", "SOLVES"],
+    ["solution for", "SOLVES"],
+    ["caused", "CAUSES"],
+    ["depends-on", "DEPENDS_ON"],
+    ["depend on", "DEPENDS_ON"],
+    ["led to", "LEADS_TO"],
+    ["is similar to", "SIMILAR_TO"],
+    ["relates_to", "RELATED_TO"],
+  ])("reads %j as %s", (said, type) => {
+    expect(linksOf(readText(jsonLines(...AB, relation("A", said, "B"))))).toEqual([["A", type, "B", undefined]]);
+  });
+
+  it.each([
+    ["solved by", "SOLVES"],
+    ["isFixedBy", "SOLVES"],
+    ["was caused by", "CAUSES"],
+    ["superseded_by", "REPLACES"],
+    ["blocked by", "BLOCKS"],
+    ["broken by", "BREAKS"],
+  ])("reads %j as %s in the other direction", (said, type) => {
+    expect(linksOf(readText(jsonLines(...AB, relation("A", said, "B"))))).toEqual([["B", type, "A", undefined]]);
+  });
+
+  it.each(["USED_BY", "IS_BLOCKED", "VALIDATED_BY", "DEPRECATED_BY", "OWNED_BY", "PART_OF"])(
+    "keeps %s, which is a well-known type or may mean several",
+    (type) => {
+      expect(linksOf(readText(jsonLines(...AB, relation("A", type, "B"))))).toEqual([["A", type, "B", undefined]]);
+    },
+  );
+
+  it("merges what both ends say of one relationship", () => {
+    const links = [relation("A", "solves", "B"), relation("B", "solved by", "A"), relation("A", "fixes", "B")];
+    const graph = readText(jsonLines(...AB, ...links));
+
+    expect(linksOf(graph)).toEqual([["A", "SOLVES", "B", undefined]]);
+    expect(graph.relationships).toEqual({ read: 3, merged: 2 });
   });
 
   it("keeps the original type if it cannot be expressed: for a memory as a tag, for relationships in the context", () => {

@@ -138,9 +138,9 @@ describe("importing into the service", () => {
       relationships: [
         { from: "A", to: "B", type: "SOLVES", created_at: later, context: "why", strength: 0.7, confidence: 0.9 },
         { from: "B", to: "C", type: "CAUSES", context: "how", strength: 0.2, confidence: 0.1 },
-        { from: "A", to: "C", type: "FIXES", created_at: earlier },
-        { from: "A", to: "C", type: "FIXES", created_at: later },
-        { from: "C", to: "A", type: "FIXES", created_at: "soon" },
+        { from: "A", to: "C", type: "USES", created_at: earlier },
+        { from: "A", to: "C", type: "USES", created_at: later },
+        { from: "C", to: "A", type: "USES", created_at: "soon" },
         { from: "C", to: "A", type: "SOLVES", created_at: "2999-01-01" },
       ],
     });
@@ -152,7 +152,7 @@ describe("importing into the service", () => {
     expect(again.relationships).toEqual({ read: 6, merged: 1, created: 0, existing: 5 });
     const stored = await world.database.models.relationship.findMany({ orderBy: { createdAt: "asc" } });
     expect(stored.slice(0, 2)).toMatchObject([
-      { type: "FIXES", createdAt: new Date(earlier) },
+      { type: "USES", createdAt: new Date(earlier) },
       { type: "SOLVES", createdAt: new Date(later), context: "why", strength: 0.7, confidence: 0.9 },
     ]);
     const undated = { context: "how", strength: 0.2, confidence: 0.1 };

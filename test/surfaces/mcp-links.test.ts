@@ -23,6 +23,8 @@ it.each([
   ["SUPERSEDED_BY", "reads backwards: swap the two ids, and say REPLACES"],
   ["SUPERSEDES", "say REPLACES instead"],
   ["FIXES", "say SOLVES instead"],
+  ["caused", "say CAUSES instead"],
+  ["is_solved_by", "reads backwards: swap the two ids, and say SOLVES"],
 ])("refuses an agent the type %s, which no view follows, and says which one is meant", async (type, message) => {
   expect((await linked(type)).error?.message).toBe(`relationship_type: ${message}`);
 });

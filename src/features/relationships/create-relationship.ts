@@ -20,7 +20,7 @@ import {
 } from "../memories/index.js";
 import { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
 import type { Prisma } from "../../platform/prisma/client.js";
-import { betterTypeFor } from "./relationship-types.js";
+import { betterTypeFor } from "../../relationship-types.js";
 import { NewRelationship } from "./relationship-input.js";
 
 const RELATIONSHIPS_MAX = LIMITS.memory.relationships;

@@ -1,6 +1,6 @@
 import { Field, ObjectType } from "type-graphql";
 import { NoInput, defineOperation } from "../../operation/operation.js";
-import { WELL_KNOWN_TYPES } from "./relationship-types.js";
+import { WELL_KNOWN_TYPES } from "../../relationship-types.js";
 
 @ObjectType({ description: "A well-known type of relationship." })
 export class RelationshipType {
