@@ -51,7 +51,7 @@ Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic
 them, as agents keep rules and skills, and as Joplin, Notion and MemoryGraph export them. Notes of a usual name, such as
 README and SKILL, get that of their folder, too.
   front matter  title, type, tags, summary, importance, confidence, created, updated or date, an id that is a UUID;
-                other fields become lines of the content
+                other fields become lines of the content; in YAML, or in simple TOML
   [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)", "type: [[Target]]" and
                 "type:: [[Target]]"
   [links](to)   the same, to a note of the folder, by its path or id

@@ -37,6 +37,44 @@ it("reads a note that Obsidian's Linter and Dataview wrote", () => {
   ]);
 });
 
+it("reads front matter in TOML, as Hugo writes it", () => {
+  const text = `+++
+# Settings
+title = "One: \\"two\\"" # shown
+date = 2024-05-06T07:08:09Z
+tags = [
+  "alpha", # first
+  'beta/gamma',
+]
+draft = false
+aliases = ["uno"]
+[extra]
+"its owner" = 'Ann'
++++
+
+Text.
+`;
+
+  expect(readMarkdownNote(text)).toMatchObject({
+    ...{ title: 'One: "two"', tags: ["alpha", "beta/gamma"], otherNames: ["uno"], body: "Text." },
+    details: ["date: 2024-05-06T07:08:09Z", "draft: false", "aliases: uno", "extra.its owner: Ann"],
+    kept: { createdAt: new Date("2024-05-06T07:08:09Z") },
+  });
+});
+
+it.each([
+  'title = """\nmany\n"""',
+  "[[list]]\nname = 1",
+  "point = { x = 1 }",
+  "a = 1\na = 2",
+  "tags = [\n1",
+  "a = [\n{ x = 1 }]",
+])("keeps front matter in TOML as text if it has more than simple fields: %j", (lines) => {
+  const text = `+++\ntitle = "One"\n${lines}\n+++\nText.`;
+
+  expect(readMarkdownNote(text)).toMatchObject({ title: undefined, details: [], body: text });
+});
+
 it.each([
   ["- relates_to: [[A]]", ["relates_to A"]],
   ["- **part of** [[A]] (mostly)", ["part of A (mostly)"]],

@@ -1,8 +1,9 @@
 import { parseDocument } from "yaml";
 import { showValue } from "../fields.js";
 import { type JsonObject, isObject } from "../text.js";
+import { tomlAsYaml } from "./toml-lines.js";
 
-/** The fields at the beginning of a note, between two lines of `---`. */
+/** The fields at the beginning of a note, between two lines of `---`, or of `+++` in TOML. */
 export interface FrontMatter {
   readonly fields: ReadonlyMap<string, FrontValue>;
   /** Lines that are not YAML, unchanged. */
@@ -18,11 +19,12 @@ const LENGTH_MAX = 20_000;
 const FIELD = /^([^\s#:'"[{&*!|>%@`-][^:]{0,99}?)\s{0,10}:\s+([^\s"'[{|>&*!%@`].*)$/;
 
 /**
- * Reads YAML. If it is invalid as a whole, as with a colon in a title, reads each field by itself, else as a plain
+ * Reads YAML, or TOML that has simple fields. If YAML is invalid as a whole, as with a colon in a title, reads each field by itself, else as a plain
  * line.
  */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.split("\n");
+  if (/^\+\+\+\s*$/.test(lines[0] ?? "")) return readToml(text, lines);
   const end = lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line));
   const nothing = { fields: new Map<string, FrontValue>(), rest: [], body: text };
   if (!/^---\s*$/.test(lines[0] ?? "") || end === -1) return nothing;
@@ -43,6 +45,15 @@ export function readFrontMatter(text: string): FrontMatter {
   }
   // Without fields, the `---` is a horizontal line with text below it.
   return fields.size === 0 ? nothing : { fields, rest, body };
+}
+
+/** As Hugo writes it. What cannot be read stays in the text. */
+function readToml(text: string, lines: readonly string[]): FrontMatter {
+  const end = lines.findIndex((line, index) => index > 0 && /^\+\+\+\s*$/.test(line));
+  const source = end === -1 ? undefined : tomlAsYaml(lines.slice(1, end));
+  const fields = source === undefined || source.length > LENGTH_MAX ? undefined : parseFields(source);
+  if (!fields) return { fields: new Map(), rest: [], body: text };
+  return { fields: new Map(fields), rest: [], body: lines.slice(end + 1).join("\n") };
 }
 
 const TAGS_LINE = /^((?:tags?|keywords)[ \t]{0,10}:[ \t]+)(.*)$/i;
