@@ -75,7 +75,8 @@ export class NoteNames {
   }
 
   /** @param path of a link of Markdown. Undefined if it leads to no note, nor to a missing Markdown file. */
-  findPath(path: string, from: string): Target | undefined {
+  findPath(link: string, from: string): Target | undefined {
+    const path = NOTE_END.test(link) ? withSlashes(link) : link;
     const found = this.#pathOf(path, from, ["beside", "top"]);
     if (found !== undefined) return { path: found, name: path, isFile: false };
     const name = path.slice(path.lastIndexOf("/") + 1).replace(NOTE_END, "");
@@ -101,13 +102,17 @@ export class NoteNames {
       beside: this.#paths.get(normal(withoutDots(besideOf(from, name)))),
     };
     const place = places.find((one) => found[one] !== undefined);
-    return place === undefined ? this.#names.get(normal(name)) : found[place];
+    const path = place === undefined ? this.#names.get(normal(name)) : found[place];
+    return path === undefined && name.includes("\\") ? this.#pathOf(withSlashes(name), from, places) : path;
   }
 }
 
 /** The path that a link means beside the note that has it; one from the top begins with `/`. */
 const besideOf = (from: string, path: string): string =>
   path.startsWith("/") ? path.slice(1) : `${from.slice(0, from.lastIndexOf("/") + 1)}${path}`;
+
+/** A path as programs on Windows write it. */
+const withSlashes = (path: string): string => path.replaceAll("\\", "/");
 
 /** `a/../b/./c` is `b/c`. */
 function withoutDots(path: string): string {

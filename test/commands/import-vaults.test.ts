@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -73,6 +73,24 @@ it.each([
   const text = `+++\ntitle = "One"\n${lines}\n+++\nText.`;
 
   expect(readMarkdownNote(text)).toMatchObject({ title: undefined, details: [], body: text });
+});
+
+it.each([
+  ["[[folder\\Target]]", "one"],
+  ["[x](..\\folder\\Target.md#part)", "one"],
+  ["| [[Target\\|shown]] |", "one"],
+  ["[x](..\\Other.md)", "none"],
+])("follows paths with the signs of Windows: %s leads to %s", async (link, count) => {
+  const folder = await mkdtemp(join(tmpdir(), "notes-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const name of ["folder", "from"]) await mkdir(join(folder, name));
+  await writeFile(join(folder, "folder", "Target.md"), "Here.");
+  await writeFile(join(folder, "from", "Note.md"), link);
+
+  const graph = await readNotesFolder(folder);
+
+  expect(graph.links.size).toBe(count === "one" ? 1 : 0);
+  if (count === "none") expect(leftOut(graph)).toEqual([expect.stringContaining('no memory called "Other"')]);
 });
 
 it.each([
