@@ -118,3 +118,19 @@ it("says what to try where hits have few of the words, and nowhere else", async 
   expect(await hint("por qué se envían tantos correos duplicados twice")).toContain("other or fewer");
   expect(await hint("mails sent twice")).toBeUndefined();
 });
+
+it("says that a text does not begin in this answer, or ends before", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const { id } = await aMemory(ann, { content: "0123456789" });
+  const read = (content_from?: number) => call("get_memory", { id, content_from });
+
+  expect(await read(0)).not.toHaveProperty("hint");
+  expect(await read(4)).toMatchObject({
+    ...{ content: "456789", hint: "This is the content from character 4 of 10 on, not the whole." },
+  });
+  expect(await read(10)).toMatchObject({
+    content: "",
+    hint: "The content has only 10 characters: leave out content_from to read it from the beginning.",
+  });
+});

@@ -118,7 +118,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       const { from, others } = inParts ? takePart(meant, partName(inParts)) : { from: 0, others: meant };
       const plain = await run(services, scope, { path: {}, query: {}, body: others });
       const output = pick(plain, given) as Output;
-      const hints = hintsOf(output, tool, { scope, args: others });
+      const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
       return answerOf(output, tool, { from, endsEarly: plain["truncated"] === true, hints });
     },
   };
@@ -170,6 +170,16 @@ function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRout
     whenEmpty(args),
     // What is not in one graph may be in the other: an agent that has just joined a team looks in vain.
     ...(scope.caller?.team ? [`This looked in the ${here} graph: try graph ${other}, too.`] : []),
+  ];
+}
+
+/** Says that a text does not begin here, so that no agent takes its end for the whole, or nothing for an empty text. */
+function partHints(output: Output, inParts: string | undefined, from: number): string[] {
+  if (inParts === undefined || from === 0) return [];
+  const { length } = String(output[snakeCase(inParts)]);
+  if (from < length) return [`This is the ${inParts} from character ${from} of ${length} on, not the whole.`];
+  return [
+    `The ${inParts} has only ${length} characters: leave out ${partName(inParts)} to read it from the beginning.`,
   ];
 }
 
