@@ -134,3 +134,14 @@ it("says that a text does not begin in this answer, or ends before", async () =>
     hint: "The content has only 10 characters: leave out content_from to read it from the beginning.",
   });
 });
+
+it("says that recent activity has fewer memories than were left out, also where a problem is open", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  await aMemory(ann, { type: "problem" });
+
+  expect(await call("get_recent_activity", { offset: 1 })).toMatchObject({
+    ...{ memories: [], total: 1, hint: "There is nothing after the first 1: give a smaller offset." },
+  });
+  expect(await call("get_recent_activity", { offset: 0 })).not.toHaveProperty("hint");
+});

@@ -121,6 +121,12 @@ export const recentActivity = defineOperation({
       if (project || types || offset) return "search_memories also finds older ones.";
       return "Nothing was stored or changed in a year, so there is probably nothing to find here yet.";
     },
+    hintOf({ memories, total }, { offset }) {
+      const isBeyond = Array.isArray(memories) && memories.length === 0 && Number(total) > 0;
+      return isBeyond && offset !== undefined
+        ? `There is nothing after the first ${Number(total)}: give a smaller offset.`
+        : undefined;
+    },
   },
   example: {
     input: { days: 7 },
