@@ -70,3 +70,21 @@ it.each([
     ]);
   }
 });
+
+it("says to an agent that follows another name of a type how it is called", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [one, other] = await memoriesTitled(ann, "One", "Other");
+  await aLink(ann, one, other, { relationshipType: "SOLVES" });
+  const hintOf = async (tool: string, args: object) => (await callTool(url, ann.key, tool, args)).answer["hint"];
+  const ends = { from_memory_id: one.id, to_memory_id: other.id };
+
+  expect(await hintOf("get_related_memories", { id: other.id, types: ["solved_by", "USES"] })).toMatch(
+    /^Ask for SOLVES instead of SOLVED_BY\. No relationship/,
+  );
+  expect(await hintOf("find_path", { ...ends, types: ["FIXES"] })).toMatch(
+    /^Ask for SOLVES instead of FIXES\. No path/,
+  );
+  expect(await hintOf("find_path", { ...ends, types: ["USES"] })).toMatch(/^No path/);
+});

@@ -2,6 +2,7 @@ import { Field } from "type-graphql";
 import { CLIENT_ID_MAX } from "../../operation/id.js";
 import { Form, ListSize, Marked, Nullable, TextLength } from "../../operation/bounds.js";
 import { combine } from "../../operation/combine.js";
+import { betterTypeFor } from "../../relationship-types.js";
 import { TYPE_FORM } from "./memory-contents.js";
 
 /**
@@ -63,3 +64,13 @@ export const IncludeExpiredField = (): PropertyDecorator =>
     defaultValue: false,
     description: "Whether to find memories whose `expiresAt` has passed, too.",
   });
+
+/** Tells an agent that found nothing along `SOLVED_BY` or `FIXES` to ask for SOLVES. Empty for all other types. */
+export function hintOfTypes(types: unknown): string {
+  const names = Array.isArray(types) ? types.filter((type) => typeof type === "string") : [];
+  const hints = names.map((name) => {
+    const better = betterTypeFor(name);
+    return better === undefined ? "" : `Ask for ${better.name} instead of ${name}. `;
+  });
+  return hints.join("");
+}

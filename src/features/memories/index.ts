@@ -48,6 +48,7 @@ export {
   TypesField,
   RELATIONSHIP_FORM,
   RelationshipTypesField,
+  hintOfTypes,
 } from "./common-fields.js";
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";

@@ -13,7 +13,7 @@ import { expiryFor } from "./memory-filter.js";
 import { withMemories } from "./memory-relations.js";
 import { RelatedMemory } from "./related-memory.js";
 import { type RelatedRow, relatedStatement } from "./related-statement.js";
-import { IncludeExpiredField, RelationshipTypesField } from "./common-fields.js";
+import { IncludeExpiredField, RelationshipTypesField, hintOfTypes } from "./common-fields.js";
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX, memories: MEMORIES_MAX, relationships: LIMIT_MAX } = LIMITS.walk;
 const FOR_AGENTS_MAX = 30;
@@ -121,7 +121,8 @@ export const relatedMemories = defineOperation({
     whenEmpty: ({ types, direction = "any" }) =>
       types === undefined && direction === "any"
         ? "It has no relationships: create_relationship links it with what belongs to it."
-        : "No relationship leads on this way. Try no types and direction any; get_memory shows which relationships it has.",
+        : `${hintOfTypes(types)}No relationship leads on this way. Try no types and direction any; get_memory shows ` +
+          "which relationships it has.",
   },
   example: {
     input: { id: MEMORY_EXAMPLE.id, types: ["SOLVES", "CAUSES"], maxDepth: 2, limit: 10 },

@@ -18,6 +18,7 @@ import {
   type Place,
   RelationshipTypesField,
   chosenGraphId,
+  hintOfTypes,
   defineMemoryRelation,
   resolveMemoryIds,
 } from "../memories/index.js";
@@ -114,8 +115,8 @@ export const memoryPath = defineOperation({
       direction: "Along the arrows (out), against them (in), or both (any).",
       graph: GRAPH_FOR_AGENTS,
     },
-    whenEmpty: () =>
-      `No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; get_related_memories shows ` +
+    whenEmpty: ({ types }) =>
+      `${hintOfTypes(types)}No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; get_related_memories shows ` +
       "what each of the two leads to.",
   },
   example: {
