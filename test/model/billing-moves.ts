@@ -63,7 +63,10 @@ export const createTeamCheckout = defineMove<{ successUrl?: string | undefined }
         : { audit: () => ({ teamId: team.id, subject: null, detail }) }),
       check: ({ sessionId }) =>
         !open && sessionId === billing.checkout?.sessionId ? "it is a checkout for other seats" : undefined,
-      effect: ({ sessionId }) => void (billing.checkout = { sessionId: String(sessionId), seats: maxMembers }),
+      effect({ sessionId }) {
+        billing.checkout = { sessionId: String(sessionId), seats: maxMembers };
+        billing.hasCustomer = true;
+      },
     };
   },
 });
@@ -153,16 +156,13 @@ export const openBillingPortal = defineMove<{ returnUrl?: string | undefined }>(
   },
   expect(model, me) {
     const team = ownTeam(model, me, "owner");
-    if (!hasCustomer(team)) refuse("conflict", "subscription_required");
+    if (!team.billing.hasCustomer) refuse("conflict", "subscription_required");
     return {
       audit: () => ({ teamId: team.id, subject: null, detail: null }),
       check: ({ url }) => (String(url).startsWith("http") ? undefined : "it is no link"),
     };
   },
 });
-
-/** A checkout creates the customer, who is never deleted. */
-const hasCustomer = ({ billing }: Team) => billing.status !== "none" || billing.checkout !== null;
 
 export const teamInvoices = defineMove<object>({
   who: inRole("owner", "admin"),

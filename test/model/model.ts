@@ -42,6 +42,8 @@ export interface Team {
 
 export interface Billing {
   checkout: { readonly sessionId: string; readonly seats: number } | null;
+  /** Whether the team has ever opened a checkout, which creates the customer. */
+  hasCustomer: boolean;
   status: "none" | "active" | "canceled";
   seats: number | null;
   /** The seats from the next period on, if they are fewer. */

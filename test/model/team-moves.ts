@@ -1,6 +1,6 @@
 import type { TeamRole } from "../../src/operation/context.js";
 import type { Draw } from "./draw.js";
-import { type Model, type Team, type User } from "./model.js";
+import type { Billing, Model, Team, User } from "./model.js";
 import { type Caller, defineMove, drawId, refuse } from "./move.js";
 
 const RANK = { member: 0, admin: 1, owner: 2 } as const;
@@ -58,9 +58,12 @@ export const createTeam = defineMove<{ name: string; maxMembers: number }>({
 
 function newTeam({ id, name, maxMembers, owner }: { id: string; name: string; maxMembers: number; owner: User }): Team {
   const graph: { team: Team | null } = { team: null };
-  const billing = { checkout: null, status: "none", seats: null, nextSeats: null, ending: false, upgrades: 0 } as const;
+  const billing: Billing = {
+    ...{ checkout: null, hasCustomer: false, status: "none" },
+    ...{ seats: null, nextSeats: null, ending: false, upgrades: 0 },
+  };
   const members = new Map<User, TeamRole>([[owner, "owner"]]);
-  const team: Team = { id, name, maxMembers, members, graph, billing: { ...billing }, deleted: false };
+  const team: Team = { id, name, maxMembers, members, graph, billing, deleted: false };
   graph.team = team;
   return team;
 }
@@ -104,7 +107,13 @@ export const updateTeam = defineMove<Place & { name?: string | undefined; maxMem
     return {
       output: { ...shown(found), ...changes },
       audit: () => ({ teamId, subject: teamId, detail: details.join(", ") || null }),
-      effect: () => void Object.assign(found, changes),
+      effect() {
+        const { checkout } = found.billing;
+        // Whoever joined beyond the seats of the checkout would not be paid for.
+        const isSmaller = checkout !== null && checkout.seats < changes.maxMembers;
+        if (isSmaller && changes.maxMembers > found.maxMembers) found.billing.checkout = null;
+        Object.assign(found, changes);
+      },
     };
   },
 });

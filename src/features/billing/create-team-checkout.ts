@@ -6,7 +6,8 @@ import { defineTeamOperation } from "../../operation/operation.js";
 import type { MembersTeam } from "../../operation/standing.js";
 import type { CheckoutSettings } from "../../platform/billing/billing.js";
 import { PaymentsError, type Prices } from "../../platform/billing/payments.js";
-import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import type { Database } from "../../platform/database/database.js";
+import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
 import { type BillingAccount, accountOf, isLive } from "./account.js";
@@ -173,8 +174,17 @@ async function openCheckout(context: Context, session: BillingSession, wanted: W
   const { wasPaid } = await checkouts.withdraw(others, requester);
   // Stripe creates the subscription a moment after the payment: with a second checkout the team could pay twice.
   if (wasPaid) throw isLive(await copy.refresh()) ? new AlreadySubscribed() : new PaymentProviderError();
-  if (same) await checkouts.keep(same);
-  else await requests.send("checkout", newCheckout(context.billing.checkout, { customer, account }, wanted), requester);
+  if (same) return checkouts.keep(same);
+  const request = newCheckout(context.billing.checkout, { customer, account }, wanted);
+  await requests.send("checkout", request, requester, (inner) => assertSameSize(inner, team));
+}
+
+/**
+ * The team's row is locked: from then on, a team that grows withdraws the checkout.
+ * @throws AccountBusy when the team's size has changed since it was read.
+ */
+async function assertSameSize({ models }: Database, { id, maxMembers }: MembersTeam): Promise<void> {
+  if ((await models.team.count({ where: { id, maxMembers } })) === 0) throw new AccountBusy();
 }
 
 /** The team's customer at the provider, created if there is none. */

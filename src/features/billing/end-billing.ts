@@ -1,14 +1,15 @@
 import type { Context } from "../../operation/context.js";
 import { type BillingAccount, accountOf, isLive } from "./account.js";
-import { PaymentProviderError, SubscriptionActive } from "./failures.js";
+import { AccountBusy, PaymentProviderError, SubscriptionActive } from "./failures.js";
 import { requesterOf } from "./requester.js";
 import { withBillingSession } from "./session.js";
 
+/** Whether seats may be bought at this moment: through an open checkout, or one that is being opened. */
+const maySell = (account: BillingAccount, now: Date): boolean =>
+  account.hasOpenRequest || (account.checkoutUrl !== null && Number(account.checkoutExpiresAt) > +now);
+
 /** Whether the team may be charged, now or through an open checkout. */
-const mayCharge = (account: BillingAccount, now: Date): boolean =>
-  isLive(account) ||
-  account.hasOpenRequest ||
-  (account.checkoutUrl !== null && Number(account.checkoutExpiresAt) > +now);
+const mayCharge = (account: BillingAccount, now: Date): boolean => isLive(account) || maySell(account, now);
 
 /**
  * Ensures that a team can no longer be charged. If the copy already says so, the provider is not asked, so that its
@@ -18,15 +19,7 @@ const mayCharge = (account: BillingAccount, now: Date): boolean =>
  */
 export async function endBilling(context: Context, teamId: string): Promise<void> {
   if (!mayCharge(await accountOf(context, teamId), context.now())) return;
-  await withBillingSession(context, teamId, async (session) => {
-    const { requests, checkouts, copy } = session;
-    await requests.resend();
-    const { customerId } = await session.account();
-    const open = customerId === null ? [] : await checkouts.list(customerId);
-    const { wasPaid } = await checkouts.withdraw(open, requesterOf(context));
-    if (isLive(await copy.refresh())) throw new SubscriptionActive();
-    if (wasPaid) throw new PaymentProviderError();
-  });
+  if (isLive(await withdrawCheckouts(context, teamId))) throw new SubscriptionActive();
 }
 
 /**
@@ -35,4 +28,40 @@ export async function endBilling(context: Context, teamId: string): Promise<void
  */
 export async function assertBillingEnded(context: Context, teamId: string): Promise<void> {
   if (mayCharge(await accountOf(context, teamId), context.now())) throw new SubscriptionActive();
+}
+
+/**
+ * Ensures that nobody can buy fewer seats than a team is about to have: whoever joined beyond them would have the plan
+ * without a paid seat. The provider is only asked if there is such a checkout.
+ * @throws PaymentProviderError when the provider had to be asked and failed, or is about to create a subscription.
+ */
+export async function withdrawSmallerCheckout(context: Context, teamId: string, seats: number): Promise<void> {
+  if (!context.billing.payments) return;
+  if (sellsFewer(await accountOf(context, teamId), seats, context.now())) await withdrawCheckouts(context, teamId);
+}
+
+/**
+ * Checks again after the team's row is locked.
+ * @throws AccountBusy when a checkout for fewer seats was opened in between.
+ */
+export function assertNoSmallerCheckout(context: Context, account: BillingAccount, seats: number): void {
+  if (context.billing.payments && sellsFewer(account, seats, context.now())) throw new AccountBusy();
+}
+
+/** Whether fewer seats may be bought. Of a request whose outcome is unknown, nobody knows how many. */
+const sellsFewer = (account: BillingAccount, seats: number, now: Date): boolean =>
+  !isLive(account) && maySell(account, now) && (account.hasOpenRequest || (account.checkoutSeats ?? 0) < seats);
+
+/** Ends what may still be bought; returns the account afterwards, which is live if somebody has just paid. */
+function withdrawCheckouts(context: Context, teamId: string): Promise<BillingAccount> {
+  return withBillingSession(context, teamId, async (session) => {
+    const { requests, checkouts, copy } = session;
+    await requests.resend();
+    const { customerId } = await session.account();
+    const open = customerId === null ? [] : await checkouts.list(customerId);
+    const { wasPaid } = await checkouts.withdraw(open, requesterOf(context));
+    const account = await copy.refresh();
+    if (wasPaid && !isLive(account)) throw new PaymentProviderError();
+    return account;
+  });
 }

@@ -10,7 +10,7 @@ import { upgradeTeam } from "./upgrade-team.js";
 
 export { billingChores } from "./chores.js";
 export { accountOf, isLive } from "./account.js";
-export { assertBillingEnded, endBilling } from "./end-billing.js";
+export { assertBillingEnded, assertNoSmallerCheckout, endBilling, withdrawSmallerCheckout } from "./end-billing.js";
 export {
   BillingNotConfigured,
   PaymentProviderError,

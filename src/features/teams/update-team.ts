@@ -4,7 +4,14 @@ import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TeamNotFound } from "../../operation/standing.js";
-import { SizeManagedByBilling, accountOf, isLive } from "../billing/index.js";
+import {
+  PaymentProviderError,
+  SizeManagedByBilling,
+  accountOf,
+  assertNoSmallerCheckout,
+  isLive,
+  withdrawSmallerCheckout,
+} from "../billing/index.js";
 import { countPending } from "./invitations/invitation.js";
 import { changedSettingsOf, tellSettings } from "./team-settings.js";
 import { MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
@@ -45,13 +52,14 @@ export const updateTeam = defineTeamOperation({
   summary: "Renames a team, or changes its maximum number of members.",
   notes:
     "Give at least one field to change. For a team without a subscription, `maxMembers` may exceed the number of " +
-    "free seats: it is the number of seats that `createTeamCheckout` buys. A team with a subscription changes its " +
-    "size with `upgradeTeam`; here only its present size is accepted.",
+    "free seats: it is the number of seats that `createTeamCheckout` buys. An open checkout for fewer seats than the " +
+    "new size is withdrawn. A team with a subscription changes its size with `upgradeTeam` and `downgradeTeam`; here " +
+    "only its present size is accepted.",
   input: UpdateTeamInput,
   output: Team,
   permission: "teams:write",
   team: { which: "given", role: "owner" },
-  failures: [TooManyMembers, SizeManagedByBilling],
+  failures: [TooManyMembers, SizeManagedByBilling, PaymentProviderError],
   rest: { method: "PUT", path: "/teams/:team_id" },
   example: { input: { teamId: TEAM_EXAMPLE.id, maxMembers: 8 }, output: { ...TEAM_EXAMPLE, maxMembers: 8 } },
   audit: (_context, _input, changed, { team: before }) => ({
@@ -64,13 +72,18 @@ export const updateTeam = defineTeamOperation({
       throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
     }
   },
+  async prepare(context, { teamId, maxMembers }, { team }) {
+    if (maxMembers !== undefined && maxMembers > team.maxMembers)
+      await withdrawSmallerCheckout(context, teamId, maxMembers);
+  },
   async handle(context, input, { team: { memberCount, maxMembers: seats } }) {
     const { teamId, maxMembers } = input;
     // Clients may send the whole team back, with its present size: that is no change.
     const isResized = maxMembers !== undefined && maxMembers !== seats;
-    const isBilled = context.billing.payments !== undefined && isLive(await accountOf(context, teamId));
-    if (isResized && isBilled) throw new SizeManagedByBilling();
     if (isResized) {
+      const account = await accountOf(context, teamId);
+      if (context.billing.payments && isLive(account)) throw new SizeManagedByBilling();
+      if (maxMembers > seats) assertNoSmallerCheckout(context, account, maxMembers);
       const pending = await countPending(context.database, teamId);
       if (maxMembers < memberCount + pending) throw new TooManyMembers(memberCount, pending);
     }

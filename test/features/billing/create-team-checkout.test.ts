@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
@@ -52,6 +53,44 @@ it("returns an open checkout for the same seats again, and replaces one for anot
   await expect(world.stripe.pay(first.sessionId)).rejects.toThrow();
 });
 
+it("lets no team grow beyond the seats of a checkout that can still be paid", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 1 });
+  const { sessionId } = await owner.did(createTeamCheckout);
+
+  await owner.did(updateTeam, { teamId, maxMembers: 5 });
+
+  // Otherwise four more people join without paying, and one paid seat gives all five the plan.
+  await expect(world.stripe.pay(sessionId)).rejects.toThrow();
+  expect(await accountNow(world, { owner, teamId })).toMatchObject({ status: "none", checkoutUrl: null });
+  expect((await owner.did(createTeamCheckout)).sessionId).not.toBe(sessionId);
+});
+
+it("opens no checkout for a team that grows at the same moment", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 1 });
+  await owner.did(createTeamCheckout);
+  await world.stripe.advance(25 * 3_600_000);
+  await owner.did(teamSubscription);
+  world.stripe.fail({ kind: "slow", method: "GET", path: /^\/v1\/customers/, delayMs: 500 });
+  const since = world.stripe.requests.length;
+
+  const opening = owner.does(createTeamCheckout);
+  await vi.waitFor(() => expect(world.stripe.requests.length).toBeGreaterThan(since), { interval: 5 });
+  await owner.did(updateTeam, { teamId, maxMembers: 5 });
+
+  expect(await opening).toBeRefused("unavailable");
+  expect(changesAsked(world).filter((change) => change === SESSIONS)).toHaveLength(1);
+});
+
+it("tells who resizes a team that its seats were just bought", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 1 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+
+  expect(await owner.does(updateTeam, { teamId, maxMembers: 5 })).toBeRefused("conflict", "size_managed_by_billing");
+});
+
 it("opens another checkout when the open one expires within ten minutes", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aPayer(world);
@@ -95,7 +134,7 @@ it("opens no second checkout while the first cannot be withdrawn", async () => {
   await using world = await createBillingWorld();
   const { owner, teamId } = await aPayer(world, { seats: 7 });
   const { sessionId } = await owner.did(createTeamCheckout);
-  await owner.did(updateTeam, { teamId, maxMembers: 9 });
+  await owner.did(updateTeam, { teamId, maxMembers: 6 });
   world.stripe.fail({ kind: "400", times: 1, path: /expire$/ });
 
   expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
