@@ -52,6 +52,7 @@ const PAGES = [
   "/",
   ...PAGE_LINKS.map(({ path }) => path),
   "/billing/return",
+  "/billing/return?portal",
   "/invitations/unknown",
   "/invitations/by-id/unknown",
   "/nothing",

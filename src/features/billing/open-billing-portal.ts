@@ -52,7 +52,7 @@ export const openBillingPortal = defineTeamOperation({
   async prepare(context, input, { team: { id } }) {
     const { customerId: customer } = await accountOf(context, id);
     if (customer === null && context.billing.payments) throw new SubscriptionRequired();
-    const back = returnUrl(context, "returnUrl", input.returnUrl) ?? `${context.publicUrl()}/billing/return`;
+    const back = returnUrl(context, "returnUrl", input.returnUrl) ?? `${context.publicUrl()}/billing/return?portal`;
     const configuration = context.billing.payments?.portalId;
     const wanted = {
       customer: customer ?? "",

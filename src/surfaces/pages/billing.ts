@@ -12,7 +12,7 @@ export type FindCheckout = (
   { readonly team: string; readonly state: "paid" | "open" | "over"; readonly seats: number | null } | undefined
 >;
 
-/** The page that the payment provider returns people to, if the client gave no other one. */
+/** The page that the payment provider returns people to from a checkout or the portal, if the client gave no other. */
 export function billingPages(find: FindCheckout): Router {
   const router = Router({ caseSensitive: true, strict: true });
   return router.get("/billing/return", showReturn(find));
@@ -23,6 +23,15 @@ const showReturn =
   async (request, response) => {
     response.set(PAGE_HEADERS);
     const { session_id: sessionId } = request.query;
+    if ("portal" in request.query) {
+      response.send(
+        page(
+          "Back from the customer portal",
+          html`<p>What you changed there counts within moments. You can close this page.</p>`,
+        ),
+      );
+      return;
+    }
     if (typeof sessionId !== "string") {
       response.send(page("Nothing was bought", html`<p>You can close this page, or go back and pay later.</p>`));
       return;

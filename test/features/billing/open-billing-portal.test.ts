@@ -50,9 +50,10 @@ it("returns to the service's own page by default, and to no other origin than th
   const { owner } = await aSubscriber(world);
 
   await owner.did(openBillingPortal);
-  expect(portalAsked(world)).toMatchObject({
-    return_url: "https://memory.example.com/billing/return",
-  });
+  const returnsTo = "https://memory.example.com/billing/return?portal";
+  expect(portalAsked(world)).toMatchObject({ return_url: returnsTo });
+  const shown = await (await fetch(returnsTo.replace("https://memory.example.com", world.app.url))).text();
+  expect(shown).toContain("Back from the customer portal");
   for (const returnUrl of [
     "https://evil.example.com/",
     "javascript:alert(1)",
