@@ -62,6 +62,32 @@ describe("setup", () => {
     expect(JSON.stringify(portal?.features.subscription_update.products)).toContain(idIn(second));
   });
 
+  it("lets owners change the address of their invoices in the portal, also in one of an earlier release", async () => {
+    await using standIn = await startStandInStripe();
+    const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+    const setUp = ["setup", "--url", "https://x.example.com", "--json"];
+    const made = JSON.parse((await billing(environment, ...setUp)).output) as Record<string, string>;
+    const prices = [made["monthly_price_id"] ?? "", made["yearly_price_id"] ?? ""];
+    const portals = stripeClient(standIn.secretKey, standIn.url).billingPortal.configurations;
+    const mayChange = async () => (await portals.list()).data[0]?.features.customer_update.allowed_updates;
+    expect(await mayChange()).toContain("email");
+    const [{ id = "" } = {}] = (await portals.list()).data;
+    const products = [{ product: "memory_graph_team", prices }];
+    await portals.update(id, {
+      features: {
+        customer_update: { enabled: true, allowed_updates: ["name", "address", "tax_id"] },
+        subscription_update: {
+          ...{ enabled: true, default_allowed_updates: ["price"], proration_behavior: "always_invoice", products },
+        },
+      },
+    });
+
+    const again = await billing(environment, ...setUp);
+
+    expect(JSON.parse(again.output)).toMatchObject({ made: ["the customer portal's settings"] });
+    expect(await mayChange()).toContain("email");
+  });
+
   it("sells in any currency, whose amounts the pages of the stand-in show", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };

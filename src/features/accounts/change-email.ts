@@ -41,7 +41,8 @@ export const changeEmail = defineOperation({
   summary: "Changes the caller's e-mail address. `signUp` with the new address sends the code for it.",
   notes:
     "Keys, memories and the team stay. Both addresses are told by mail. Invitations to the old address can no longer " +
-    "be answered.",
+    "be answered. The payment provider is not told: a team's owner changes the address for invoices in the customer " +
+    "portal (`openBillingPortal`).",
   input: ChangeEmailInput,
   output: AccountProfile,
   permission: "all",

@@ -61,13 +61,16 @@ interface Offer {
   readonly prices: string[];
 }
 
+/** What owners can change about the customer: with the e-mail address, since the team may have another owner. */
+const UPDATES = ["email", "name", "address", "tax_id"] as const;
+
 /**
  * What owners can do in the customer portal: everything but change the quantity, since the service must count members
  * first. A change between month and year takes effect at once, with a credit for the rest of the period.
  */
 const portalFeatures = (offer: Offer) =>
   ({
-    customer_update: { enabled: true, allowed_updates: ["name", "address", "tax_id"] },
+    customer_update: { enabled: true, allowed_updates: [...UPDATES] },
     invoice_history: { enabled: true },
     payment_method_update: { enabled: true },
     subscription_cancel: { enabled: true, mode: "at_period_end" },
@@ -79,7 +82,7 @@ const portalFeatures = (offer: Offer) =>
     },
   }) satisfies Stripe.BillingPortal.ConfigurationCreateParams.Features;
 
-/** The portal must offer the present prices: after a change of the amounts, an existing portal is updated. */
+/** An existing portal is updated after a change of the amounts, or if an earlier release made it. */
 async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promise<string> {
   const { data } = await stripe.billingPortal.configurations.list({
     active: true,
@@ -93,8 +96,11 @@ async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promi
     return (await stripe.billingPortal.configurations.create(parts)).id;
   }
   const offered = known.features.subscription_update.products?.flatMap(({ prices }) => prices) ?? [];
-  if (!offer.prices.every((price) => offered.includes(price))) {
-    made.push("the customer portal's prices");
+  const { allowed_updates: allowed } = known.features.customer_update;
+  const isComplete =
+    offer.prices.every((price) => offered.includes(price)) && UPDATES.every((update) => allowed.includes(update));
+  if (!isComplete) {
+    made.push("the customer portal's settings");
     await stripe.billingPortal.configurations.update(known.id, parts);
   }
   return known.id;

@@ -21,8 +21,8 @@ export const transferTeam = defineTeamOperation({
   summary: "Makes another member the owner of a team.",
   notes:
     "The previous owner becomes an admin, so invitations that they sent stay valid. Nothing changes at the payment " +
-    "provider: the customer's address and card remain those of the person who paid first, until somebody changes " +
-    "them there.",
+    "provider: the e-mail address for invoices, the postal address and the card remain those of the person who paid " +
+    "first, until the new owner changes them in the customer portal (`openBillingPortal`).",
   input: TransferTeamInput,
   output: Team,
   permission: "teams:write",
