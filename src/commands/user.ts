@@ -4,6 +4,7 @@ import { createKeyFor, createUser, normalEmail } from "../features/access/index.
 import {
   type ShownUser,
   deleteUserOf,
+  moveUserTo,
   renameUser,
   revokeKeysOf,
   setPlan,
@@ -42,6 +43,7 @@ export const program = commandLine({
     "npm run user -- plan --email ann@example.com --plan pro",
     "npm run user -- rename --email ann@example.com --name Ann",
     "npm run user -- verify --email ann@example.com",
+    "npm run user -- change-email --email thief@example.com --to ann@example.com",
     "npm run user -- suspend --email ann@example.com        keys get 403 account_suspended; no data is deleted",
     "npm run user -- unsuspend --email ann@example.com",
     "npm run user -- revoke-keys --email ann@example.com --yes",
@@ -95,6 +97,12 @@ command("rename", "change or remove the user's name")
 command("verify", "mark the user's address as verified").action((options: Common) =>
   change(options, "Verified", (services) => verifyUser(services, options.email)),
 );
+
+command("change-email", "give a user another address, marked as verified; keys, memories and the team stay")
+  .requiredOption("--to <address>", "the new address", emailOf)
+  .action(({ to, ...options }: Common & { to: string }) =>
+    change({ ...options, email: to }, "Changed", (services) => moveUserTo(services, options.email, to)),
+  );
 
 command(
   "suspend",

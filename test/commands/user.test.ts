@@ -1,12 +1,17 @@
 import { expect, it } from "vitest";
 import { program as graph } from "../../src/commands/graph.js";
 import { program as user } from "../../src/commands/user.js";
+import { viewer } from "../../src/features/access/viewer.js";
+import { changeEmail } from "../../src/features/accounts/change-email.js";
 import { updateAccount } from "../../src/features/accounts/update-account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
+import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
+import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { opens } from "../support/keys.js";
 import { aMemory, miscounted } from "../support/memories.js";
+import { aTeam } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
 
 const PROGRAMS = { user, graph };
@@ -100,6 +105,31 @@ it("suspends, unsuspends, revokes keys and deletes", async () => {
   expect(await world.database.models.user.count()).toBe(0);
 });
 
+it("gives a user the address back that a thief has changed, and forgets the thief's with the account", async () => {
+  await using world = await createWorld();
+  const thief = "thief@example.com";
+  const ann = await world.user({ email: EMAIL });
+  const { owner, teamId } = await aTeam(world);
+  await world.seat(ann, teamId);
+  await world.giveCode(thief, "01234567");
+  await ann.did(changeEmail, { email: thief, code: "01234567" });
+  await owner.did(inviteMember, { teamId, email: EMAIL, role: "member" });
+  const restore = (to: string) => run(world, "user", "change-email", "--email", thief, "--to", to, "--json");
+
+  expect(await restore(owner.email)).toMatchObject({
+    code: 1,
+    output: "",
+    errors: expect.stringContaining("already a user"),
+  });
+  expect((await restore("Ann@Example.com")).json()).toMatchObject({ user_id: ann.caller.userId, email: EMAIL });
+
+  expect(await ann.did(viewer)).toMatchObject({ email: EMAIL, emailVerifiedAt: expect.any(Date) });
+  expect((await owner.did(teamInvitations, { teamId })).invitations).toMatchObject([{ status: "revoked" }]);
+  await run(world, "user", "delete", ...OF_ANN, "--yes");
+  const details = await world.database.models.auditEntry.findMany({ where: { action: "changeEmail" } });
+  expect(details.map(({ detail }) => detail)).toEqual([null, null]);
+});
+
 it("refuses with one sentence what it cannot do, with exit code 2 if it was called wrongly", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: EMAIL });
@@ -110,6 +140,8 @@ it("refuses with one sentence what it cannot do, with exit code 2 if it was call
     [2, ["plan", "--email", EMAIL, "--plan", "team"]],
     [2, ["rename", "--email", EMAIL, "--name", "x".repeat(101)]],
     [2, ["suspend"]],
+    [2, ["change-email", "--email", EMAIL, "--to", "bob"]],
+    [1, ["change-email", "--email", "bob@example.com", "--to", "cid@example.com"]],
     [1, ["delete", "--email", EMAIL, "--yes"]],
   ];
 

@@ -1,5 +1,5 @@
 import { Field, InputType } from "type-graphql";
-import { recordAudit } from "../../operation/audit.js";
+import { type Actor, recordAudit } from "../../operation/audit.js";
 import { Marked, TextLength } from "../../operation/bounds.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { type Context, within } from "../../operation/context.js";
@@ -8,6 +8,7 @@ import { lockRow } from "../../operation/lock-row-statement.js";
 import { queueNotice } from "../../operation/notice.js";
 import { defineOperation } from "../../operation/operation.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
+import type { User } from "../../platform/prisma/client.js";
 import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, emailIn, useCode } from "../access/index.js";
 import { withdrawInvitationTo } from "../teams/index.js";
 import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";
@@ -63,25 +64,39 @@ export const changeEmail = defineOperation({
 });
 
 async function moveTo(context: Context, email: string): Promise<AccountProfile> {
-  const { caller, database } = context;
-  const { models } = database;
-  const where = { id: caller.userId };
-  // Locks in the order of every change to a team: the team, then the user.
-  const membership = await models.teamMember.findUnique({ where: { userId: caller.userId } });
-  if (membership) await lockRow(database, "team", { id: membership.teamId });
-  const [locked] = await models.user.updateManyAndReturn({ where, data: { emailVerifiedAt: await timeOf(database) } });
-  if (!locked) throw new Unauthorized();
-  const { email: before } = locked;
-  const user = await models.user.update({ where, data: { email } });
-  const detail = before === email ? undefined : before;
-  await recordAudit(context, "changeEmail", { teamId: null, subject: user.id, detail }, caller);
+  const { caller } = context;
+  const { user, before } = await moveUser(context, { id: caller.userId, email }, caller);
   if (before === email) return toProfile(user);
-  // A member needs no invitation to the team: it would hold a second seat.
-  if (membership) await withdrawInvitationTo(database, { teamId: membership.teamId, email });
   // An address that was never verified may belong to a stranger.
   if (caller.emailIsVerified) await notify(context, before, noticeToOld(email));
   await notify(context, email, NOTICE_TO_NEW);
   return toProfile(user);
+}
+
+/**
+ * Gives a user another address, which counts as verified, and records it. Called in a transaction.
+ * @throws Unauthorized for a user who is already deleted, and a unique violation if another user has the address.
+ */
+export async function moveUser(
+  context: Pick<Context, "database" | "newId" | "door">,
+  { id, email }: { readonly id: string; readonly email: string },
+  actor: Actor,
+): Promise<{ readonly user: User; readonly before: string }> {
+  const { database } = context;
+  const { models } = database;
+  // Locks in the order of every change to a team: the team, then the user.
+  const membership = await models.teamMember.findUnique({ where: { userId: id } });
+  if (membership) await lockRow(database, "team", { id: membership.teamId });
+  const data = { emailVerifiedAt: await timeOf(database) };
+  const [locked] = await models.user.updateManyAndReturn({ where: { id }, data });
+  if (!locked) throw new Unauthorized();
+  const { email: before } = locked;
+  const user = await models.user.update({ where: { id }, data: { email } });
+  const detail = before === email ? undefined : before;
+  await recordAudit(context, "changeEmail", { teamId: null, subject: id, detail }, actor);
+  // A member needs no invitation to the team: it would hold a second seat.
+  if (membership && detail !== undefined) await withdrawInvitationTo(database, { teamId: membership.teamId, email });
+  return { user, before };
 }
 
 const notify = ({ database, newId }: Context, email: string, body: string): Promise<void> =>

@@ -35,7 +35,7 @@ export async function deleteUser(
     for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
       await forgetAddresses(database, addresses.slice(at, at + ADDRESSES_AT_ONCE));
     }
-    await models.auditEntry.updateMany({ where: { actorId: id, action: "changeEmail" }, data: { detail: null } });
+    await models.auditEntry.updateMany({ where: changesOfAddress(id), data: { detail: null } });
     // Requests to the payment provider contain their address. Those without an outcome may have to be resent.
     const asked = { actorId: id, kind: "customer", outcome: { not: null } };
     await models.billingRequest.updateMany({ where: asked, data: { request: {} } });
@@ -51,10 +51,16 @@ const STILL = new Date("9999-12-31");
 /** PostgreSQL takes 65,535 values in a statement, three for each address. */
 const ADDRESSES_AT_ONCE = 1_000;
 
+/** What the audit says of a user's changes of address: the user's own, and those that an operator made. */
+const changesOfAddress = (id: string) => ({
+  action: "changeEmail",
+  OR: [{ actorId: id }, { actorId: null, subject: id }],
+});
+
 /** The addresses that the user has given up, which only the audit still knows. */
 async function findEarlierAddresses({ models }: Database, id: string): Promise<PastAddress[]> {
   const changes = await models.auditEntry.findMany({
-    where: { actorId: id, action: "changeEmail", detail: { not: null } },
+    where: { ...changesOfAddress(id), detail: { not: null } },
     select: { detail: true, createdAt: true },
   });
   return changes.flatMap(({ detail: email, createdAt: until }) => (email === null ? [] : { email, until }));

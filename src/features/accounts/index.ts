@@ -6,6 +6,7 @@ import { updateAccount } from "./update-account.js";
 export {
   type ShownUser,
   deleteUserOf,
+  moveUserTo,
   renameUser,
   revokeKeysOf,
   setPlan,
