@@ -7,6 +7,7 @@ import { Failure, Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { queueNotice } from "../../operation/notice.js";
 import { defineOperation } from "../../operation/operation.js";
+import type { Database } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { User } from "../../platform/prisma/client.js";
 import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, emailIn, useCode } from "../access/index.js";
@@ -85,8 +86,7 @@ export async function moveUser(
   const { database } = context;
   const { models } = database;
   // Locks in the order of every change to a team: the team, then the user.
-  const membership = await models.teamMember.findUnique({ where: { userId: id } });
-  if (membership) await lockRow(database, "team", { id: membership.teamId });
+  await lockTeamOf(database, id);
   const data = { emailVerifiedAt: await timeOf(database) };
   const [locked] = await models.user.updateManyAndReturn({ where: { id }, data });
   if (!locked) throw new Unauthorized();
@@ -94,9 +94,19 @@ export async function moveUser(
   const user = await models.user.update({ where: { id }, data: { email } });
   const detail = before === email ? undefined : before;
   await recordAudit(context, "changeEmail", { teamId: null, subject: id, detail }, actor);
-  // A member needs no invitation to the team: it would hold a second seat.
-  if (membership && detail !== undefined) await withdrawInvitationTo(database, { teamId: membership.teamId, email });
+  if (detail === undefined) return { user, before };
+  // Again: until the address was changed, the user could join a team. A member needs no invitation to the team, which
+  // would hold a second seat.
+  const teamId = await lockTeamOf(database, id);
+  if (teamId !== undefined) await withdrawInvitationTo(database, { teamId, email });
   return { user, before };
+}
+
+/** Locks the row of the user's team, and returns its id; undefined for a user without a team. */
+async function lockTeamOf(database: Database, userId: string): Promise<string | undefined> {
+  const membership = await database.models.teamMember.findUnique({ where: { userId }, select: { teamId: true } });
+  if (membership) await lockRow(database, "team", { id: membership.teamId });
+  return membership?.teamId;
 }
 
 const notify = ({ database, newId }: Context, email: string, body: string): Promise<void> =>

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { viewer } from "../../../src/features/access/viewer.js";
 import { changeEmail } from "../../../src/features/accounts/change-email.js";
 import { updateAccount } from "../../../src/features/accounts/update-account.js";
+import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { invitation } from "../../../src/features/teams/invitations/get-invitation.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { teamInvitations } from "../../../src/features/teams/invitations/list-invitations.js";
@@ -129,6 +130,48 @@ it("waits for changes of the team, and withdraws an invitation that is just bein
   const { invitations } = await owner.did(teamInvitations, { teamId });
   expect(invitations).toMatchObject([{ email: NEW, status: "revoked" }]);
   expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("withdraws the team's invitation to the new address also if the user joins at the same moment", async () => {
+  await using world = await createWorld();
+  const { owner, teamId } = await aTeam(world);
+  const ann = await world.user();
+  await owner.did(inviteMember, { teamId, email: NEW, role: "member" });
+  await world.giveCode(NEW, CODE);
+  const joining = await world.database.pool.connect();
+  await joining.query("BEGIN");
+  const member = [ann.caller.userId, teamId];
+  await joining.query("INSERT INTO team_member (user_id, team_id, role) VALUES ($1, $2, 'member')", member);
+
+  const changing = ann.did(changeEmail, { email: NEW, code: CODE });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await joining.query("COMMIT");
+  joining.release();
+  await changing;
+
+  const { invitations } = await owner.did(teamInvitations, { teamId });
+  expect(invitations).toMatchObject([{ email: NEW, status: "revoked" }]);
+});
+
+it("lets nobody accept an invitation whose address they give up at the same moment", async () => {
+  await using world = await createWorld();
+  const staff = await aTeam(world);
+  const { actor, token } = await anInvitee(world, staff);
+  await staff.owner.did(inviteMember, { teamId: staff.teamId, email: NEW, role: "member" });
+  await world.giveCode(NEW, CODE);
+  const other = await world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query("SELECT FROM team WHERE id = $1 FOR UPDATE", [staff.teamId]);
+
+  const accepting = actor.does(acceptInvitation, { token });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await actor.did(changeEmail, { email: NEW, code: CODE });
+  await other.query("COMMIT");
+  other.release();
+
+  expect(await accepting).toBeRefused("forbidden", "invitation_email_mismatch");
+  const { invitations } = await staff.owner.did(teamInvitations, { teamId: staff.teamId, status: "pending" });
+  expect(invitations).toHaveLength(2);
 });
 
 async function sendAll({ services, database }: World, smtpUrl: string): Promise<void> {

@@ -59,6 +59,7 @@ export const acceptInvitation = defineOperation({
     const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
     const seated = await addMember(context, settled);
     if (!seated) throw new AlreadyInTeam();
+    await assertStillAddressed(context, settled);
     await assertMembersPaid(context, teamId, seated.members);
     return settled;
   },
@@ -100,6 +101,15 @@ export const declineInvitation = defineOperation({
     return settleInvitation(context, await findOwnInvitation(context, token), "declined");
   },
 });
+
+/**
+ * The caller may have changed their address since their key was read. From the membership on, which refers to the user,
+ * a change of the address waits for the end of this transaction.
+ */
+async function assertStillAddressed({ database, caller }: Context, { email }: Invitation): Promise<void> {
+  const isStill = await database.models.user.count({ where: { id: caller.userId, email } });
+  if (isStill === 0) throw new InvitationEmailMismatch("other");
+}
 
 /**
  * Only the invited user may learn the status of an invitation; the token is not enough.
