@@ -37,7 +37,8 @@ const shown = ({ billing, members }: Team) => {
     seats,
     plan,
     memberCount: members.size,
-    ...(status === "active" ? { cancelAtPeriodEnd: still, nextSeats } : {}),
+    nextSeats,
+    ...(status === "active" ? { cancelAtPeriodEnd: still } : {}),
   };
 };
 

@@ -57,18 +57,19 @@ export function readSubscription(subscription: Stripe.Subscription, prices: read
 export const KEPT_SEATS = { seats: "paid_seats", until: "paid_until" } as const;
 
 /**
- * The seats that are paid for, and those of the next period if these are fewer. A smaller quantity is stored at Stripe
+ * The seats that are paid for, and those of the next period if there is one and these are fewer. A smaller quantity is stored at Stripe
  * at once, so that the renewal charges it; the metadata says what is paid until the end of the period.
  */
 function readSeats(
-  { metadata }: Stripe.Subscription,
+  subscription: Stripe.Subscription,
   item: Stripe.SubscriptionItem | undefined,
 ): Pick<BillingAccount, "seats" | "nextSeats"> {
   const quantity = item?.quantity ?? null;
+  const { metadata } = subscription;
   const isThisPeriod = item !== undefined && metadata[KEPT_SEATS.until] === String(item.current_period_end);
   const kept = isThisPeriod ? Number(metadata[KEPT_SEATS.seats]) : 0;
   if (quantity === null || !(kept > quantity)) return { seats: quantity, nextSeats: null };
-  return { seats: kept, nextSeats: quantity };
+  return { seats: kept, nextSeats: isLive(subscription) ? quantity : null };
 }
 
 /** Stripe's times are seconds since 1970. */

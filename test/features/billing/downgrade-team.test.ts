@@ -146,5 +146,6 @@ it("is possible after the subscription was cancelled, and ends with it", async (
   expect(await owner.did(downgradeTeam, { maxMembers: 3 })).toMatchObject({ nextSeats: 3, cancelAtPeriodEnd: true });
   await world.stripe.advance(MONTH_MS);
   await world.stripe.delivered();
-  expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled" });
+  const ended = { status: "canceled", seats: 5, nextSeats: null };
+  expect(await owner.did(teamSubscription)).toMatchObject(ended);
 });
