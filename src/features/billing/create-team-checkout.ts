@@ -70,7 +70,10 @@ export class AlreadySubscribed extends Failure {
   override readonly reason = "already_subscribed";
 
   constructor() {
-    super("The team already has a subscription. Buy more seats with `upgradeTeam`.");
+    super(
+      "The team already has a subscription, which `teamSubscription` shows. Once it is paid, buy more seats with " +
+        "`upgradeTeam`.",
+    );
   }
 }
 

@@ -31,7 +31,10 @@ export class InvitationExists extends Failure {
   override readonly reason = "invitation_exists";
 
   constructor() {
-    super("This address has a pending invitation. To send another one, revoke it first with `revokeInvitation`.");
+    super(
+      "This address has a pending invitation. Send its mail again with `resendInvitation`, or revoke it with " +
+        "`revokeInvitation` before you create another one.",
+    );
   }
 }
 
