@@ -1,5 +1,5 @@
 import type { Caller, CallersTeam, Context, TeamRole } from "./context.js";
-import { Failure, type FailureClass } from "./failure.js";
+import { AccountSuspended, Failure, type FailureClass } from "./failure.js";
 import type { Team } from "../platform/prisma/client.js";
 import { lockRow } from "./lock-row-statement.js";
 
@@ -114,7 +114,7 @@ export async function readStanding(context: Asked, rule: TeamRule, input: object
 
 /**
  * For changes: locks the team until the transaction ends, so that its changes run one after the other, and then reads
- * the caller's role. A caller who was demoted or removed while waiting is refused.
+ * the caller's role. A caller who was demoted, removed or suspended while waiting is refused.
  * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
  */
 export async function lockStanding(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
@@ -133,7 +133,7 @@ function teamIdOf({ team }: Caller, { which }: TeamRule, input: object): string 
 
 /**
  * Reads the team and the caller's role: the same request may have created, left or transferred the team before.
- * @throws TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
+ * @throws TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed, AccountSuspended.
  */
 export async function readMembersTeam(
   { database, caller }: Asked,
@@ -141,8 +141,10 @@ export async function readMembersTeam(
   needed: TeamRole,
 ): Promise<MembersTeam> {
   const where = { userId: caller.userId, teamId };
-  const found = await database.models.teamMember.findUnique({ where, select: { role: true, team: true } });
+  const select = { role: true, team: true, user: { select: { suspendedAt: true } } } as const;
+  const found = await database.models.teamMember.findUnique({ where, select });
   if (!found) throw new TeamNotFound();
+  if (found.user.suspendedAt) throw new AccountSuspended();
   assertRole(found.role, needed);
   return { ...found.team, role: found.role };
 }

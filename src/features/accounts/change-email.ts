@@ -4,15 +4,14 @@ import { Marked, TextLength } from "../../operation/bounds.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { type Context, within } from "../../operation/context.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
-import { lockRow } from "../../operation/lock-row-statement.js";
 import { queueNotice } from "../../operation/notice.js";
 import { defineOperation } from "../../operation/operation.js";
-import type { Database } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { User } from "../../platform/prisma/client.js";
 import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, emailIn, useCode } from "../access/index.js";
 import { withdrawInvitationTo } from "../teams/index.js";
 import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";
+import { lockTeamOf } from "./lock-team-of.js";
 
 @InputType({ description: "The caller's new e-mail address, with the proof that it is theirs." })
 export class ChangeEmailInput {
@@ -100,13 +99,6 @@ export async function moveUser(
   const teamId = await lockTeamOf(database, id);
   if (teamId !== undefined) await withdrawInvitationTo(database, { teamId, email });
   return { user, before };
-}
-
-/** Locks the row of the user's team, and returns its id; undefined for a user without a team. */
-async function lockTeamOf(database: Database, userId: string): Promise<string | undefined> {
-  const membership = await database.models.teamMember.findUnique({ where: { userId }, select: { teamId: true } });
-  if (membership) await lockRow(database, "team", { id: membership.teamId });
-  return membership?.teamId;
 }
 
 const notify = ({ database, newId }: Context, email: string, body: string): Promise<void> =>

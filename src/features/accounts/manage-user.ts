@@ -7,6 +7,7 @@ import { NoSuchUser, UserError, normalEmail, notEnded } from "../access/index.js
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { moveUser } from "./change-email.js";
 import { deleteUser } from "./delete-user.js";
+import { lockTeamOf } from "./lock-team-of.js";
 
 /** A command of an operator has no caller: its audit entry has no actor and the door `operator`. */
 const NOBODY = { userId: null, keyId: null };
@@ -28,11 +29,19 @@ function change(
     action,
     tell,
     data,
-  }: { action: AuditAction; tell?: (was: User, is: User) => string | undefined; data: Partial<User> },
+    first,
+  }: {
+    action: AuditAction;
+    tell?: (was: User, is: User) => string | undefined;
+    data: Partial<User>;
+    /** Runs in the transaction, before the user is changed. */
+    first?: (inner: Database, user: User) => Promise<void>;
+  },
 ): Promise<User> {
   return database.transaction(async (inner) => {
     const before = await readUser(inner, address);
     const { id } = before;
+    await first?.(inner, before);
     const user = await inner.models.user.update({ where: { id }, data });
     const note = { teamId: null, subject: id, detail: tell?.(before, user) };
     await recordAudit({ database: inner, newId, door: "operator" }, action, note, NOBODY);
@@ -77,12 +86,16 @@ export async function moveUserTo({ database, newId }: Services, address: string,
  * From the next request on, all keys are refused with 403 `account_suspended`, and a sign-up creates no new one.
  * Pending invitations that the user sent are revoked; the membership and all stored data stay.
  */
-export async function suspendUser(services: Services, address: string): Promise<User> {
-  const user = await change(services, address, { action: "suspendUser", data: { suspendedAt: services.now() } });
-  // After the suspension: from then on the user cannot send further invitations.
-  await withdrawInvitationsBy(services.database, user.id);
-  return user;
-}
+export const suspendUser = (services: Services, address: string): Promise<User> =>
+  change(services, address, {
+    action: "suspendUser",
+    data: { suspendedAt: services.now() },
+    async first(inner, { id }) {
+      // An invitation that is just being created waits, and is then refused.
+      await lockTeamOf(inner, id);
+      await withdrawInvitationsBy(inner, id);
+    },
+  });
 
 /** The same keys work again. Revoked invitations stay revoked. */
 export const unsuspendUser = (services: Services, address: string): Promise<User> =>

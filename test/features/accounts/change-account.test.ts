@@ -11,7 +11,7 @@ import { startMailServer } from "../../support/mail-server.js";
 import { createMailer } from "../../../src/platform/mailer.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { manyAtOnce } from "../../support/races.js";
-import { aTeam, anInvitee, brokenInvariants, manyOf } from "../../support/teams.js";
+import { aTeam, anInvitee, brokenInvariants, letExpire, manyOf } from "../../support/teams.js";
 import { type World, createWorld } from "../../support/world.js";
 
 const NEW = "ann.new@example.com";
@@ -109,6 +109,18 @@ it("withdraws only the team's invitation to the new address, which holds a seat"
   const { invitations: others } = await other.owner.did(teamInvitations, { teamId: other.teamId });
   expect(others).toMatchObject([{ email: NEW, status: "pending" }]);
   expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("leaves an expired invitation to the new address as it was", async () => {
+  await using world = await createWorld();
+  const { owner, member, teamId } = await aTeam(world);
+  const { id } = await owner.did(inviteMember, { teamId, email: NEW, role: "member" });
+  await letExpire(world, id);
+  await world.giveCode(NEW, CODE);
+
+  await member.did(changeEmail, { email: NEW, code: CODE });
+
+  expect((await owner.did(teamInvitations, { teamId })).invitations).toMatchObject([{ status: "expired" }]);
 });
 
 it("waits for changes of the team, and withdraws an invitation that is just being created", async () => {

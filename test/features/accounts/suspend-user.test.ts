@@ -2,10 +2,13 @@ import { expect, it } from "vitest";
 import { createUser } from "../../../src/features/access/create-user.js";
 import { suspendUser, unsuspendUser } from "../../../src/features/accounts/manage-user.js";
 import { invitation } from "../../../src/features/teams/invitations/get-invitation.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
+import { teamInvitations } from "../../../src/features/teams/invitations/list-invitations.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";
 import { aMemory } from "../../support/memories.js";
-import { aTeam, anInvitee } from "../../support/teams.js";
+import { waitingForLocks } from "../../support/locks.js";
+import { aTeam, anInvitee, letExpire } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
 it("refuses every key of a suspended user at every door, from the next request on, until unsuspended", async () => {
@@ -56,6 +59,42 @@ it("revokes the pending invitations of a suspended user, whose mails are then no
   await suspendUser(world.services, admin.email);
 
   expect(await actor.did(invitation, { token })).toMatchObject({ status: "revoked" });
+});
+
+it("lets no invitation through that a suspended user is just sending", async () => {
+  await using world = await createWorld();
+  const { admin, teamId } = await aTeam(world);
+  const other = await world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query("SELECT FROM team WHERE id = $1 FOR UPDATE", [teamId]);
+  const invite = (email: string) => admin.does(inviteMember, { teamId, email, role: "member" });
+
+  const before = invite("bob@example.com");
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  const suspending = suspendUser(world.services, admin.email);
+  await expect.poll(() => waitingForLocks(world)).toBe(2);
+  const after = invite("cid@example.com");
+  await expect.poll(() => waitingForLocks(world)).toBe(3);
+  await other.query("COMMIT");
+  other.release();
+  await suspending;
+
+  expect([(await before).ok, await after]).toEqual([true, expect.objectContaining({ ok: false })]);
+  expect(await after).toBeRefused("forbidden", "account_suspended");
+  const rows = await world.database.models.invitation.findMany({ where: { teamId } });
+  expect(rows).toMatchObject([{ email: "bob@example.com", status: "revoked" }]);
+});
+
+it("leaves the invitations of a suspended user that had expired as they were", async () => {
+  await using world = await createWorld();
+  const { admin, teamId, owner } = await aTeam(world);
+  const { invitation: old } = await anInvitee(world, { teamId, owner: admin });
+  await letExpire(world, old.id);
+
+  await suspendUser(world.services, admin.email);
+
+  const { invitations } = await owner.did(teamInvitations, { teamId });
+  expect(invitations).toMatchObject([{ status: "expired" }]);
 });
 
 it("counts the requests of a suspended user as failed authentications of their address", async () => {

@@ -1,4 +1,6 @@
+import { timeOf } from "../../../operation/clock-statement.js";
 import type { Database } from "../../../platform/database/database.js";
+import type { Prisma } from "../../../platform/prisma/client.js";
 import { type PastAddress, cameTo } from "../../access/index.js";
 import { forgetAddressesInAudit } from "./audited-address.js";
 import { type Reading, readInvitations } from "./invitation.js";
@@ -27,14 +29,19 @@ export async function forgetInvitationsTo(
 
 /** For a member whose address has changed: revokes the team's pending invitation to it. */
 export async function withdrawInvitationTo(
-  { models }: Pick<Database, "models">,
+  database: Database,
   { teamId, email }: { readonly teamId: string; readonly email: string },
 ): Promise<void> {
-  await models.invitation.updateMany({ where: { teamId, email, status: "pending" }, data: { status: "revoked" } });
+  await revokePending(database, { teamId, email });
 }
 
 /** Revokes a user's pending invitations; mails that still wait are not sent. */
-export async function withdrawInvitationsBy({ models }: Pick<Database, "models">, userId: string): Promise<number> {
-  const pending = { invitedBy: userId, status: "pending" } as const;
-  return (await models.invitation.updateMany({ where: pending, data: { status: "revoked" } })).count;
+export async function withdrawInvitationsBy(database: Database, userId: string): Promise<void> {
+  await revokePending(database, { invitedBy: userId });
+}
+
+/** One that has expired stays as it is, even if that is not stored yet. */
+async function revokePending(database: Database, which: Prisma.InvitationWhereInput): Promise<void> {
+  const pending = { status: "pending", expiresAt: { gt: await timeOf(database) } } as const;
+  await database.models.invitation.updateMany({ where: { ...which, ...pending }, data: { status: "revoked" } });
 }
