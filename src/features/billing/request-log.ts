@@ -152,8 +152,10 @@ export class RequestLog {
   }
 
   /** Stores the outcome of a request; returns whether the request was open. */
-  async #close({ models }: Database, { id }: RecordedRequest, outcome: Outcome): Promise<boolean> {
-    const data = { outcome, endedAt: this.#ago(0) };
+  async #close({ models }: Database, { id, kind }: RecordedRequest, outcome: Outcome): Promise<boolean> {
+    // A new customer's address is not needed any more, and its user may have been deleted.
+    const forgotten = kind === "customer" ? { request: {} } : {};
+    const data = { outcome, endedAt: this.#ago(0), ...forgotten };
     const { count } = await models.billingRequest.updateMany({ where: { id, outcome: null }, data });
     return count > 0;
   }

@@ -3,6 +3,8 @@ import { createApiKey } from "../../../src/features/access/create-api-key.js";
 import { viewer } from "../../../src/features/access/viewer.js";
 import { deleteAccount } from "../../../src/features/accounts/delete-account.js";
 import { changeEmail } from "../../../src/features/accounts/change-email.js";
+import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { reconcileAccount } from "../../../src/features/billing/reconcile.js";
 import { acceptInvitation } from "../../../src/features/teams/invitations/answer-invitation.js";
 import { resendInvitation } from "../../../src/features/teams/invitations/resend-invitation.js";
 import { revokeInvitation } from "../../../src/features/teams/invitations/revoke-invitation.js";
@@ -14,9 +16,11 @@ import { createTeam } from "../../../src/features/teams/create-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { teamMembers } from "../../../src/features/teams/members/list-members.js";
+import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { contextOf } from "../../../src/operation/context.js";
 import { execute } from "../../../src/operation/execute.js";
 import type { Operation } from "../../../src/operation/operation.js";
+import { createBillingWorld } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
@@ -156,6 +160,20 @@ it("deletes the address from requests to the payment provider, but for one that 
 
   const requests = await billingRequest.findMany({ orderBy: { id: "asc" } });
   expect(requests.map((row) => row.request)).toEqual([request, {}]);
+});
+
+it("keeps the address in a request to the payment provider no longer than it may have to be resent", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, admin, teamId } = await aTeam(world);
+  world.stripe.fail({ kind: "cut-before", times: 2, path: /^\/v1\/customers/ });
+  expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
+  await owner.did(transferTeam, { teamId, userId: admin.caller.userId });
+  await owner.did(deleteAccount, { email: owner.email });
+  expect(await tellingOf(world, owner.email)).toEqual(["billing_operation.request"]);
+
+  await reconcileAccount(world.services, teamId);
+
+  expect(await tellingOf(world, owner.email)).toEqual([]);
 });
 
 it("needs the caller's own address, in any case, and changes nothing for another one", async () => {
