@@ -71,9 +71,8 @@ describe("setup", () => {
     const portals = stripeClient(standIn.secretKey, standIn.url).billingPortal.configurations;
     const mayChange = async () => (await portals.list()).data[0]?.features.customer_update.allowed_updates;
     expect(await mayChange()).toContain("email");
-    const [{ id = "" } = {}] = (await portals.list()).data;
     const products = [{ product: "memory_graph_team", prices }];
-    await portals.update(id, {
+    await portals.update(made["portal_id"] ?? "", {
       features: {
         customer_update: { enabled: true, allowed_updates: ["name", "address", "tax_id"] },
         subscription_update: {
