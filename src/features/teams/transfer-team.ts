@@ -1,6 +1,6 @@
 import { InputType } from "type-graphql";
 import { tellChanges } from "../../operation/audit.js";
-import { InvalidInput } from "../../operation/failure.js";
+import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
@@ -15,6 +15,16 @@ export class TransferTeamInput {
   userId!: string;
 }
 
+/** Otherwise nobody could manage the team, or end its subscription. */
+export class MemberSuspended extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "member_suspended";
+
+  constructor() {
+    super("The operator of this service has suspended this member, who could not manage the team. Choose another one.");
+  }
+}
+
 export const transferTeam = defineTeamOperation({
   name: "transferTeam",
   effect: "transaction",
@@ -27,7 +37,7 @@ export const transferTeam = defineTeamOperation({
   output: Team,
   permission: "teams:write",
   team: { which: "given", role: "owner" },
-  failures: [MemberNotFound],
+  failures: [MemberNotFound, MemberSuspended],
   rest: { method: "POST", path: "/teams/:team_id/transfer" },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, userId: "019bb153-9a51-7d3e-9f40-516273849506" },
@@ -43,6 +53,8 @@ export const transferTeam = defineTeamOperation({
       throw new InvalidInput([{ path: "userId", message: "must be another member: you already own the team" }]);
     }
     const { team, teamMember } = context.database.models;
+    const suspended = { teamId, userId, user: { suspendedAt: { not: null } } };
+    if ((await teamMember.count({ where: suspended })) > 0) throw new MemberSuspended();
     // The old owner first: a team must never have two.
     await teamMember.updateMany({ where: { teamId, role: "owner" }, data: { role: "admin" } });
     const { count } = await teamMember.updateMany({ where: { teamId, userId }, data: { role: "owner" } });

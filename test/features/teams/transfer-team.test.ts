@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { suspendUser, unsuspendUser } from "../../../src/features/accounts/manage-user.js";
 import { teamMembers } from "../../../src/features/teams/members/list-members.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
+import { team } from "../../../src/features/teams/get-team.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { aTeam, brokenInvariants } from "../../support/teams.js";
@@ -42,4 +44,17 @@ it("refuses anybody but another member, and then changes nothing", async () => {
   const { members } = await owner.did(teamMembers, { teamId });
   expect(members.filter(({ role }) => role === "owner").map(({ userId }) => userId)).toEqual([owner.caller.userId]);
   expect(await brokenInvariants(world)).toEqual([]);
+});
+
+it("refuses a member who is suspended, and so could not manage the team", async () => {
+  await using world = await createWorld();
+  const { teamId, owner, member } = await aTeam(world);
+  const { userId } = member.caller;
+  await suspendUser(world.services, member.email);
+
+  expect(await owner.does(transferTeam, { teamId, userId })).toBeRefused("conflict", "member_suspended");
+  expect(await owner.did(team, { teamId })).toMatchObject({ ownerId: owner.caller.userId });
+
+  await unsuspendUser(world.services, member.email);
+  expect(await owner.did(transferTeam, { teamId, userId })).toMatchObject({ ownerId: userId });
 });
