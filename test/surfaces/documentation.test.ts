@@ -50,6 +50,14 @@ it("lets no other site show a page within its own, and tells none where a reader
   }
 });
 
+it.each([HOME, ...PAGE_LINKS].map(({ path }) => path).filter((path) => !["/graphql", "/docs"].includes(path)))(
+  "shows names as code instead of in backticks at %s",
+  async (path) => {
+    const examples = /<(pre|style)[^>]*>[\s\S]*?<\/\1>/g;
+    expect(textOf((await read(path)).replaceAll(examples, "")).match(/.{0,40}`.*/)).toBeNull();
+  },
+);
+
 const UNFRAMED = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"];
 
 describe("the page of access", () => {

@@ -12,7 +12,7 @@ export function graphqlPage(publicUrl: () => string): Router {
 
 const showSnippet = ({ title, about, install, files }: Snippet, url: string): Html =>
   html`<h2>${title}</h2>
-    <p>${about}</p>
+    <p>${prose(about)}</p>
     ${install ? showCode(install) : ""}
     ${Object.entries(files).map(
       ([name, code]) =>
