@@ -234,6 +234,21 @@ describeInBrowser("pages", (browser) => {
     await page.close();
   });
 
+  it("keeps whole lines of code on paper", async () => {
+    const page = await browser().newPage({ viewport: { width: 700, height: 900 } });
+    for (const path of ["/docs/graphql", "/docs/agents"]) {
+      await page.goto(url + path);
+      const findCut = () =>
+        page.evaluate<string[]>(`Array.from(document.querySelectorAll("pre"))
+          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((code) => code.innerText)`);
+      await page.emulateMedia({ media: "screen" });
+      expect(await findCut(), path).not.toEqual([]);
+      await page.emulateMedia({ media: "print" });
+      expect(await findCut(), path).toEqual([]);
+    }
+    await page.close();
+  });
+
   it.each(SCHEMES)("shows an invitation with any names on the smallest phone (%s)", async (scheme) => {
     await using world = await createWorld();
     const { url } = await world.serve({ NODE_ENV: "production" });

@@ -36,6 +36,9 @@ const STYLE = `
     td::before { content: attr(data-label) ": "; color: #57606a }
     tr { display: block; padding: .6rem 0; border-bottom: 1px solid #8c959f }
   }
+  @media print {
+    pre code { white-space: pre-wrap; overflow-wrap: anywhere }
+  }
   @media (prefers-color-scheme: dark) {
     body { color: #e6edf3; background: #0d1117; color-scheme: dark }
     a { color: #79b8ff }
