@@ -43,6 +43,10 @@ describe("the document", () => {
     expect(methods.filter(({ tags }) => !tags.every((tag) => subjects.includes(tag)))).toEqual([]);
   });
 
+  it("keeps Markdown out of summaries, which are plain text", () => {
+    expect(methods.map(({ summary }) => summary).filter((summary) => summary.includes("`"))).toEqual([]);
+  });
+
   it("puts required fields first in every body, example and query", () => {
     for (const { parameters = [], requestBody = {} } of methods) {
       const json = resolved(requestBody).content?.["application/json"];

@@ -23,6 +23,7 @@ export interface Message {
 }
 export interface Method {
   readonly operationId: string;
+  readonly summary: string;
   readonly description?: string;
   readonly security?: ReadonlyArray<{ readonly apiKey?: readonly string[] }>;
   readonly tags: readonly string[];

@@ -89,7 +89,8 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
   if (keepsResults(operation)) parameters.push(IDEMPOTENCY_KEY);
   return {
     operationId: method === rest.method ? name : `${name}By${method.charAt(0)}${method.slice(1).toLowerCase()}`,
-    summary: inRestNames(summary, source.routes).replace(/\.$/, ""),
+    // Unlike a description, a summary is plain text.
+    summary: inRestNames(summary, source.routes).replaceAll("`", "").replace(/\.$/, ""),
     description: [
       ...(notes === undefined ? [] : [inRestNames(notes, source.routes)]),
       neededBy(operation),
