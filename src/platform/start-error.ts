@@ -105,7 +105,7 @@ const occupied: Sentence = ({ host, database, variable }, said) =>
   `${variable}, or restore a backup.`;
 
 /** Prisma's code for tables in a database without migrations. */
-const PRISMA_NOT_EMPTY = "P3005";
+export const PRISMA_NOT_EMPTY = "P3005";
 
 type Sentence = (place: Place, said: string) => string | undefined;
 

@@ -1,16 +1,18 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readdir } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, inject, it, onTestFinished } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { LIMITS } from "../../src/limits.js";
 import { startCollector } from "../support/collector.js";
+import { onServer } from "../support/database-server.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { withLimits } from "../support/limits.js";
 import { fakeService } from "../support/imports.js";
@@ -304,6 +306,29 @@ it("names every variable that is wrong", async () => {
     state: "wrong",
     says: expect.stringMatching(/PORT.*STRIPE_API_BASE/),
   });
+});
+
+it("says as the start does that it would be refused, and leaves the database as it is", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { pool } = world.database;
+  const role = `role_${randomUUID().replaceAll("-", "")}`;
+  await pool.query(`CREATE ROLE ${role} LOGIN PASSWORD 'hush'`);
+  onTestFinished(() =>
+    onServer(inject("databaseServer").url, async (server) => void (await server.query(`DROP ROLE ${role}`))),
+  );
+  const asRole = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" }).href;
+  const findProblem = async (url: string) => (await examined({ DATABASE_URL: url })).by.get("database")?.says;
+
+  await pool.query("UPDATE _prisma_migrations SET migration_name = '9' || migration_name");
+  expect(await findProblem(world.databaseUrl)).toMatch(/^A newer version of the service has migrated this database/);
+  await pool.query("DROP TABLE _prisma_migrations");
+  expect(await findProblem(world.databaseUrl)).toMatch(/its schema public is not empty\): another program uses it/);
+  await pool.query("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  expect(await findProblem(world.databaseUrl)).toMatch(/^Migrations are pending: start the service/);
+  await pool.query(`GRANT USAGE ON SCHEMA public TO ${role}`);
+  expect(await findProblem(asRole)).toMatch(/does not let role_\w+ create what the service needs: permission denied/);
+  const { rows } = await pool.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace");
+  expect(rows).toEqual([]);
 });
 
 it("says that migrations are missing, and shows a table for people", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Config } from "../../config.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
 import { assertFits } from "../../platform/database/fitting-database.js";
-import { assertVersion, isMigrated } from "../../platform/database/migrations.js";
+import { assertVersion, countPending } from "../../platform/database/migrations.js";
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
 import { examinePooler } from "../../platform/database/pooler.js";
@@ -50,8 +50,8 @@ export async function checkDatabase(config: Config): Promise<string> {
       throw new Problem(`The clocks of this machine and of PostgreSQL differ by ${seconds} s: set both by NTP.`);
     }
     await assertNotMoved(client);
-    const isReady = await isMigrated(client).catch(() => false);
-    if (!isReady) throw new Problem("Migrations are pending, or not in order: start the service, which applies them.");
+    if ((await countPending(client)) > 0)
+      throw new Problem("Migrations are pending: start the service, which applies them.");
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
   });
 }

@@ -14,7 +14,7 @@ import { assertFits } from "./fitting-database.js";
 import { assertNotMoved } from "./moved-database.js";
 import { PROJECT } from "../project.js";
 import { withOptions } from "./session-settings.js";
-import { type AddressVariable, StartError, THROUGH_POOLER, explainDatabase } from "../start-error.js";
+import { type AddressVariable, PRISMA_NOT_EMPTY, StartError, THROUGH_POOLER, explainDatabase } from "../start-error.js";
 
 const FOLDER = join(PROJECT, "prisma", "migrations");
 /** Any constant works, as long as all servers on the same database use the same one. */
@@ -163,6 +163,34 @@ type Queryable = Pick<pg.Pool, "query"> | Pick<pg.Client, "query">;
 /** Whether the database has every migration of this version. */
 export async function isMigrated(database: Queryable): Promise<boolean> {
   return pendingOf(await readApplied(database), await readMigrations()).length === 0;
+}
+
+/**
+ * Counts the migrations that a start would apply. What it tries for that is rolled back.
+ * @throws StartError, or PostgreSQL's own error, when the start would be refused: a newer version has migrated the
+ * database, another program uses it, or the role may not create what the first migration creates.
+ */
+export async function countPending(database: pg.Client): Promise<number> {
+  const migrations = await readMigrations();
+  const applied = await readApplied(database);
+  assertNotNewer(applied, migrations);
+  const { length } = pendingOf(applied, migrations);
+  if (length === 0) return 0;
+  await assertNotOccupied(database);
+  await database.query(`BEGIN; CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE EXTENSION IF NOT EXISTS btree_gin;
+    CREATE TABLE created_to_find_out_whether_that_is_allowed (); ROLLBACK`);
+  return length;
+}
+
+/** Prisma's engine refuses such a database, too, but only when it migrates. Tables of extensions do not count. */
+async function assertNotOccupied(database: pg.Client): Promise<void> {
+  const { rowCount } = await database.query(
+    `SELECT FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+       AND to_regclass('_prisma_migrations') IS NULL
+       AND NOT EXISTS (SELECT FROM pg_depend d
+         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') LIMIT 1`,
+  );
+  if (rowCount !== 0) throw Object.assign(new Error("The schema is not empty."), { code: PRISMA_NOT_EMPTY });
 }
 
 let read: Promise<Migration[]> | undefined;
