@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readdir } from "node:fs/promises";
+import { mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -329,6 +329,15 @@ it("says as the start does that it would be refused, and leaves the database as 
   expect(await findProblem(asRole)).toMatch(/does not let role_\w+ create what the service needs: permission denied/);
   const { rows } = await pool.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace");
   expect(rows).toEqual([]);
+});
+
+it("says that the data folder cannot be used", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "doctor-"));
+  await writeFile(join(folder, "file"), "");
+
+  const { by } = await examined({ NODE_ENV: "development", DATA_DIR: join(folder, "file") });
+
+  expect(by.get("disk")).toMatchObject({ state: "wrong", says: expect.stringContaining("name another folder") });
 });
 
 it("says that migrations are missing, and shows a table for people", async () => {
