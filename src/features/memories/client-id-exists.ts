@@ -6,10 +6,14 @@ export class ClientIdExists extends Failure {
   readonly kind = "conflict";
   override readonly reason = "client_id_exists";
 
-  constructor() {
+  /** @param shared the memory that cannot be moved into the graph */
+  constructor(shared?: string) {
     super(
-      "Another memory of this graph has this `clientId`. `putMemory` replaces it, `memory` finds it by that id, " +
-        "and `updateMemory` changes it.",
+      shared === undefined
+        ? "Another memory of this graph has this `clientId`. `putMemory` replaces it, `memory` finds it by that id, " +
+            "and `updateMemory` changes it."
+        : `Another memory of the team's graph has the \`clientId\` of the memory ${shared}. Leave this one out, or ` +
+            "change its `clientId` with `updateMemory`.",
     );
   }
 }

@@ -123,6 +123,7 @@ export const shareMemories = defineOperation({
     // Both graphs may have the same memory if an export was restored into both.
     const [taken] = await findExistingIds(context, shared, wanted);
     if (taken !== undefined) throw new MemoryExists(`The memory ${taken}`);
+    await assertClientIdsFree(context, sharing, shared);
     await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
     try {
       // Copied, since the team's graph may be on another node. Only the present version: earlier ones may say what the
@@ -140,6 +141,32 @@ export const shareMemories = defineOperation({
     }
   },
 });
+
+/**
+ * Names the first memory whose client id another memory of the team's graph has, as after imports of the same notes.
+ * @throws ClientIdExists
+ */
+async function assertClientIdsFree(
+  context: Context,
+  { graphId, ids }: { readonly graphId: string; readonly ids: readonly string[] },
+  shared: string,
+): Promise<void> {
+  const { memory } = context.database.models;
+  const named = await memory.findMany({
+    where: { graphId, id: { in: [...ids] }, clientId: { not: null } },
+    select: { id: true, clientId: true },
+    orderBy: { id: "asc" },
+  });
+  if (named.length === 0) return;
+  const clientIds = named.flatMap(({ clientId }) => clientId ?? []);
+  const found = await memory.findMany({
+    where: { graphId: shared, clientId: { in: clientIds } },
+    select: { clientId: true },
+  });
+  const taken = new Set(found.map(({ clientId }) => clientId));
+  const first = named.find(({ clientId }) => taken.has(clientId));
+  if (first) throw new ClientIdExists(first.id);
+}
 
 /**
  * Locks the caller's team until the end, so that nobody deletes it meanwhile, and returns its graph. The membership is

@@ -83,7 +83,9 @@ it("is refused to a second memory of the graph by every operation", async () => 
 
   expect(await ann.does(createMemory, { ...NOTE, clientId: "one" })).toBeRefused(...taken);
   expect(await ann.does(updateMemory, { id: second.id, clientId: "one" })).toBeRefused(...taken);
-  expect(await ann.does(shareMemories, { ids: [own.id] })).toBeRefused(...taken);
+  const shared = await ann.does(shareMemories, { ids: [own.id] });
+  expect(shared).toBeRefused(...taken);
+  expect(shared).toMatchObject({ failure: { message: expect.stringContaining(`the memory ${own.id}`) as string } });
   expect(await ann.did(updateMemory, { id: second.id, clientId: null })).toMatchObject({ clientId: null });
   expect(await ann.did(updateMemory, { id: "one", clientId: "two" })).toMatchObject({ clientId: "two" });
   expect(await miscounted(world)).toEqual([]);
