@@ -267,6 +267,29 @@ describeInBrowser("the playground", (browser) => {
     expect(await page.evaluate("document.body.className")).toContain("graphiql-dark");
   });
 
+  it.each(["light", "dark"] as const)(
+    "shows the button to run and which example has the focus in high contrast (%s)",
+    async (colorScheme) => {
+      await using world = await createWorld();
+      const { url } = await world.serve();
+      const page = await browser().newPage({ forcedColors: "active", colorScheme });
+      await page.goto(`${url}/graphql`);
+      const [button, example] = [".graphiql-execute-button", ".playground-examples button"];
+      await page.locator(example).first().waitFor();
+      const read = (selector: string, property: string) =>
+        page.evaluate<string>(`getComputedStyle(document.querySelector("${selector}"))["${property}"]`);
+
+      expect(await read(`${button} > svg`, "color")).toBe(await read(button, "color"));
+      // The editor may take the focus when it is loaded.
+      const findOutline = async () => {
+        await page.locator(example).first().focus();
+        return read(example, "outlineStyle");
+      };
+      await expect.poll(findOutline).toBe("solid");
+      await page.close();
+    },
+  );
+
   it("restores with undo what an example has replaced", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
