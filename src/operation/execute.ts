@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { recordAudit } from "./audit.js";
 import { actionNamed } from "./audit-action.js";
-import { withinBounds } from "./within-bounds.js";
+import { withinBoundsInTurns } from "./within-bounds.js";
 import { type Context, within } from "./context.js";
 import { CommonFailure, Failure, ScopeMissing, Unauthorized, examplesOf } from "./failure.js";
 import { type Idempotency, type Results, findEarlierResult, once } from "./idempotency.js";
@@ -33,7 +34,9 @@ async function perform<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
-  const checked = withinBounds(input);
+  const bounded = withinBoundsInTurns(input, context.pause ?? nextTurn);
+  // Small inputs are checked at once: then there is no promise to wait for.
+  const checked = bounded instanceof Promise ? await bounded : bounded;
   operation.check?.(context, checked);
   requireScopes(context, scopesOf(operation.permission));
   try {

@@ -4,24 +4,56 @@ import { type Bounds, type Class, type Size, UNDECLARED, boundsOf } from "./clas
 import { type InputIssue, InvalidInput } from "./failure.js";
 import { NIL_ID, UUID } from "./id.js";
 
+/** How many UTF-16 units of nested items are checked at once: some milliseconds of work if all are combining marks. */
+const PIECE_LENGTH = 100_000;
+
 /**
  * Converts texts to NFC and ids to lower case, and checks the input against the bounds of its class. Cheap checks come
  * first: sizes, then characters, then the bounds.
  * @throws InvalidInput naming every field that is out of bounds.
  */
 export function withinBounds<Input extends object>(input: Input): Input {
-  const issues = issuesOf(input);
+  const pieces = checkInPieces(input);
+  let piece = pieces.next();
+  while (!piece.done) piece = pieces.next();
+  return piece.value;
+}
+
+/** Does the same over several turns of the event loop, for which `pause` waits; at once if the input is small. */
+export function withinBoundsInTurns<Input extends object>(
+  input: Input,
+  pause: () => Promise<void>,
+): Input | Promise<Input> {
+  const pieces = checkInPieces(input);
+  const first = pieces.next();
+  return first.done ? first.value : checkTheRest(pieces, pause);
+}
+
+async function checkTheRest<Input>(pieces: Pieces<Input>, pause: () => Promise<void>): Promise<Input> {
+  for (;;) {
+    await pause();
+    const piece = pieces.next();
+    if (piece.done) return piece.value;
+  }
+}
+
+/** Work that may stop after each of its pieces. */
+type Pieces<Result> = Generator<void, Result, void>;
+
+function* checkInPieces<Input extends object>(input: Input): Pieces<Input> {
+  const issues = yield* issuesOf(input);
   if (issues.length > 0) throw new InvalidInput(issues);
   return input;
 }
 
 /** The problems of an input. Bounds are checked only if sizes and characters are right. */
-function issuesOf(input: object): InputIssue[] {
+function* issuesOf(input: object): Pieces<InputIssue[]> {
   const bounds = boundsOf(input.constructor as Class);
   const issues = issuesOfTexts(input, bounds);
   if (issues.length > 0) return issues;
   normalize(input, bounds);
-  return [...issuesOfFields(input, bounds), ...issuesOfItems(input, bounds)];
+  const ofFields = issuesOfFields(input, bounds);
+  return bounds.nested.size > 0 ? [...ofFields, ...(yield* issuesOfItems(input, bounds))] : ofFields;
 }
 
 /** Problems of sizes and characters. Of ids only the number is checked: a malformed id counts as unknown later. */
@@ -53,19 +85,31 @@ function issuesOfFields(input: object, { fields }: Bounds): InputIssue[] {
 }
 
 /** Replaces each item of the nested lists by an instance of its class, and checks it. */
-function issuesOfItems(input: object, { nested }: Bounds): InputIssue[] {
+function* issuesOfItems(input: object, { nested }: Bounds): Pieces<InputIssue[]> {
   const issues: InputIssue[] = [];
+  let length = 0;
   for (const [path, inputClass] of nested) {
     const given = (input as Readonly<Record<string, readonly object[]>>)[path] ?? [];
     const items = given.map((item) => Object.assign(new inputClass(), item));
     Object.assign(input, { [path]: items });
     for (const [index, item] of items.entries()) {
       if (issues.length >= LIMITS.refusal.issues) return issues;
-      issues.push(...issuesOf(item).map((issue) => ({ ...issue, path: `${path}.${index}.${issue.path}` })));
+      length += lengthOf(item);
+      if (length > PIECE_LENGTH) {
+        length = lengthOf(item);
+        yield;
+      }
+      issues.push(...(yield* issuesOf(item)).map((issue) => ({ ...issue, path: `${path}.${index}.${issue.path}` })));
     }
   }
   return issues;
 }
+
+/** The length of all texts of an item, also in lists. */
+const lengthOf = (item: object): number =>
+  Object.values(item)
+    .flat()
+    .reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 0), 0);
 
 /** Says why a value is too large, or what `problemOf` finds in one of its texts. */
 function findSizeProblem(

@@ -392,3 +392,27 @@ it("lets other events run while it reads the schema for an introspection", async
   expect(result.status).toBe(200);
   expect(cost.turns).toBeGreaterThan(100);
 });
+
+it("lets other events run while it checks many long memories, by REST and by GraphQL", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { turnMs: 0 });
+  const { key } = await world.user();
+  const create = "mutation($input: CreateMemoriesInput!) { createMemories(input: $input) { memoryIds } }";
+  const requestsWith = (content: string) => {
+    const input = { memories: Array.from({ length: 10 }, () => ({ ...NOTE, content })) };
+    return [rest("/v1/memories/bulk", input), graphql(create, { input })];
+  };
+  const turnsOf = async (request: Request) => {
+    const { cost, result } = await during(() => send(url, key, request));
+    expect(result.status).toBeLessThan(300);
+    return cost.turns;
+  };
+  const long = requestsWith("a\u0301\u0316".repeat(16_000));
+  for (const [index, short] of requestsWith("Short.").entries()) {
+    const few = await leastOf(
+      () => turnsOf(short),
+      (turns) => turns,
+    );
+    expect((await turnsOf(long[index] ?? short)) - few).toBeGreaterThanOrEqual(3);
+  }
+});
