@@ -416,3 +416,35 @@ it("lets other events run while it checks many long memories, by REST and by Gra
     expect((await turnsOf(long[index] ?? short)) - few).toBeGreaterThanOrEqual(3);
   }
 });
+
+it("reads no hits from the database for an answer that only counts them", async () => {
+  await using world = await createWorld();
+  await using way = await countTrips(world.databaseUrl);
+  const { url } = await world.serve({}, way.url, {}, { ...PATIENT });
+  const ann = await world.user();
+  await manyMemories(world, ann, 300);
+  const search = async (fields: string) => {
+    const query = `{ searchMemories(query: "note", limit: 1000) { ${fields} } }`;
+    const { bytes, body } = await leastOf(
+      async () => {
+        const before = way.bytes;
+        const answer = await send(url, ann.key, graphql(query));
+        return { bytes: way.bytes - before, body: answer.body };
+      },
+      (one) => one.bytes,
+    );
+    return {
+      isLittle: bytes < 10_000,
+      found: (body as { data: { searchMemories: object } }).data.searchMemories,
+    };
+  };
+
+  expect(await search("total totalIsCapped meaning")).toEqual({
+    isLittle: true,
+    found: { total: 300, totalIsCapped: false, meaning: false },
+  });
+  expect(await search("total truncated")).toEqual({
+    isLittle: false,
+    found: { total: 300, truncated: false },
+  });
+});

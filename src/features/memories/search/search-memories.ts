@@ -194,7 +194,8 @@ export const searchMemories = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const withText = context.selects("snippet", "memories");
-    const wishes = { ...input, withText, expired: expiryFor(context, input) };
+    const withHits = context.selects("memories") || context.selects("truncated");
+    const wishes = { ...input, withText, withHits, expired: expiryFor(context, input) };
     const { meaning, hits, total, concepts } = await searchBoth(context, graphId, wishes);
     const find = finderOf(concepts);
     const found: SearchHit[] = [];
@@ -233,9 +234,16 @@ export const searchMemories = defineOperation({
   },
 });
 
+type Wishes = SearchWishes &
+  SearchMemoriesInput & {
+    /** Whether the hits are needed: an answer that only counts them needs none. */
+    readonly withHits: boolean;
+  };
+
 /** Searches by words and, if the page lies within the merged hits, at the same time by meaning. */
-async function searchBoth(context: Context, graphId: string, wishes: SearchWishes & SearchMemoriesInput) {
-  const { limit, offset, query } = wishes;
+async function searchBoth(context: Context, graphId: string, wishes: Wishes) {
+  const { limit: asked, offset, query, withHits } = wishes;
+  const limit = withHits ? asked : 0;
   const merges = context.meaning !== undefined && isMerged(wishes);
   const byMeaning = merges ? findByMeaning(context, graphId, { text: query, use: "query" }, wishes) : null;
   const page = merges ? { limit: mergedByWords, offset: 0 } : { limit, offset };
