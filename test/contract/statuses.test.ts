@@ -94,10 +94,12 @@ const PRODUCERS: Readonly<Record<string, (scene: Scene) => Promise<Answer>>> = {
   },
   async "502"(scene) {
     const { stripe } = scene.world;
-    // A team without a checkout or subscription is deleted without calling the payment provider.
-    if (scene.operation.name === "deleteTeam") await scene.ann.did(operationNamed("createTeamCheckout"));
+    const { name } = scene.operation;
+    // A team without a checkout or subscription is deleted, and grows, without calling the payment provider.
+    if (name === "deleteTeam" || name === "updateTeam") await scene.ann.did(operationNamed("createTeamCheckout"));
+    const input = name === "updateTeam" ? { ...scene.input, maxMembers: 100 } : scene.input;
     stripe?.fail({ kind: "500", times: 10 });
-    const answer = await rightly(scene);
+    const answer = await rightly({ ...scene, input });
     stripe?.clearFaults();
     return answer;
   },
