@@ -40,6 +40,26 @@ it("keeps mails while the mail server is down, and sends them later", async () =
   expect(world.bugs).toEqual([]);
 });
 
+it("logs an outage of the mail server once a minute, with how many mails wait", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  await smtp.stop();
+  const email = (n: number) => `p${n}@example.com`;
+  const { mail } = world.database.models;
+  await mail.createMany({
+    data: Array.from({ length: 12 }, (_, n) => ({ id: world.services.newId(), kind: "sign_up", email: email(n) })),
+  });
+  const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
+  await expect.poll(() => mail.count({ where: { lastError: { not: null } } })).toBe(12);
+  await retryMails(world.database, undefined);
+  await expect.poll(async () => (await mailsBy(metricsUrl))["retried"]).toBeGreaterThanOrEqual(24);
+
+  const warnings = world.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(isOfMail);
+  expect(warnings).toMatchObject([{ level: "warn", waiting: 12, code: expect.any(String) as string }]);
+});
+
+const isOfMail = (line: Record<string, unknown>): boolean => line["mail_id"] !== undefined;
+
 it("sends each mail once, with any number of servers", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();

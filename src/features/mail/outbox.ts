@@ -4,6 +4,7 @@ import type { Services } from "../../operation/context.js";
 import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database/database.js";
 import type { Mailer } from "../../platform/mailer.js";
+import { isWarningDue, warnSeldom } from "../../platform/telemetry/warn-seldom.js";
 import { CODE_MINUTES, newSignUpCode } from "../access/index.js";
 import { markBounced, newInvitationToken } from "../teams/index.js";
 import { invitationMail } from "./invitation-mail.js";
@@ -91,7 +92,8 @@ const PATIENCE_MS = {
 const waitMsOf = ({ kind, attempts }: ClaimedMail): number =>
   1_000 * Math.min(5 * 2 ** (attempts - 1), retrySeconds[kind]);
 
-async function postpone({ database, log, meter }: Outbox, mail: ClaimedMail, error: unknown): Promise<void> {
+async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Promise<void> {
+  const { database, log, meter } = outbox;
   const { id, kind, email, attempts } = mail;
   const reason = error instanceof Error ? error.message : String(error);
   const time = (await timeOf(database)).getTime();
@@ -103,10 +105,24 @@ async function postpone({ database, log, meter }: Outbox, mail: ClaimedMail, err
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   const facts = { mail_id: id, kind, domain: domainOf(email), attempts, code, responseCode };
   meter?.mail(postponed ? "retried" : "given_up");
-  if (postponed)
-    return log.warn(facts, "a mail could not be sent and will be retried (`npm run mail -- list` shows why)");
+  if (postponed) return warnOfFailure(outbox, facts);
   await database.models.mail.deleteMany({ where: { id } });
   log.error(facts, "a mail could not be sent for too long and was deleted");
+}
+
+/**
+ * Logs a failed attempt, and how many mails wait: each kind of failure at most once a minute. While a mail server is
+ * down, every attempt fails in the same way. The metrics count each, and each mail keeps its reason.
+ */
+async function warnOfFailure({ database, log }: Outbox, facts: MailFacts): Promise<void> {
+  const kind = `mail ${String(facts.code)} ${String(facts.responseCode)}`;
+  const fields = isWarningDue(log, kind) ? { ...facts, waiting: await database.models.mail.count() } : facts;
+  warnSeldom(log, kind, fields, "a mail could not be sent and will be retried (`npm run mail -- list` shows why)");
+}
+
+interface MailFacts {
+  readonly code: unknown;
+  readonly responseCode: unknown;
 }
 
 const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") + 1);

@@ -18,12 +18,17 @@ export function warnSeldom(log: Logger, kind: string, fields: object, message: s
   const warnings = warningsOf.get(log) ?? new Map<string, LastWarning>();
   warningsOf.set(log, warnings);
   const last = warnings.get(kind);
-  const now = performance.now();
-  if (last && now - last.at < LIMITS.log.noteEveryMs) {
+  if (last && !isWarningDue(log, kind)) {
     last.suppressed++;
     return false;
   }
-  warnings.set(kind, { at: now, suppressed: 0 });
+  warnings.set(kind, { at: performance.now(), suppressed: 0 });
   log.warn({ ...fields, ...(last?.suppressed ? { suppressed: last.suppressed } : {}) }, message);
   return true;
+}
+
+/** Whether `warnSeldom` would log a warning of this kind now: its fields may take work that is needed only then. */
+export function isWarningDue(log: Logger, kind: string): boolean {
+  const last = warningsOf.get(log)?.get(kind);
+  return !last || performance.now() - last.at >= LIMITS.log.noteEveryMs;
 }
