@@ -42,6 +42,15 @@ export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Prom
 }
 
 /**
+ * Charges the address for further work of a request without a key, as a number of requests.
+ * @throws RateLimited when fewer are left; then none is taken.
+ */
+export async function chargeKeylessWork(budgets: Budgets, scope: RequestScope, cost: number): Promise<void> {
+  if (cost > 0)
+    await chargeAddress(budgets, scope, { name: "keyless", policy: "keyless", limit: keylessPerAddress, cost });
+}
+
+/**
  * Charges the address and its larger network. The headers show the budget of the address, and the larger one only when
  * that is used up.
  */

@@ -1,3 +1,4 @@
+import { getIntrospectionQuery } from "graphql";
 import { expect, it } from "vitest";
 import { ask } from "../support/http.js";
 import { connected, nextAnswer, saidIn } from "../support/socket.js";
@@ -77,6 +78,41 @@ it("refuses payment events without a signature from an address with too many wro
   for (let n = 0; n < 60; n++) expect((await ask(url + path, { body: {} })).status).toBe(400);
 
   expect(await answeredToHead(url, path)).toEqual({ status: 429 });
+});
+
+it("charges introspection without a key by its size, unless its answer is known", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const usual = getIntrospectionQuery();
+  const withVariable = usual
+    .replace("Query {", "Query($all: Boolean) {")
+    .replaceAll("Deprecated: true", "Deprecated: $all");
+  const takenBy = async (body: object, asker: { key?: string } = {}) => {
+    const left = async (query: object) => {
+      const { status, headers } = await ask(`${url}/graphql`, { ...asker, body: query });
+      return { status, left: Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]) };
+    };
+    const before = await left({ query: "{ __typename }" });
+    const after = await left(body);
+    return { status: after.status, taken: before.left - after.left };
+  };
+
+  const first = await takenBy({ query: usual });
+  expect(first.taken).toBeGreaterThan(5);
+  expect(first.taken).toBeLessThan(21);
+  expect(await takenBy({ query: usual })).toEqual({ status: 200, taken: 1 });
+  expect(await takenBy({ query: `${usual} # Changed` })).toEqual(first);
+  const again = await takenBy({ query: withVariable, variables: { all: true } });
+  expect(again.taken).toBeGreaterThan(1);
+  expect(await takenBy({ query: withVariable, variables: { all: true } })).toEqual(again);
+  expect(await takenBy({ query: '{ __type(name: "Memory") { name fields { name } } }' })).toEqual({
+    status: 200,
+    taken: 1,
+  });
+  expect(await takenBy({ query: `${usual} # With a key` }, { key })).toEqual({ status: 200, taken: 1 });
+  const refused = async () => (await takenBy({ query: `${usual} # ${Math.random()}` })).status;
+  await expect.poll(refused, { interval: 1 }).toBe(429);
 });
 
 it("shows the right remaining budget after an invalid document", async () => {

@@ -83,8 +83,12 @@ const requestPlugin = (
           if (broken?.length) broken.splice(0, broken.length, ...explain(parts.schema, document, broken));
         };
       },
-      didResolveOperation: ({ contextValue, operation, document, source, request: { operationName, variables } }) =>
-        admit(parts, contextValue, { document, operation, source, operationName, variables }),
+      async didResolveOperation(asked) {
+        const { contextValue, operation, document, source, request } = asked;
+        const { operationName, variables } = request;
+        const isCached = isIntrospection(asked) && (await introspection.has(asked));
+        await admit(parts, contextValue, { ...{ document, operation, source, operationName, variables }, isCached });
+      },
       async responseForOperation(asked) {
         return isIntrospection(asked) ? introspection.read(asked) : null;
       },

@@ -55,6 +55,10 @@ export function assertAffordable(schema: GraphQLSchema, parsed: ParsedRequest): 
   if (introspection > INTROSPECTION_MAX) throw new QueryTooCostly(introspection, INTROSPECTION_MAX);
 }
 
+/** How many values of an answer are introspection. */
+export const introspectionIn = (schema: GraphQLSchema, parsed: ParsedRequest): number =>
+  readCost(schema, parsed).introspection;
+
 type Known = Pick<ParsedRequest, "document" | "operation"> & { readonly variables: ParsedRequest["given"] | undefined };
 
 /** Whether an earlier request has shown that the answer has few values. */

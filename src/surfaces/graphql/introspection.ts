@@ -62,6 +62,10 @@ export class IntrospectionCache {
   /** The JSON of answers that came from the cache or were put into it, by their data object. */
   readonly #texts = new WeakMap<object, string>();
 
+  async has(parts: RequestParts): Promise<boolean> {
+    return (await this.#answers.get(keyOf(parts))) !== undefined;
+  }
+
   async read(parts: RequestParts): Promise<GraphQLResponse | null> {
     const text = await this.#answers.get(keyOf(parts));
     if (text === undefined) return null;

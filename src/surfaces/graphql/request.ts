@@ -13,11 +13,13 @@ import { Failure, Unauthorized } from "../../operation/failure.js";
 import { type Fragments, fieldsOf } from "../../operation/selection.js";
 import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { failureBehind } from "../http.js";
-import { chargeCaller } from "../rate-limit.js";
+import { chargeCaller, chargeKeylessWork } from "../rate-limit.js";
 import type { RequestContext } from "./context.js";
-import { assertAffordable } from "./cost.js";
+import { assertAffordable, introspectionIn } from "./cost.js";
 import { causeOf, codeOf, httpError, limitErrors } from "./errors.js";
 import { assertVariablesFit } from "./variables.js";
+
+const { introspectionPerRequest } = LIMITS.graphql;
 
 /** The steps before and after a request's execution, the same for both ways: through Apollo's pipeline and past it. */
 
@@ -37,6 +39,8 @@ export interface ValidRequest {
   readonly source: string;
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>> | undefined;
+  /** Whether the answer is cached, so that nothing of it is computed. */
+  readonly isCached?: boolean;
 }
 
 export interface AdmissionParts {
@@ -53,7 +57,7 @@ export interface AdmissionParts {
 export async function admit(
   { schema, budgets, isPublic }: AdmissionParts,
   context: RequestContext,
-  { document, operation, source, operationName, variables }: ValidRequest,
+  { document, operation, source, operationName, variables, isCached = false }: ValidRequest,
 ): Promise<void> {
   const { scope } = context;
   if (operation?.operation === "subscription") throw httpError(new NoSubscriptions());
@@ -64,7 +68,13 @@ export async function admit(
     await chargeCaller(budgets, scope, count);
     if (operation) {
       assertVariablesFit(schema, { document, operation, given: variables });
-      assertAffordable(schema, { document, operation, given: variables ?? {} });
+      const parsed = { document, operation, given: variables ?? {} };
+      assertAffordable(schema, parsed);
+      // Any change of the document makes another answer, which takes as long as some hundred small requests.
+      if (!scope.caller && !isCached) {
+        const further = Math.floor(introspectionIn(schema, parsed) / introspectionPerRequest);
+        await chargeKeylessWork(budgets, scope, further);
+      }
     }
   } catch (error) {
     throw error instanceof Failure ? httpError(error) : error;
