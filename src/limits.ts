@@ -53,7 +53,7 @@ export const LIMITS = {
     rootsAtOnce: 3, // Root fields of a query that run at a time; the others wait.
     nameLength: 128, // Of a field, alias, variable, fragment or type.
     introspectionCost: 40_000, // Values in an answer to introspection; the usual query needs half as many.
-    introspectionPerRequest: 2_000, // Without a key, so many values of an answer that is not cached cost one request more.
+    introspectionPerRequest: 2_000, // Without a key, so many values that are not cached cost one request more.
     cost: 20_000, // The expected values in an answer; lists count with their limit.
     smallCost: 2_000, // As many values as a page of 100 memories by REST, which takes no slot of `graphqlPerAccount`.
     coercionErrors: 3, // Errors of variables; reading them stops there.

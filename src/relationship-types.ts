@@ -44,7 +44,7 @@ export const WELL_KNOWN_TYPES: readonly WellKnownType[] = Object.entries(CATALOG
   })),
 );
 
-/** The verbs of the well-known types and their synonyms: base form, present and past, of which a passive is made, too. */
+/** The verbs of the well-known types and their synonyms: base form, present and past, which also makes the passive. */
 const TRANSITIVE: Readonly<Record<string, readonly string[]>> = {
   SOLVES: ["SOLVE SOLVES SOLVED", "FIX FIXES FIXED", "RESOLVE RESOLVES RESOLVED"],
   REPLACES: ["REPLACE REPLACES REPLACED", "SUPERSEDE SUPERSEDES SUPERSEDED"],

@@ -5,7 +5,8 @@ export const GRAPHQL_RULES: readonly string[] = [
   "A missing or wrong API key is HTTP 401. Introspection needs no key.",
   "Each root field costs one request of the caller's budget. A malformed request or an invalid document costs one. " +
     "When the budget is used up, the request is HTTP 429. Without a key an address has " +
-    `${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; an introspection that nobody has sent before counts as up to ` +
+    `${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
+    "an introspection that nobody has sent before counts as up to " +
     `${1 + LIMITS.graphql.introspectionCost / LIMITS.graphql.introspectionPerRequest}.`,
   "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200 and `Retry-After`.",
   "Root fields can be null: if one of several fails, `errors` says why, and the results of the others are returned.",

@@ -57,8 +57,8 @@ export function readSubscription(subscription: Stripe.Subscription, prices: read
 export const KEPT_SEATS = { seats: "paid_seats", until: "paid_until" } as const;
 
 /**
- * The seats that are paid for, and those of the next period if there is one and these are fewer. A smaller quantity is stored at Stripe
- * at once, so that the renewal charges it; the metadata says what is paid until the end of the period.
+ * The seats that are paid for, and those of the next period if there is one and these are fewer. A smaller quantity is
+ * stored at Stripe at once, so that the renewal charges it; the metadata says what is paid until the end of the period.
  */
 function readSeats(
   subscription: Stripe.Subscription,

@@ -116,8 +116,8 @@ export const memoryPath = defineOperation({
       graph: GRAPH_FOR_AGENTS,
     },
     whenEmpty: ({ types }) =>
-      `${hintOfTypes(types)}No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; get_related_memories shows ` +
-      "what each of the two leads to.",
+      `${hintOfTypes(types)}No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; ` +
+      "get_related_memories shows what each of the two leads to.",
   },
   example: {
     input: { fromMemoryId: MEMORY_EXAMPLE.id, toMemoryId: MEMORY_RELATIONSHIP_EXAMPLE.to },

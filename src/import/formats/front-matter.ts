@@ -19,8 +19,8 @@ const LENGTH_MAX = 20_000;
 const FIELD = /^([^\s#:'"[{&*!|>%@`-][^:]{0,99}?)\s{0,10}:\s+([^\s"'[{|>&*!%@`].*)$/;
 
 /**
- * Reads YAML, or TOML that has simple fields. If YAML is invalid as a whole, as with a colon in a title, reads each field by itself, else as a plain
- * line.
+ * Reads YAML, or TOML that has simple fields. If YAML is invalid as a whole, as with a colon in a title, reads each
+ * field by itself, else as a plain line.
  */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.split("\n");
