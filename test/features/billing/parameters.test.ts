@@ -5,6 +5,7 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { openBillingPortal } from "../../../src/features/billing/open-billing-portal.js";
+import { reconcileAccount } from "../../../src/features/billing/reconcile.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
@@ -68,6 +69,7 @@ it("sends only what Stripe publishes, in every request of every operation", asyn
   const payer = await aPayer(world, { seats: 5 });
   const { owner, teamId } = payer;
   await owner.did(createTeamCheckout, { successUrl: "https://app.example.com/paid" });
+  await reconcileAccount(world.services, teamId);
   await owner.did(updateTeam, { teamId, name: "名".repeat(100), maxMembers: 6 });
   const { sessionId } = await owner.did(createTeamCheckout);
   await world.stripe.pay(sessionId);
