@@ -1,6 +1,7 @@
 import type { Context } from "../../operation/context.js";
 import { type BillingAccount, accountOf, isLive } from "./account.js";
 import { AccountBusy, PaymentProviderError, SubscriptionActive } from "./failures.js";
+import { mayShowPayment } from "./open-checkouts.js";
 import { requesterOf } from "./requester.js";
 import { withBillingSession } from "./session.js";
 
@@ -48,9 +49,13 @@ export function assertNoSmallerCheckout(context: Context, account: BillingAccoun
   if (context.billing.payments && sellsFewer(account, seats, context.now())) throw new AccountBusy();
 }
 
-/** Whether fewer seats may be bought. Of a request whose outcome is unknown, nobody knows how many. */
+/**
+ * Whether fewer seats may be bought, or were at the last moment. Of a request whose outcome is unknown, nobody knows how
+ * many.
+ */
 const sellsFewer = (account: BillingAccount, seats: number, now: Date): boolean =>
-  !isLive(account) && maySell(account, now) && (account.hasOpenRequest || (account.checkoutSeats ?? 0) < seats);
+  !isLive(account) &&
+  (account.hasOpenRequest || (mayShowPayment(account, now) && (account.checkoutSeats ?? 0) < seats));
 
 /** Ends what may still be bought; returns the account afterwards, which is live if somebody has just paid. */
 function withdrawCheckouts(context: Context, teamId: string): Promise<BillingAccount> {

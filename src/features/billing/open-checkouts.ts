@@ -11,6 +11,10 @@ import type { BillingSession } from "./session.js";
 /** How long after its expiry a checkout is over: Stripe may show a payment at the last moment only later. */
 const OVER_AFTER_MS = 3_600_000;
 
+/** Whether the stored checkout may be paid, or may turn out to be paid. */
+export const mayShowPayment = ({ checkoutUrl, checkoutExpiresAt }: BillingAccount, now: Date): boolean =>
+  checkoutUrl !== null && (checkoutExpiresAt === null || +now - +checkoutExpiresAt < OVER_AFTER_MS);
+
 /** A team's open checkouts at the provider. */
 export class OpenCheckouts {
   constructor(private readonly session: BillingSession) {}
@@ -70,10 +74,11 @@ export class OpenCheckouts {
    * Whether the stored checkout can no longer be paid: it expired a while ago, or somebody ended it earlier. A paid one
    * is not over until its subscription is found, which the provider creates a moment later.
    */
-  async isOver({ checkoutId, checkoutUrl, checkoutExpiresAt }: BillingAccount, now: Date): Promise<boolean> {
+  async isOver(account: BillingAccount, now: Date): Promise<boolean> {
+    const { checkoutId, checkoutUrl } = account;
     if (checkoutId === null || checkoutUrl === null) return false;
     const status = await this.#statusOf(checkoutId).catch(ignoreMissing);
-    return status === "expired" || (checkoutExpiresAt !== null && +now - +checkoutExpiresAt >= OVER_AFTER_MS);
+    return status === "expired" || !mayShowPayment(account, now);
   }
 
   async #statusOf(checkoutId: string): Promise<Stripe.Checkout.Session["status"]> {

@@ -83,6 +83,15 @@ it("opens no checkout for a team that grows at the same moment", async () => {
   expect(changesAsked(world).filter((change) => change === SESSIONS)).toHaveLength(1);
 });
 
+it("lets no team grow whose checkout was paid at the last moment", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 1 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+
+  world.travel(24 * 3_600_000 + 60_000);
+  expect(await owner.does(updateTeam, { teamId, maxMembers: 5 })).toBeRefused("conflict", "size_managed_by_billing");
+});
+
 it("tells who resizes a team that its seats were just bought", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await aPayer(world, { seats: 1 });
