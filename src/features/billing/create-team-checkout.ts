@@ -1,7 +1,9 @@
+import type Stripe from "stripe";
 import { Field, InputType, ObjectType, registerEnumType } from "type-graphql";
 import { Nullable, TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import type { MembersTeam } from "../../operation/standing.js";
 import type { CheckoutSettings } from "../../platform/billing/billing.js";
@@ -177,7 +179,7 @@ async function openCheckout(context: Context, session: BillingSession, wanted: W
   const { wasPaid } = await checkouts.withdraw(others, requester);
   // Stripe creates the subscription a moment after the payment: with a second checkout the team could pay twice.
   if (wasPaid) throw isLive(await copy.refresh()) ? new AlreadySubscribed() : new PaymentProviderError();
-  if (same) return checkouts.keep(same);
+  if (same) return keepCheckout(session, same, team);
   const request = newCheckout(context.billing.checkout, { customer, account }, wanted);
   await requests.send("checkout", request, requester, (inner) => assertSameSize(inner, team));
 }
@@ -188,6 +190,19 @@ async function openCheckout(context: Context, session: BillingSession, wanted: W
  */
 async function assertSameSize({ models }: Database, { id, maxMembers }: MembersTeam): Promise<void> {
   if ((await models.team.count({ where: { id, maxMembers } })) === 0) throw new AccountBusy();
+}
+
+/** Stores a checkout that is open at the provider; the service may not know it, if the answer to its request was lost. */
+async function keepCheckout(
+  { services: { database }, checkouts }: BillingSession,
+  checkout: Stripe.Checkout.Session,
+  team: MembersTeam,
+): Promise<void> {
+  await database.transaction(async (inner) => {
+    await lockRow(inner, "team", { id: team.id });
+    await assertSameSize(inner, team);
+    await checkouts.keep(checkout, inner);
+  });
 }
 
 /** The team's customer at the provider, created if there is none. */

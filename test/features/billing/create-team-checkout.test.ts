@@ -83,6 +83,23 @@ it("opens no checkout for a team that grows at the same moment", async () => {
   expect(changesAsked(world).filter((change) => change === SESSIONS)).toHaveLength(1);
 });
 
+it("returns no open checkout for a team that grows at the same moment", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 1 });
+  world.stripe.fail({ kind: "cut-after", times: 2, method: "POST", path: /checkout\/sessions$/ });
+  expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
+  // An hour later the request is given up, but its checkout is open at the provider for a day.
+  await world.database.pool.query("UPDATE billing_operation SET created_at = created_at - interval '2 hours'");
+  world.stripe.fail({ kind: "slow", method: "GET", path: /^\/v1\/customers/, delayMs: 500 });
+  const since = world.stripe.requests.length;
+
+  const opening = owner.does(createTeamCheckout);
+  await vi.waitFor(() => expect(world.stripe.requests.length).toBeGreaterThan(since), { interval: 5 });
+  await owner.did(updateTeam, { teamId, maxMembers: 5 });
+
+  expect(await opening).toBeRefused("unavailable");
+});
+
 it("lets no team grow whose checkout was paid at the last moment", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await aPayer(world, { seats: 1 });
