@@ -117,9 +117,11 @@ export const createTeamCheckout = defineTeamOperation({
     });
   },
   async handle(context, _input, { team: { id } }) {
-    const { checkoutId, checkoutUrl, checkoutExpiresAt } = await accountOf(context, id);
-    // The checkout was paid a moment ago.
-    if (!checkoutId || !checkoutUrl || !checkoutExpiresAt) throw new AlreadySubscribed();
+    const account = await accountOf(context, id);
+    const { checkoutId, checkoutUrl, checkoutExpiresAt } = account;
+    // A moment ago it was paid, or withdrawn because the team grows.
+    if (!checkoutId || !checkoutUrl || !checkoutExpiresAt)
+      throw isLive(account) ? new AlreadySubscribed() : new AccountBusy();
     return { sessionId: checkoutId, url: checkoutUrl, expiresAt: checkoutExpiresAt };
   },
 });

@@ -1,11 +1,14 @@
 import { expect, it, vi } from "vitest";
+import { NO_CHECKOUT } from "../../../src/features/billing/account.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
+import { lockRow } from "../../../src/operation/lock-row-statement.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { aPayer, aSubscriber, accountNow, changesAsked, createBillingWorld } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
 import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
@@ -107,6 +110,23 @@ it("lets no team grow whose checkout was paid at the last moment", async () => {
 
   world.travel(24 * 3_600_000 + 60_000);
   expect(await owner.does(updateTeam, { teamId, maxMembers: 5 })).toBeRefused("conflict", "size_managed_by_billing");
+});
+
+it("says that nothing was bought when a checkout is withdrawn while it is opened", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 1 });
+  world.stripe.fail({ kind: "slow", method: "POST", path: /checkout\/sessions$/, delayMs: 500 });
+  const opening = owner.does(createTeamCheckout);
+  await vi.waitFor(() => expect(changesAsked(world)).toContain(SESSIONS), { interval: 5 });
+
+  // A request that makes the team larger: it withdraws the checkout before the first one reads it.
+  await world.database.transaction(async (inner) => {
+    await lockRow(inner, "team", { id: teamId });
+    await vi.waitFor(async () => expect(await waitingForLocks(world)).toBe(1), { interval: 5, timeout: 5_000 });
+    await inner.models.billingAccount.update({ where: { teamId }, data: NO_CHECKOUT });
+  });
+
+  expect(await opening).toBeRefused("unavailable");
 });
 
 it("tells who resizes a team that its seats were just bought", async () => {
