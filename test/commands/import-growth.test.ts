@@ -14,6 +14,7 @@ const fieldsNamed = (count: number) => Object.fromEntries(times(count, (index) =
 it.each<[string, number, (size: number) => string]>([
   ["spaces within tags", 5_000, (size) => `tags:: a${" ".repeat(size)}b`],
   ["spaces within a field", 4_900, (size) => frontMatter(`a: "b${" ".repeat(size)}c"`)],
+  ["number signs in a list of TOML", 5_000, (size) => `+++\na = ["b"${" #".repeat(size)}"\n+++\nText`],
   ["combining marks", 4_000, (size) => `a${"\u0301\u0315".repeat(size)}`],
 ])("reads a note with many %s in linear time", async (_what, size, make) => {
   expect(await findGrowth(size, make, readMarkdownNote)).toBeUndefined();

@@ -31,9 +31,11 @@ export function tomlAsYaml(lines: readonly string[]): string | undefined {
   return isInList ? undefined : written.join("\n");
 }
 
-/** Whether a list ends with this line; a comment may follow. */
-const endsList = (line: string): boolean =>
-  line
-    .replace(/\s#[^"']*$/, "")
+/** Whether a list ends with this line; a comment may follow, which has no quotes. */
+function endsList(line: string): boolean {
+  const afterTexts = line.slice(Math.max(line.lastIndexOf('"'), line.lastIndexOf("'")) + 1);
+  return afterTexts
+    .replace(/\s#.*$/, "")
     .trimEnd()
     .endsWith("]");
+}
