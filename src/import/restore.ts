@@ -24,7 +24,7 @@ export const newRestoreReport = (): RestoreReport => ({
 
 interface Restoring {
   readonly format: ExportFormat;
-  readonly client: Pick<ServiceClient, "restore">;
+  readonly client: Pick<ServiceClient, "restore" | "memories">;
   /** Updated during the run, so that it is correct even if the run ends early. */
   readonly report: RestoreReport;
   readonly onStart: (records: number) => void | Promise<void>;
@@ -37,6 +37,9 @@ interface Restoring {
 const inPresentNames = ({ external_id: clientId, ...fields }: Fields): Fields =>
   clientId === undefined ? fields : { ...fields, client_id: clientId };
 
+/** How often ids are looked up for one call: another import may give some meanwhile. */
+const MEETINGS_MAX = 3;
+
 /** How many records are read before they are sent. */
 const READ_AT_ONCE = 500;
 
@@ -45,13 +48,24 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   const { format, client, report, onStart, onStep, lengthMax = LIMITS.importFile.valueLength } = restoring;
   let [waiting, kind]: [Fields[], Kind] = [[], "memory"];
   const count = new RecordCount();
+  /** The ids of earlier imports into the graph, once a call was refused because of one. */
+  let taken: ReadonlySet<string> = new Set();
+  const restoreUntaken = async (records: readonly Fields[]) => {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await client.restore("memories", withoutIds(records, taken));
+      } catch (error) {
+        if (attempts > MEETINGS_MAX || !isIdTaken(error, records)) throw error;
+        taken = await readImportedIds(client);
+      }
+    }
+  };
   const send = async () => {
     const list = kind === "memory" ? "memories" : "relationships";
     const store = async (records: readonly Fields[]) => {
-      const { restored, existing } = await client
-        .restore(list, records)
-        .catch((error: unknown) => client.restore(list, withoutImportedIds(records, error)))
-        .catch((error: unknown) => stopUnlessDangling(error, kind));
+      const { restored, existing } = await (
+        kind === "memory" ? restoreUntaken(records) : client.restore(list, records)
+      ).catch((error: unknown) => stopUnlessDangling(error, kind));
       report[list].restored += restored;
       report[list].existing += existing;
       onStep(records.length);
@@ -89,14 +103,24 @@ function stopUnlessDangling(error: unknown, kind: Kind): never {
 
 const NOT_FOUND = "not_found";
 
-/**
- * Takes out the ids that imports have given. The graph may have such an id, if the same notes were imported into it.
- * @throws the error, if it is another one, or if no record has such an id.
- */
-function withoutImportedIds(records: readonly Fields[], error: unknown): Fields[] {
-  const hasImportedId = ({ client_id: id }: Fields): boolean => typeof id === "string" && id.startsWith(IMPORTED);
-  if (!(error instanceof Refused && error.reason === "memory_exists" && records.some(hasImportedId))) throw error;
-  return records.map((record) => (hasImportedId(record) ? { ...record, client_id: null } : record));
+const importedIdOf = ({ client_id: id }: Fields): string | undefined =>
+  typeof id === "string" && id.startsWith(IMPORTED) ? id : undefined;
+
+/** Whether records were refused because the graph may have an id that an import gave to one of them. */
+const isIdTaken = (error: unknown, records: readonly Fields[]): boolean =>
+  error instanceof Refused &&
+  error.reason === "memory_exists" &&
+  records.some((one) => importedIdOf(one) !== undefined);
+
+/** Takes out the ids that the graph has, as after an import of the same notes: all records shall be restored. */
+const withoutIds = (records: readonly Fields[], taken: ReadonlySet<string>): Fields[] =>
+  records.map((record) => (taken.has(importedIdOf(record) ?? "") ? { ...record, client_id: null } : record));
+
+/** The ids that imports gave to memories of the graph. */
+async function readImportedIds(client: Restoring["client"]): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for await (const { client_id: id } of client.memories(undefined)) if (id?.startsWith(IMPORTED)) ids.add(id);
+  return ids;
 }
 
 /**

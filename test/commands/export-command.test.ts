@@ -8,12 +8,13 @@ import { program as exportProgram } from "../../src/commands/export.js";
 import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { memory } from "../../src/features/memories/get-memory.js";
+import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { type ExportFormat, exportFormatOf, readExport } from "../../src/import/export-lines.js";
 import { ImportStopped, KEY_REFUSED } from "../../src/import/import-stopped.js";
 import { newRestoreReport, restoreFile } from "../../src/import/restore.js";
 import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
-import { RETRY, clientOf, importInto, jsonLines } from "../support/imports.js";
+import { RETRY, clientOf, entity, importInto, jsonLines, memoriesOf } from "../support/imports.js";
 import { miscounted } from "../support/memories.js";
 import { type Actor, createWorld } from "../support/world.js";
 
@@ -357,4 +358,23 @@ it("restores an export into a graph that has imported the same notes, and leaves
 
   expect(restored.output).toContain("Restored 2 memories and 1 relationship");
   expect(await world.database.models.memory.count()).toBe(6);
+});
+
+it("keeps the ids that imports gave, except those that the graph has already", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const [first, ...others] = Array.from({ length: 30 }, (_, index) => entity(`Entity ${index}`, "x"));
+  const file = join(await aFolder(), "graph.jsonl");
+  await importInto(url, ann, jsonLines(first, ...others));
+  await importInto(url, bob, jsonLines(first));
+  await runHere(exportProgram, [file], { MEMORY_GRAPH_KEY: ann.key, MEMORY_GRAPH_URL: url });
+  await runHere(importProgram, [file], { MEMORY_GRAPH_KEY: bob.key, MEMORY_GRAPH_URL: url });
+  const { "Entity 7": changed } = await memoriesOf(bob);
+  await bob.did(updateMemory, { id: changed?.id, title: "Another name" });
+
+  const again = await importInto(url, bob, jsonLines(first, ...others));
+
+  // Without its id, the memory that was changed in the service would be stored a second time.
+  expect(again.memories).toMatchObject({ created: 0, existing: 29 });
 });
