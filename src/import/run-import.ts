@@ -119,7 +119,7 @@ async function compareWithStored(graph: NotesToFind, { store, ids, leaveOut }: R
     if (same) existing.push({ note, same });
     else if (ofClientId === undefined) fresh.push(note);
     else {
-      leaveOut("memory", labelOf(note), CHANGED);
+      leaveOut("memory", labelOf(note), changedAs(ofClientId));
       ids.set(note.key, ofClientId);
     }
   }
@@ -201,7 +201,9 @@ function placeLinks(graph: ImportedGraph, { ids, leaveOut }: Run): PlacedLink[] 
   });
 }
 
-const CHANGED = "the graph has this memory by its id, with another title, type or content: it is left there as it is";
+/** Names the stored memory: it may have another title, or somebody may have given it the id of a note of others. */
+const changedAs = (id: string): string =>
+  `the graph has this memory by its id, with another title, type or content: the memory ${id} is left as it is`;
 
 interface Stored {
   readonly alike: StoredAlike;

@@ -197,10 +197,11 @@ describe("importing into the service", () => {
     const report = await importInto(url, ann, file("Wait longer."));
 
     expect(report).toMatchObject({ memories: { created: 1, existing: 0 }, relationships: { created: 1 } });
+    const { Retry } = await memoriesOf(ann);
     expect(leftOut(report)).toEqual([
-      'memory "Retry": the graph has this memory by its id, with another title, type or content: it is left there as it is',
+      `memory "Retry": the graph has this memory by its id, with another title, type or content: the memory ${Retry?.id} is left as it is`,
     ]);
-    expect((await memoriesOf(ann))["Retry"]?.content).toBe("Wait.");
+    expect(Retry?.content).toBe("Wait.");
   });
 
   it("stores everything once when several imports of one file run at once", async () => {
@@ -238,12 +239,13 @@ describe("importing into the service", () => {
     const ann = await world.user();
     const text = JSON.stringify({ memories: [{ title: "Retry", content: "Wait." }] });
     await importInto(url, ann, text);
-    await ann.did(updateMemory, { id: (await memoriesOf(ann))["Retry"]?.id, content: "Wait longer." });
+    const { Retry } = await memoriesOf(ann);
+    await ann.did(updateMemory, { id: Retry?.id, title: "Backoff", content: "Wait longer." });
 
     const report = await importInto(url, ann, text);
 
     expect(leftOut(report)).toEqual([
-      'memory "Retry": the graph has this memory by its id, with another title, type or content: it is left there as it is',
+      `memory "Retry": the graph has this memory by its id, with another title, type or content: the memory ${Retry?.id} is left as it is`,
     ]);
     expect(await world.database.models.memory.count()).toBe(1);
   });
