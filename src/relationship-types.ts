@@ -63,6 +63,9 @@ const TRANSITIVE: Readonly<Record<string, readonly string[]>> = {
   BLOCKS: ["BLOCK BLOCKS BLOCKED"],
 };
 
+/** As the label of a link, `fix: [[Target]]` says that the target is the fix, in the other direction than the verb. */
+const NOUNS: ReadonlySet<string> = new Set(["FIX", "CAUSE", "TRIGGER", "ADDRESS", "BLOCK"]);
+
 /** Other ways to say a well-known type, in the same direction. */
 const SAME_DIRECTION: Readonly<Record<string, string>> = {
   SOLVES: "SOLUTION_FOR SOLUTION_TO SOLUTION_OF FIX_FOR",
@@ -82,14 +85,19 @@ interface BetterType {
   readonly name: string;
   /** Whether the two memories change places. */
   readonly isTurned: boolean;
+  /** Whether the name may be meant as a noun, so that its direction is not clear. */
+  readonly mayBeNoun?: boolean;
 }
 
 const BETTER: ReadonlyMap<string, BetterType> = new Map([
   ...Object.entries(TRANSITIVE).flatMap(([name, verbs]) =>
     verbs.flatMap((verb) => {
       const [base = "", present = "", past = ""] = verb.split(" ");
-      const active = [base, present, past].map((form): [string, BetterType] => [form, { name, isTurned: false }]);
-      return [...active, [`${past}_BY`, { name, isTurned: true }] as const];
+      const active = [base, present, past].map((form): [string, BetterType] => {
+        return [form, { name, isTurned: false, mayBeNoun: NOUNS.has(form) }];
+      });
+      const passive: [string, BetterType] = [`${past}_BY`, { name, isTurned: true }];
+      return [...active, passive];
     }),
   ),
   ["BROKEN_BY", { name: "BREAKS", isTurned: true }],

@@ -234,7 +234,8 @@ export class GraphDraft {
   #addLink(found: FoundRelationship, { keys, notes, links }: Linking): void {
     this.#relationships.read++;
     const named = relationshipType(found.type) ?? "RELATED_TO";
-    const { name: type, isTurned } = betterTypeFor(named) ?? { name: named, isTurned: false };
+    const better = betterTypeFor(named);
+    const { name: type, isTurned } = better && !better.mayBeNoun ? better : { name: named, isTurned: false };
     const ends = [found.from, found.to].map((end) => {
       const entry = this.#entryOf(end);
       return { end, entry, key: entry && keys.get(entry) };

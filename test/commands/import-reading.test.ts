@@ -162,7 +162,7 @@ describe("reading", () => {
     expect(linksOf(readText(jsonLines(...AB, relation("A", said, "B"))))).toEqual([["B", type, "A", undefined]]);
   });
 
-  it.each(["USED_BY", "IS_BLOCKED", "VALIDATED_BY", "DEPRECATED_BY", "OWNED_BY", "PART_OF"])(
+  it.each(["USED_BY", "IS_BLOCKED", "VALIDATED_BY", "DEPRECATED_BY", "OWNED_BY", "PART_OF", "FIX", "CAUSE", "ADDRESS"])(
     "keeps %s, which is a well-known type or may mean several",
     (type) => {
       expect(linksOf(readText(jsonLines(...AB, relation("A", type, "B"))))).toEqual([["A", type, "B", undefined]]);
