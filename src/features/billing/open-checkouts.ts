@@ -65,7 +65,7 @@ export class OpenCheckouts {
     } catch (error) {
       if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
     }
-    const status = await this.#statusOf(id);
+    const { status } = await this.#read(id);
     if (status === "open") throw new PaymentProviderError();
     return { isPaid: status === "complete" };
   }
@@ -73,19 +73,22 @@ export class OpenCheckouts {
   /**
    * Whether the stored checkout can no longer be paid: it expired a while ago, or somebody ended it earlier. A paid one
    * is not over until its subscription is found, which the provider creates a moment later.
+   * @param found the customer's subscriptions, read before; none of them is live.
    */
-  async isOver(account: BillingAccount, now: Date): Promise<boolean> {
+  async isOver(account: BillingAccount, found: readonly Stripe.Subscription[], now: Date): Promise<boolean> {
     const { checkoutId, checkoutUrl } = account;
     if (checkoutId === null || checkoutUrl === null) return false;
-    const status = await this.#statusOf(checkoutId).catch(ignoreMissing);
-    return status === "expired" || !mayShowPayment(account, now);
+    const checkout = await this.#read(checkoutId).catch(ignoreMissing);
+    const bought = checkout?.subscription;
+    const boughtId = typeof bought === "string" ? bought : bought?.id;
+    const hasEnded = found.some(({ id }) => id === boughtId);
+    return checkout?.status === "expired" || hasEnded || !mayShowPayment(account, now);
   }
 
-  async #statusOf(checkoutId: string): Promise<Stripe.Checkout.Session["status"]> {
-    const { status } = await this.session.ask("checkout.session", (stripe, options) =>
+  #read(checkoutId: string): Promise<Stripe.Checkout.Session> {
+    return this.session.ask("checkout.session", (stripe, options) =>
       stripe.checkout.sessions.retrieve(checkoutId, {}, options),
     );
-    return status;
   }
 }
 

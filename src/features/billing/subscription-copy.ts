@@ -48,7 +48,7 @@ export class SubscriptionCopy {
     const [counts, ...others] = rankSubscriptions(found, known.subscriptionId);
     for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
     // Beside a live subscription, a checkout would create a second one.
-    const checkoutIsOver = (counts && isLive(counts)) || (await session.checkouts.isOver(known, readAt));
+    const checkoutIsOver = (counts && isLive(counts)) || (await session.checkouts.isOver(known, found, readAt));
     const hasTeam = await this.#write(counts, { readAt, known, closing, checkoutIsOver });
     if (hasTeam) return session.account();
     if (counts && isLive(counts)) {

@@ -6,7 +6,14 @@ import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { lockRow } from "../../../src/operation/lock-row-statement.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
-import { aPayer, aSubscriber, accountNow, changesAsked, createBillingWorld } from "../../support/billing.js";
+import {
+  aPayer,
+  aSubscriber,
+  accountNow,
+  changesAsked,
+  createBillingWorld,
+  customerOf,
+} from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
@@ -161,6 +168,17 @@ it("keeps nobody from deleting the team after its checkout has expired, even if 
   expect(await owner.does(deleteTeam, { teamId })).toBeRefused("payment_provider_error");
   world.travel(24 * 3_600_000);
   expect(await owner.did(deleteTeam, { teamId })).toEqual({ id: teamId });
+});
+
+it("keeps nobody from deleting the team whose subscription was ended right after its payment", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world);
+  await world.stripe.pay((await payer.owner.did(createTeamCheckout)).sessionId);
+  const { subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const { data } = await subscriptions.list({ customer: await customerOf(world, payer) });
+  await subscriptions.cancel(data[0]?.id ?? "");
+
+  expect(await payer.owner.did(deleteTeam, { teamId: payer.teamId })).toEqual({ id: payer.teamId });
 });
 
 it("leaves no checkout open when its team is deleted before its outcome was known", async () => {
