@@ -132,6 +132,13 @@ export function assertBillingWhole(config: Config): void {
   );
 }
 
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+const LOOPBACK = "127.0.0.1";
+
 const POSTGRES = ["postgres:", "postgresql:"];
 
 /** @throws ConfigError naming every wrong variable, and what it must be. */
@@ -139,10 +146,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const variables = new Variables(environment);
   const development =
     variables.choice("NODE_ENV", ["development", "test", "production"], "development") !== "production";
+  const listening = { host: variables.text("HOST") ?? LOOPBACK, port: variables.whole("PORT", 4000, 65_535) };
   const config: Config = {
     development,
-    host: variables.text("HOST") ?? "127.0.0.1",
-    port: variables.whole("PORT", 4000, 65_535),
+    ...listening,
     dataDir: variables.text("DATA_DIR") ?? ".data",
     publicUrl: variables.base("PUBLIC_URL"),
     ...readDatabases(variables),
@@ -153,7 +160,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: variables.whole("TRUSTED_PROXIES", 0, 16),
     logLevel: variables.choice("LOG_LEVEL", LOG_LEVELS, "info"),
     telemetry: readTelemetry(variables),
-    metrics: readMetrics(variables),
+    metrics: readMetrics(variables, listening),
     retention: readRetention(variables),
   };
   variables.assertRight();
@@ -307,10 +314,25 @@ function readTelemetry(variables: Variables): Config["telemetry"] {
   return !isDisabled && (telemetry.traces || telemetry.logs) ? telemetry : undefined;
 }
 
-function readMetrics(variables: Variables): Config["metrics"] {
-  const host = variables.text("METRICS_HOST") ?? "127.0.0.1";
-  const isSet = variables.text("METRICS_PORT") !== undefined;
-  return isSet ? { host, port: variables.whole("METRICS_PORT", 0, 65_535) } : undefined;
+function readMetrics(variables: Variables, service: Place): Config["metrics"] {
+  const host = variables.text("METRICS_HOST");
+  if (variables.text("METRICS_PORT") === undefined) {
+    if (host !== undefined) variables.report("METRICS_PORT", "must be set with METRICS_HOST: the port of the metrics.");
+    return undefined;
+  }
+  const metrics = { host: host ?? LOOPBACK, port: variables.whole("METRICS_PORT", 0, 65_535) };
+  if (areSamePlace(metrics, service)) {
+    variables.report("METRICS_PORT", `must differ from PORT (${service.port}): metrics have a port of their own.`);
+  }
+  return metrics;
+}
+
+/** Whether not both can be listened on: the port is the same, and the hosts are, or one means all addresses. */
+function areSamePlace(one: Place, other: Place): boolean {
+  const hosts = [one, other].map(({ host }) => (host === "localhost" ? LOOPBACK : host));
+  return (
+    one.port !== 0 && one.port === other.port && (hosts[0] === hosts[1] || hosts.some((host) => /^[0.:]+$/.test(host)))
+  );
 }
 
 function readRetention(variables: Variables): Retention {

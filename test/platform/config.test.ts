@@ -83,9 +83,20 @@ it.each([
   [{ DATABSE_URL: "postgres://a@b/c" }, "DATABSE_URL is no variable of the service: set DATABASE_URL instead"],
   [{ MAIL_FORM: "a@b.example" }, "set MAIL_FROM instead"],
   [{ OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER must be one of always_on, parentbased_always_on"],
+  [{ METRICS_PORT: "4000" }, "METRICS_PORT must differ from PORT"],
+  [{ METRICS_PORT: "5", PORT: "5", HOST: "::", METRICS_HOST: "10.0.0.1" }, "METRICS_PORT must differ from PORT"],
+  [{ METRICS_PORT: "5", PORT: "5", METRICS_HOST: "0.0.0.0" }, "METRICS_PORT must differ from PORT"],
+  [{ METRICS_HOST: "0.0.0.0" }, "METRICS_PORT must be set with METRICS_HOST"],
   [{ PORT: "70000", FREE_TEAM_SEATS: "x" }, /PORT must be[^]*FREE_TEAM_SEATS must be/],
 ])("says what is wrong with %j, all of it at once", (environment, problem) => {
   expect(() => readConfig(environment)).toThrow(problem);
+});
+
+it.each([
+  { PORT: "0", METRICS_PORT: "0" },
+  { HOST: "10.0.0.1", METRICS_PORT: "4000" },
+])("accepts places that differ, or are chosen at the start: %j", (environment) => {
+  expect(() => readConfig(environment)).not.toThrow();
 });
 
 it.each(
