@@ -101,6 +101,20 @@ it("stores the settings for the role that logs in, also if that acts as the owne
   await expect(preparePooler({ direct: way.href, pooled: way.href })).resolves.toBeDefined();
 });
 
+it("refuses two addresses of different databases, though the role has the settings for both", async () => {
+  await using one = await createWorld();
+  await using other = await createWorld();
+  for (const { databaseUrl: url } of [one, other]) await preparePooler({ direct: url, pooled: url });
+  const environment = { DATABASE_URL: one.databaseUrl, DIRECT_DATABASE_URL: other.databaseUrl };
+
+  const { code, output } = await runHere(doctor, ["--json"], environment);
+
+  await expect(preparePooler({ direct: other.databaseUrl, pooled: one.databaseUrl })).rejects.toThrow(
+    /DATABASE_URL leads to the database "\w+", but DIRECT_DATABASE_URL to "\w+"/,
+  );
+  expect([code, output]).toEqual([1, expect.stringContaining("DATABASE_URL leads to the database")]);
+});
+
 withPgBouncer("starts behind PgBouncer, and serves", async () => {
   await using world = await createWorld({ fresh: true });
   await using bouncer = await startPgBouncer(world.databaseUrl);

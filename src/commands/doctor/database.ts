@@ -6,7 +6,7 @@ import { assertFits } from "../../platform/database/fitting-database.js";
 import { assertVersion, countPending } from "../../platform/database/migrations.js";
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
-import { examinePooler } from "../../platform/database/pooler.js";
+import { assertSameDatabase, examinePooler } from "../../platform/database/pooler.js";
 import { withOptions } from "../../platform/database/session-settings.js";
 import { THROUGH_POOLER } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
@@ -58,6 +58,7 @@ export async function checkDatabase(config: Config): Promise<string> {
 
 export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
   if (directDatabaseUrl === undefined || databaseUrl === undefined) return undefined;
+  await assertSameDatabase({ direct: directDatabaseUrl, pooled: databaseUrl });
   const { keepsNames } = await examinePooler(databaseUrl);
   return keepsNames
     ? "The pooler works, and keeps names of statements apart."

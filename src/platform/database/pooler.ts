@@ -31,18 +31,49 @@ export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>>
   idle_in_transaction_session_timeout: String(LIMITS.database.idleInTransactionMs),
 });
 
+interface PoolerUrls {
+  readonly direct: string;
+  readonly pooled: string;
+}
+
 /**
  * Prepares the use of a pooler: stores the settings at the role, by a direct connection, and asks the pooler what it
  * can do.
- * @throws StartError when the pooler's connections lack the settings, or one of the addresses cannot be used.
+ * @throws StartError when the pooler's connections lack the settings or lead to another database, or an address cannot be
+ * used.
  */
-export async function preparePooler(
-  urls: { readonly direct: string; readonly pooled: string },
-  waits: WaitBounds = LIMITS.database,
-): Promise<Pooler> {
+export async function preparePooler(urls: PoolerUrls, waits: WaitBounds = LIMITS.database): Promise<Pooler> {
   const direct: Address = { url: urls.direct, variable: "DIRECT_DATABASE_URL" };
+  // First: connections that the pooler opens before would lack the settings.
   await onConnection(direct, CONNECTION, (client) => storeSettings(client, settingsFor(waits)));
+  await assertSameDatabase(urls);
   return examinePooler(urls.pooled, waits);
+}
+
+/**
+ * Otherwise one database would be migrated, and another one served.
+ * @throws StartError when the addresses lead to different databases, or one of them cannot be used.
+ */
+export async function assertSameDatabase({ direct, pooled }: PoolerUrls): Promise<void> {
+  const [own, other] = await Promise.all([
+    onConnection({ url: direct, variable: "DIRECT_DATABASE_URL" }, CONNECTION, identify),
+    onConnection({ url: pooled, variable: "DATABASE_URL" }, CONNECTION, identify),
+  ]);
+  if (own.identity === other.identity) return;
+  const server = own.name === other.name ? " of another server" : "";
+  throw new StartError(
+    `DATABASE_URL leads to the database "${other.name}", but DIRECT_DATABASE_URL to "${own.name}"${server}: both must ` +
+      "lead to the same one.",
+  );
+}
+
+/** The name of a database, and what no other database has: its number, and when its server started. */
+async function identify(client: pg.Client): Promise<{ readonly name: string; readonly identity: string }> {
+  const { rows } = await client.query<{ name: string; identity: string }>(
+    `SELECT datname AS name, concat_ws(' ', oid, extract(epoch FROM pg_postmaster_start_time())) AS identity
+     FROM pg_database WHERE datname = current_database()`,
+  );
+  return rows[0] ?? { name: "", identity: "" };
 }
 
 /**
