@@ -10,6 +10,7 @@ import { runHere, runProcess } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { startServerProcess } from "../support/server-process.js";
+import { prepareDemoKey } from "../../src/features/access/index.js";
 import { createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
@@ -198,6 +199,24 @@ it("keeps the demo key after restarts, as long as its file exists", async () => 
   const [otherKey, ...same] = await run();
   expect(same).toEqual(first.slice(1));
   expect(otherKey).not.toBe(first[0]);
+});
+
+it("uses one demo key for all databases that are used with a data folder, unless it was revoked in one", async () => {
+  await using one = await createWorld();
+  await using other = await createWorld();
+  const dataDir = dataFolder();
+  const keyOf = ({ services }: typeof one) => prepareDemoKey(services, dataDir);
+
+  const key = await keyOf(one);
+  expect([await keyOf(other), await keyOf(one)]).toEqual([key, key]);
+  expect(await other.database.models.user.findMany({ select: { email: true, plan: true } })).toEqual([
+    { email: "demo@example.com", plan: "pro" },
+  ]);
+  expect(await other.database.models.apiKey.count()).toBe(1);
+  await one.database.models.apiKey.updateMany({ data: { revokedAt: one.services.now() } });
+  const second = await keyOf(one);
+  expect(second).not.toBe(key);
+  expect([await keyOf(other), await other.database.models.apiKey.count()]).toEqual([second, 2]);
 });
 
 it("creates no demo user and shows no key in production", async () => {

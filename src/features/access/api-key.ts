@@ -181,8 +181,11 @@ interface KeyToStore extends KeyOptions {
 const CLIENT_PREFIX = "oauth";
 
 /** Creates a key and stores its hash; the key itself is only in the result. */
-export async function storeNewApiKey(models: Pick<Models, "apiKey">, key: KeyToStore): Promise<NewApiKey> {
-  const secret = newApiKey();
+export async function storeNewApiKey(
+  models: Pick<Models, "apiKey">,
+  key: KeyToStore,
+  secret = newApiKey(),
+): Promise<NewApiKey> {
   const hash = new Uint8Array(hashApiKey(secret));
   const prefix = key.client === undefined ? apiKeyPrefix(secret) : CLIENT_PREFIX;
   const data = { ...key, scopes: [...key.scopes], prefix, hash };

@@ -27,10 +27,10 @@ export class NoSuchUser extends UserError {
 }
 
 /**
- * Creates a user with a personal graph and a first key with every scope.
+ * Creates a user with a personal graph and a first key with every scope: this secret, or a new one.
  * @throws UserError when the address is invalid or belongs to another user.
  */
-export async function createUser(services: Services, user: UserToCreate): Promise<CreatedUser> {
+export async function createUser(services: Services, user: UserToCreate, secret?: string): Promise<CreatedUser> {
   const { database, newId, now } = services;
   const email = normalEmail(user.email);
   if (email === null) throw new UserError(`${JSON.stringify(user.email)} is not an e-mail address.`);
@@ -45,7 +45,8 @@ export async function createUser(services: Services, user: UserToCreate): Promis
   try {
     return await database.transaction(async ({ models }) => {
       await models.user.create({ data });
-      return { userId: data.id, email, apiKey: await storeFirstKey(services, models, data.id, "First key") };
+      const apiKey = await storeFirstKey(services, models, { userId: data.id, name: "First key" }, secret);
+      return { userId: data.id, email, apiKey };
     });
   } catch (error) {
     if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
@@ -54,20 +55,32 @@ export async function createUser(services: Services, user: UserToCreate): Promis
 }
 
 /**
- * Creates another key with every scope, for a user who lost theirs.
+ * Creates another key with every scope, for a user who lost theirs: this secret, or a new one.
  * @throws UserError when there is no such user, or the user is suspended.
  */
-export async function createKeyFor(services: Services, address: string, name: string): Promise<CreatedUser> {
+export async function createKeyFor(
+  services: Services,
+  address: string,
+  name: string,
+  secret?: string,
+): Promise<CreatedUser> {
   const { models } = services.database;
   const email = normalEmail(address) ?? "";
   const user = await models.user.findUnique({ where: { email } });
   if (!user) throw new NoSuchUser(address);
   if (user.suspendedAt)
     throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
-  return { userId: user.id, email, apiKey: await storeFirstKey(services, models, user.id, name) };
+  return { userId: user.id, email, apiKey: await storeFirstKey(services, models, { userId: user.id, name }, secret) };
 }
 
 type Models = Services["database"]["models"];
 
-const storeFirstKey = ({ newId }: Services, models: Models, userId: string, name: string) =>
-  storeNewApiKey(models, { id: newId(), userId, name, scopes: SCOPES, expiresAt: null, createdByKey: null });
+interface FirstKey {
+  readonly userId: string;
+  readonly name: string;
+}
+
+/** With this secret, or a new one. */
+function storeFirstKey({ newId }: Services, models: Models, key: FirstKey, secret?: string): Promise<NewApiKey> {
+  return storeNewApiKey(models, { ...key, id: newId(), scopes: SCOPES, expiresAt: null, createdByKey: null }, secret);
+}

@@ -15,6 +15,12 @@ export function newApiKey(): string {
   return PREFIX + random + checksum(random);
 }
 
+/** Whether the text could be a key that `newApiKey` made. */
+export function isApiKey(text: string): boolean {
+  const random = text.slice(PREFIX.length, -CHECKSUM_LENGTH);
+  return /^[0-9A-Za-z]{32}$/.test(random) && text === PREFIX + random + checksum(random);
+}
+
 /** The stored hash of a key. Plain SHA-256 is enough: 190 random bits cannot be guessed from their hash. */
 export const hashApiKey = (key: string): Buffer => hash("sha256", key, "buffer");
 
