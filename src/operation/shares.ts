@@ -22,11 +22,11 @@ export class DatabaseShares {
   constructor(
     private readonly database: Database,
     private readonly bounds: WaitBounds = LIMITS.database,
-    private readonly tracer?: Tracer,
+    private readonly tracer?: Pick<Tracer, "during">,
   ) {}
 
   /** How many statements wait: for any connection, or because their account has its share already. */
-  get waiting(): Readonly<Record<"shared" | "search" | "account", number>> {
+  get waiting(): Readonly<Record<Waited, number>> {
     let account = 0;
     for (const { all, searches } of this.#accounts.values()) account += all.waiting + searches.waiting;
     return { shared: this.#all.waiting, search: this.#searches.waiting, account };
@@ -58,12 +58,16 @@ export class DatabaseShares {
   async #pass<T>(account: string, kind: keyof Share, patience: Patience, work: Work<T>): Promise<T> {
     const share = this.#accounts.get(account) ?? newShare();
     this.#accounts.set(account, share);
-    const gates = [share[kind], kind === "all" ? this.#all : this.#searches];
+    const isSearch = kind === "searches";
+    const gates = [
+      { pool: "account", gate: share[kind] },
+      { pool: isSearch ? "search" : "shared", gate: isSearch ? this.#searches : this.#all },
+    ] as const;
     const entered: Gate[] = [];
     try {
-      for (const gate of gates) {
+      for (const { pool, gate } of gates) {
         const turn = gate.enter(patience.leftMs);
-        if (turn) await this.#during(patience.during(turn));
+        if (turn) await this.#during(pool, patience.during(turn));
         entered.push(gate);
       }
       return await work(this.#locksFor(patience));
@@ -71,7 +75,7 @@ export class DatabaseShares {
       const why = error instanceof Unavailable ? error.why : this.database.whyWaitFailed(error);
       if (why) patience.exhaust();
       // Others in these queues would only get the same failure, later.
-      if (why === "unreachable") for (const gate of gates) gate.refuse(why);
+      if (why === "unreachable") for (const { gate } of gates) gate.refuse(why);
       throw error;
     } finally {
       for (const gate of entered.reverse()) gate.leave();
@@ -80,8 +84,9 @@ export class DatabaseShares {
   }
 
   /** Gives a wait a span, so that operators see it. */
-  #during(wait: Promise<void>): Promise<void> {
-    return this.tracer ? this.tracer.during({ name: "wait for the database" }, () => wait) : wait;
+  #during(pool: Waited, wait: Promise<void>): Promise<void> {
+    const part = { name: "wait for the database", facts: { "memory_graph.pool": pool } };
+    return this.tracer ? this.tracer.during(part, () => wait) : wait;
   }
 
   #locksFor({ leftMs }: Patience): LockPatience | undefined {
@@ -91,6 +96,9 @@ export class DatabaseShares {
 
 /** Work with a connection; `locks` limits its waits for locks. */
 type Work<T> = (locks: LockPatience | undefined) => Promise<T>;
+
+/** What is waited for: a connection of this pool, or the account's share. */
+type Waited = "shared" | "search" | "account";
 
 interface Share {
   readonly all: Gate;

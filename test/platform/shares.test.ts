@@ -7,13 +7,14 @@ import { Patience } from "../../src/operation/patience.js";
 import { LOCK_NOT_AVAILABLE, sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import type { Statement } from "../../src/platform/database/statement.js";
+import type { Tracer } from "../../src/platform/telemetry/tracer.js";
 import { type Answer, ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { PATIENT } from "../support/patience.js";
 import { createWorld } from "../support/world.js";
 
 const { connections, poolSharePerAccount, searchesPerAccount, waitingPerAccount, connectionWaitMs } = LIMITS.database;
-const { lockWaitMs, statementTimeoutMs } = LIMITS.database;
+const { searchConnections, lockWaitMs, statementTimeoutMs } = LIMITS.database;
 const SHARE = Math.floor(connections * poolSharePerAccount);
 const PATIENCE = { timeout: 60_000, interval: 20 };
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
@@ -51,6 +52,39 @@ it("lets an account run two searches at a time", async () => {
   await lock.release();
 
   expect((await all).length).toBe(searchesPerAccount + 1);
+});
+
+it("says in the trace whether a statement waits for its account's share, or for any connection", async () => {
+  await using world = await createWorld();
+  const waits: unknown[] = [];
+  const tracer: Pick<Tracer, "during"> = {
+    during: ({ name, facts }, work) => {
+      waits.push([name, facts]);
+      return work(() => {});
+    },
+  };
+  const shares = new DatabaseShares(world.database, PATIENT, tracer);
+  const count: Statement = { name: "count", text: "SELECT count(*) FROM memory" };
+  const waitsIn = async (tasks: ReadonlyArray<readonly [account: string, isSearch: boolean]>) => {
+    waits.length = 0;
+    await using lock = await lockMemories(world);
+    const all = tasks.map(([account, isSearch]) => {
+      const database = shares.of(account);
+      return isSearch ? database.search((run) => run(count, [])) : database.run(count, []);
+    });
+    await expect.poll(() => waits.length, PATIENCE).toBe(1);
+    await lock.release();
+    await Promise.all(all);
+    return waits[0];
+  };
+  const many = (times: number, isSearch: boolean, account = "") =>
+    Array.from({ length: times }, (_, place) => [account || `${place}`, isSearch] as const);
+  const wait = (pool: string) => ["wait for the database", { "memory_graph.pool": pool }];
+
+  expect(await waitsIn(many(SHARE + 1, false, "ann"))).toEqual(wait("account"));
+  expect(await waitsIn(many(searchesPerAccount + 1, true, "ann"))).toEqual(wait("account"));
+  expect(await waitsIn(many(connections + 1, false))).toEqual(wait("shared"));
+  expect(await waitsIn(many(searchConnections + 1, true))).toEqual(wait("search"));
 });
 
 it("answers other accounts at once while two send many requests for a locked table", async () => {
