@@ -185,6 +185,27 @@ describe("a missing key", () => {
 });
 
 describeInBrowser("the playground", (browser) => {
+  it.each(["css", "js"])("says that it loads while its .%s are missing, and later what to do", async (ending) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage();
+    const missing = `**/playground/assets/index-*.${ending}`;
+    // The style comes late, the script not at all.
+    await page.route(missing, (route) => (ending === "js" ? route.abort() : undefined));
+    await page.goto(`${url}/graphql`, { waitUntil: "commit" });
+    const paints = () => page.evaluate(() => performance.getEntriesByName("first-contentful-paint").length);
+
+    await expect.poll(paints, { timeout: 10_000 }).toBe(1);
+    const [loads, advice] = [page.getByText("The playground is loading"), page.getByText("Reload the page")];
+    expect([await loads.isVisible(), await advice.isVisible()]).toEqual([true, false]);
+    await page.evaluate("document.getAnimations().forEach((animation) => animation.finish())");
+    expect(await advice.isVisible()).toBe(true);
+    await page.unroute(missing);
+    await page.reload();
+    await page.getByRole("button", { name: "Execute query" }).waitFor();
+    expect(await loads.count()).toBe(0);
+  });
+
   it("accepts a key, runs operations and examples, and shows the documentation, without other hosts", async () => {
     await using world = await createWorld();
     const { key, email } = await world.user();
