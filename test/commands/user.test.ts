@@ -105,6 +105,41 @@ it("suspends, unsuspends, revokes keys and deletes", async () => {
   expect(await world.database.models.user.count()).toBe(0);
 });
 
+it("lets an operator hand over the team of a suspended owner, whose own keys stay useless", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, admin, teamId } = await aTeam(world);
+  const of = (command: string, ...words: string[]) =>
+    run(world, "user", command, "--email", owner.email, "--json", ...words);
+  const handOver = (key: string) =>
+    ask(`${url}/teams/${teamId}/transfer`, { key, body: { user_id: admin.caller.userId } });
+
+  await of("suspend");
+  expect((await handOver(owner.key)).body).toMatchObject({ error: { reason: "account_suspended" } });
+  expect((await of("revoke-keys", "--yes")).json()).toMatchObject({ revoked: 1 });
+  await of("unsuspend");
+  const key = String((await of("key")).json()["key"]);
+  const statuses = [(await handOver(owner.key)).status, (await handOver(key)).status];
+  await of("suspend");
+
+  expect(statuses).toEqual([401, 200]);
+  expect((await ask(`${url}/me`, { key })).status).toBe(403);
+  const { body } = await ask(`${url}/teams/${teamId}/members`, { key: admin.key });
+  expect(body).toMatchObject({
+    members: expect.arrayContaining([
+      expect.objectContaining({ user_id: admin.caller.userId, role: "owner" }),
+      expect.objectContaining({ user_id: owner.caller.userId, role: "admin" }),
+    ]) as unknown,
+  });
+  const removed = await ask(`${url}/teams/${teamId}/members/${owner.caller.userId}`, {
+    key: admin.key,
+    method: "DELETE",
+  });
+  expect([removed.status, (await ask(`${url}/teams/${teamId}`, { key: admin.key, method: "DELETE" })).status]).toEqual([
+    204, 204,
+  ]);
+});
+
 it("gives a user the address back that a thief has changed, and forgets the thief's with the account", async () => {
   await using world = await createWorld();
   const thief = "thief@example.com";
