@@ -10,10 +10,11 @@ import {
   isListType,
 } from "graphql";
 import { itemsMaxOf, isMarked } from "./class-bounds.js";
-import { InvalidInput } from "./failure.js";
+import { type InputIssue, InvalidInput } from "./failure.js";
 import { snakeCase } from "./names.js";
 import { type Operation, takesBody } from "./operation.js";
 import { Issues, REST_WORDS, addUnknown, readFields } from "./read-value.js";
+import { issuesOfSome } from "./within-bounds.js";
 
 /** The GraphQL type of an operation's input, by which every door checks it. */
 export function inputTypeOf(schema: GraphQLSchema, operation: Operation): GraphQLInputObjectType {
@@ -34,19 +35,31 @@ export interface RawInput {
   readonly body: unknown;
 }
 
-/** Reads an operation's input from snake_case names and plain values; GraphQL's own coercion does the same there. */
-export type InputReader<Input> = (raw: RawInput) => Input;
+/**
+ * Reads an operation's input from snake_case names and plain values; GraphQL's own coercion does the same there.
+ * `found` are problems that the door has found itself.
+ */
+export type InputReader<Input> = (raw: RawInput, found?: readonly InputIssue[]) => Input;
 
-/** The reader throws InvalidInput, which names each field that is missing, unknown, given twice or of a wrong type. */
+/** Finds problems of an input that may be incomplete, or completes it. */
+type Complete = (input: object) => readonly InputIssue[];
+
+/**
+ * The reader throws InvalidInput, which names each field that is missing, unknown, given twice or of a wrong type. Then
+ * it also names those that are out of bounds, so that a caller can correct all of them at once.
+ */
 export function inputReader<Input extends object>(
   type: GraphQLInputObjectType,
   { input: inputClass, rest }: Pick<Operation<Input>, "input" | "rest">,
+  complete: Complete = () => [],
 ): InputReader<Input> {
   const fields = new Map(Object.values(type.getFields()).map((field) => [snakeCase(field.name), field]));
   const belongsInBody = (name: string) => takesBody(rest) && !isMarked(inputClass, name, "selector");
-  return ({ path, query, body }) => {
+  return ({ path, query, body }, found = []) => {
     const reading = { words: REST_WORDS, issues: new Issues() };
     const { issues } = reading;
+    const addAll = (others: readonly InputIssue[]) => others.forEach((one) => issues.add([one.path], one.message));
+    addAll(found);
     if (body !== undefined && (typeof body !== "object" || body === null || Array.isArray(body))) {
       throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
     }
@@ -69,8 +82,13 @@ export function inputReader<Input extends object>(
     take(query, fromText);
     take(body ?? {}, (_type, value) => value);
     const value = readFields(type, (name) => raw.get(name), [], reading);
-    issues.assertNone();
-    return Object.assign(new inputClass(), value);
+    const input = Object.assign(new inputClass(), value);
+    addAll(complete(input));
+    if (issues.areNone) return input;
+    const right = Object.entries(value).filter(([name]) => !issues.hasOf(snakeCase(name)));
+    const some = Object.assign(new inputClass(), Object.fromEntries(right));
+    addAll(issuesOfSome(some).map((one) => ({ ...one, path: snakeCase(one.path) })));
+    throw issues.failure;
   };
 }
 

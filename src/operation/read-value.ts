@@ -35,15 +35,33 @@ export class Issues {
 
   constructor(private readonly max: number = LIMITS.refusal.issues) {}
 
-  /** @throws InvalidInput when there are as many as the maximum. */
+  /** Whether there is a problem of this field, or of something in it. */
+  hasOf(field: string): boolean {
+    return this.#found.some(({ path }) => path === field || path.startsWith(`${field}.`));
+  }
+
+  get areNone(): boolean {
+    return this.#found.length === 0;
+  }
+
+  get failure(): InvalidInput {
+    return new InvalidInput(this.#found);
+  }
+
+  /**
+   * Adds a problem, unless there is one of the same place.
+   * @throws InvalidInput when there are as many as the maximum.
+   */
   add(path: Path, message: string): void {
-    this.#found.push({ path: path.join("."), message });
-    if (this.#found.length >= this.max) this.assertNone();
+    const place = path.join(".");
+    if (this.#found.some((known) => known.path === place)) return;
+    this.#found.push({ path: place, message });
+    if (this.#found.length >= this.max) throw this.failure;
   }
 
   /** @throws InvalidInput when there are any. */
   assertNone(): void {
-    if (this.#found.length > 0) throw new InvalidInput(this.#found);
+    if (!this.areNone) throw this.failure;
   }
 }
 

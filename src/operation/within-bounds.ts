@@ -29,6 +29,19 @@ export function withinBoundsInTurns<Input extends object>(
   return first.done ? first.value : checkTheRest(pieces, pause);
 }
 
+/**
+ * The problems of the fields that are in an input: it may be incomplete. Items of nested lists are not checked.
+ * Converts the texts.
+ */
+export function issuesOfSome(input: object): InputIssue[] {
+  const bounds = boundsOf(input.constructor as Class);
+  const issues = issuesOfTexts(input, bounds);
+  const wrong = new Set(issues.map(({ path }) => path));
+  const others = Object.fromEntries(Object.entries(input).filter(([path]) => !wrong.has(path)));
+  normalize(others, bounds);
+  return [...issues, ...issuesOfFields(others, bounds)];
+}
+
 async function checkTheRest<Input>(pieces: Pieces<Input>, pause: () => Promise<void>): Promise<Input> {
   for (;;) {
     await pause();
@@ -46,11 +59,11 @@ function* checkInPieces<Input extends object>(input: Input): Pieces<Input> {
   return input;
 }
 
-/** The problems of an input. Bounds are checked only if sizes and characters are right. */
+/** The problems of an input. Items are checked only if the sizes and characters of its own fields are right. */
 function* issuesOf(input: object): Pieces<InputIssue[]> {
   const bounds = boundsOf(input.constructor as Class);
   const issues = issuesOfTexts(input, bounds);
-  if (issues.length > 0) return issues;
+  if (issues.length > 0) return issuesOfSome(input);
   normalize(input, bounds);
   const ofFields = issuesOfFields(input, bounds);
   return bounds.nested.size > 0 ? [...ofFields, ...(yield* issuesOfItems(input, bounds))] : ofFields;

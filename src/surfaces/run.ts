@@ -1,6 +1,7 @@
 import type { GraphQLInputObjectType, GraphQLSchema } from "graphql";
 import { type Door, type RequestFacts, type Services, contextOf } from "../operation/context.js";
 import { execute } from "../operation/execute.js";
+import type { InputIssue } from "../operation/failure.js";
 import { type RawInput, inputReader, inputTypeOf } from "../operation/input.js";
 import type { Operation } from "../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../operation/output.js";
@@ -11,16 +12,21 @@ import { chargeCaller } from "./rate-limit.js";
 /** An answer in REST's names. */
 export type Plain = Readonly<Record<string, unknown>>;
 
-/** Runs an operation for a request, from REST's names to REST's names. */
-export type Run = (services: Services, scope: RequestScope, raw: RawInput) => Promise<Plain>;
+/** Runs an operation for a request, from REST's names to REST's names. `found` are problems of the input. */
+export type Run = (
+  services: Services,
+  scope: RequestScope,
+  raw: RawInput,
+  found?: readonly InputIssue[],
+) => Promise<Plain>;
 
 /** How a JSON door differs from REST. */
 interface DoorRules extends Pick<RequestFacts, "selects"> {
   readonly door: Door;
   /** The type of the inputs, if the door takes only some of them. */
   readonly inputType?: GraphQLInputObjectType;
-  /** Completes an input that was read. @throws InvalidInput */
-  complete?(input: object): void;
+  /** Completes an input, of which fields may be missing that could not be read; returns further problems. */
+  complete?(input: object): readonly InputIssue[];
 }
 
 /** Prepares an operation for a door. The run throws InvalidInput for an input that does not fit, and all failures. */
@@ -29,11 +35,10 @@ export function runnerOf(
   schema: GraphQLSchema,
   { door, selects, inputType = inputTypeOf(schema, operation), complete }: DoorRules = { door: "rest" },
 ): Run {
-  const read = inputReader(inputType, operation);
+  const read = inputReader(inputType, operation, complete);
   const project = projectionOf(outputTypeOf(schema, operation));
-  return async (services, scope, raw) => {
-    const input = read(raw);
-    complete?.(input);
+  return async (services, scope, raw, found) => {
+    const input = read(raw, found);
     const { caller, clientAddress, patience, readAfter, idempotencyKey: key } = scope;
     // Two requests are the same if operation and input are the same, even if they are written differently.
     const idempotency =

@@ -32,6 +32,27 @@ const BAD = "400 bad_request";
 const LOST = "404 not_found";
 const NOTE = { type: "general", title: "A title", content: "Something." };
 
+it("names fields of wrong types and fields out of bounds in one refusal", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const paths = async (path: string, body?: object) =>
+    ((await ask(url + path, { key, body })).body as { error: { details: Array<{ path: string }> } }).error.details
+      .map((issue) => issue.path)
+      .toSorted();
+
+  const note = { type: 7, title: "", importance: 2, summary: "s".repeat(5_000), unheard_of: 1 };
+  expect(await paths("/v1/memories", note)).toEqual(
+    ["content", "importance", "summary", "title", "type", "unheard_of"].toSorted(),
+  );
+  expect(await paths("/v1/memories", { ...NOTE, summary: "s".repeat(5_000), importance: 2 })).toEqual([
+    ...["importance", "summary"],
+  ]);
+  expect(await paths("/v1/memories/search?query=&limit=x&min_importance=2")).toEqual([
+    ...["limit", "min_importance", "query"],
+  ]);
+});
+
 it("refuses malformed HTTP, and keeps running", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

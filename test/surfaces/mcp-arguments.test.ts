@@ -148,6 +148,35 @@ it.each([
   expect(answer).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
 });
 
+it("names every mistake of a call in one refusal, and each once", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const refusal = async (name: string, args: object) => {
+    const { answer } = await callTool(url, ann.key, name, args);
+    return (answer as { error: { message: string } }).error.message;
+  };
+  const cut = "A text… [cut at character 6 of 9]";
+  const note = { type: "??", title: "", content: cut, importance: 2, expires_at: "soon", add_tags: ["a"] };
+
+  const stored = await refusal("store_memory", { ...note, graph: "mine" });
+  for (const issue of [
+    ...["add_tags: is unknown", "content: contains the note that an answer was cut", "expires_at: must be a time"],
+    ...["graph: must be one of personal, team", "importance: must be from 0 to 1", "title: must have 1 to 500"],
+    "type: must be a lower-case word",
+  ]) {
+    expect(stored.split(issue)).toHaveLength(2);
+  }
+
+  expect(await refusal("get_memory", { graph: "mine", content_from: -1, max_limit: 1 })).toBe(
+    "max_limit: is unknown; known are id, graph, content_from; " +
+      "content_from: must be a whole number, at least 0; graph: must be one of personal, team; id: is required",
+  );
+  expect(await refusal("search_memories", { query: "", limit: 0, offset: "x" })).toBe(
+    "offset: must be a whole number; limit: must be from 1 to 20; query: must have 1 to 1000 characters",
+  );
+});
+
 it("refuses a context that was cut in an answer, also if it is sent as text", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

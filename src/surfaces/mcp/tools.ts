@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import type { Caller, Services } from "../../operation/context.js";
-import { InvalidInput } from "../../operation/failure.js";
+import { type InputIssue, InvalidInput } from "../../operation/failure.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
@@ -93,7 +93,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const fields = [...plainFieldsOf(inputType, operation), ...(inParts ? [partField(inParts)] : [])];
   const run = runnerOf(operation, schema, {
     ...{ door: "mcp", inputType },
-    complete: (input) => assertWithin(Object.assign(input, defaults), Object.keys(most), takes),
+    complete: (input) => issuesOfLimits(Object.assign(input, defaults), Object.keys(most), takes),
     selects: (field, within) =>
       (within === undefined ? outputs : outputs.of(snakeCase(within)))?.of(snakeCase(field)) !== undefined,
   });
@@ -112,11 +112,12 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       scope.operations.push(operation.name);
       if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
       const named = nameArguments(args, fields);
-      assertNamed(named, fields);
-      const meant = readArguments(named, fields, { isReading: operation.kind === "query" });
-      assertWhole(meant);
-      const { from, others } = inParts ? takePart(meant, partName(inParts)) : { from: 0, others: meant };
-      const plain = await run(services, scope, { path: {}, query: {}, body: others });
+      const { known, unknown } = splitByName(named, fields);
+      const meant = readArguments(known, fields, { isReading: operation.kind === "query" });
+      const part = takePart(meant, inParts === undefined ? "" : partName(inParts));
+      const { from, others } = part;
+      const found = [...unknown, ...issuesOfCuts(meant), ...part.issues];
+      const plain = await run(services, scope, { path: {}, query: {}, body: others }, found);
       const output = pick(plain, given) as Output;
       const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
       return answerOf(output, tool, { from, endsEarly: plain["truncated"] === true, hints });
@@ -186,45 +187,45 @@ function partHints(output: Output, inParts: string | undefined, from: number): s
 const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
 
 /**
- * Names all unknown arguments at once. With the known ones after each of them, a refusal would be longer than the
- * description of the tool.
+ * Separates the known arguments, and names all unknown ones in one issue. With the known ones after each of them, a
+ * refusal would be longer than the description of the tool.
  */
-function assertNamed(args: Readonly<Record<string, unknown>>, fields: readonly PlainField[]): void {
-  const known = fields.toSorted((one, other) => Number(other.required) - Number(one.required)).map(({ name }) => name);
-  const unknown = Object.keys(args).filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  const message = `${unknown.length > 1 ? "are" : "is"} unknown; known are ${known.join(", ")}`;
-  throw new InvalidInput([{ path: unknown.join(", "), message }]);
+function splitByName(args: Output, fields: readonly PlainField[]): { known: Output; unknown: readonly InputIssue[] } {
+  const names = fields.toSorted((one, other) => Number(other.required) - Number(one.required)).map(({ name }) => name);
+  const unknown = Object.keys(args).filter((name) => !names.includes(name));
+  if (unknown.length === 0) return { known: args, unknown: [] };
+  const message = `${unknown.length > 1 ? "are" : "is"} unknown; known are ${names.join(", ")}`;
+  return {
+    known: Object.fromEntries(Object.entries(args).filter(([name]) => names.includes(name))),
+    unknown: [{ path: unknown.join(", "), message }],
+  };
 }
 
 /** Separates the door's own input, where the part begins, from the operation's inputs. */
-function takePart(args: Readonly<Record<string, unknown>>, name: string): { from: number; others: Output } {
+function takePart(args: Output, name: string): { from: number; others: Output; issues: readonly InputIssue[] } {
   const { [name]: from = 0, ...others } = args;
-  if (Number.isSafeInteger(from) && Number(from) >= 0) return { from: Number(from), others };
-  throw new InvalidInput([{ path: name, message: "must be a whole number, at least 0" }]);
+  if (Number.isSafeInteger(from) && Number(from) >= 0) return { from: Number(from), others, issues: [] };
+  return { from: 0, others, issues: [{ path: name, message: "must be a whole number, at least 0" }] };
 }
 
-/** Refuses texts that were cut: an agent that writes back what it has read must not replace the whole by a part. */
-function assertWhole(args: Readonly<Record<string, unknown>>): void {
-  const issues = Object.entries(args)
+/** Finds texts that were cut: an agent that writes back what it has read must not replace the whole by a part. */
+const issuesOfCuts = (args: Output): InputIssue[] =>
+  Object.entries(args)
     .filter(([, value]) => isCut(value))
     .map(([path]) => ({
       path,
       message: "contains the note that an answer was cut there: read the rest first, and send the whole",
     }));
-  if (issues.length > 0) throw new InvalidInput(issues);
-}
 
 /** Checks numbers whose maximum is smaller here: the operation's own refusal would name the maximum of other doors. */
-function assertWithin(input: object, names: readonly string[], { properties = {} }: JsonSchema): void {
+function issuesOfLimits(input: object, names: readonly string[], { properties = {} }: JsonSchema): InputIssue[] {
   const values = input as Readonly<Record<string, unknown>>;
-  const issues = names.flatMap((name) => {
+  return names.flatMap((name) => {
     const path = snakeCase(name);
     const { minimum = -Infinity, maximum = Infinity } = properties[path] ?? {};
     const isBeyond = Number(values[name]) < minimum || Number(values[name]) > maximum;
     return isBeyond ? [{ path, message: `must be from ${minimum} to ${maximum}` }] : [];
   });
-  if (issues.length > 0) throw new InvalidInput(issues);
 }
 
 function annotationsOf({ kind }: Operation, { isDestructive = false, isIdempotent = false }: ToolRoute): object {
