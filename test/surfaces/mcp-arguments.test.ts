@@ -102,6 +102,19 @@ it("takes other names of arguments where only one input can be meant", async () 
   });
 });
 
+it("takes a day until which something holds to its end", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const note = { type: "general", title: "A", content: "x", expires_at: "2999-12-31" };
+
+  const { id } = await call("store_memory", note);
+  expect(await call("get_memory", { id })).toMatchObject({ expires_at: "2999-12-31T23:59:59.000Z" });
+  await call("update_memory", { id, expires_at: " 2999-06-30 " });
+  expect(await call("get_memory", { id })).toMatchObject({ expires_at: "2999-06-30T23:59:59.000Z" });
+});
+
 it("lets a change clear fields, and keeps text that may be intended", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -136,7 +149,8 @@ it.each([
   ["create_relationship", { id: "x", relationship_type: "CAUSES" }, "id: is unknown"],
   ["store_memory", { type: "general", title: "A", content: "x", context: "/app" }, "context: must be a JSON object"],
   ["search_memories", { query: "x", created_after: "last week" }, "created_after: must be a time with its zone"],
-  ["update_memory", { id: "x", expires_at: "2999-01-01" }, "expires_at: must be a time with its zone"],
+  ["update_memory", { id: "x", expires_at: "2999-01-01 08:30:00" }, "expires_at: must be a time with its zone"],
+  ["update_memory", { id: "x", expires_at: "2999-02-30" }, "expires_at: must be a time with its zone"],
   ["update_memory", { id: "x", title: "" }, "title: must have 1 to 500 characters"],
 ])("refuses a call of %s with %j, which may mean anything", async (name, args, message) => {
   await using world = await createWorld();

@@ -36,7 +36,7 @@ function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReadi
 function readValue(given: unknown, { name, schema }: PlainField, { isReading }: Reading): unknown {
   const value = asText(isListOfOne(given, schema) ? given[0] : given, schema);
   const read = typeof value === "string" ? readText(value, schema) : value;
-  if (isReading && schema["format"] === "date-time") return completeTime(read);
+  if (schema["format"] === "date-time") return isReading ? completeTime(read) : completeEnd(read);
   if (/(^|_)id$/.test(name)) return bareId(read);
   if (!Array.isArray(read)) return inForm(read, schema);
   // Too long: refused later, whatever its items are.
@@ -98,7 +98,13 @@ const bareId = (value: unknown): unknown =>
 
 const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?))?$/;
 
-/** Completes a day, or a time without a zone, as UTC. Only in filters: a change must say which moment it means. */
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** In a change, completes only a day: what holds until a day holds to its end. A time must have its zone there. */
+const completeEnd = (value: unknown): unknown =>
+  typeof value === "string" && DAY.test(value.trim()) ? `${value.trim()}T23:59:59Z` : value;
+
+/** Completes a day, or a time without a zone, as UTC. */
 function completeTime(value: unknown): unknown {
   const [, day, time = "00:00:00"] = (typeof value === "string" && LOCAL_TIME.exec(value.trim())) || [];
   return day === undefined ? value : `${day}T${time}Z`;
