@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
 import { readNotesFolder } from "../../src/import/read-folder.js";
+import { findGrowth } from "../support/growth.js";
 import { leftOut } from "../support/imports.js";
 
 /** A note as the Linter and Dataview of Obsidian leave it, with tags that YAML reads as comments. */
@@ -35,6 +36,31 @@ it("reads a note that Obsidian's Linter and Dataview wrote", () => {
     "up Data Visualization",
     "source Wilk 1968|paper",
   ]);
+});
+
+it("takes no link and no tag from a comment, which its program does not show", () => {
+  const text = [
+    "[[One]] %%[[Hidden]] #hidden%% [[Two]] <!-- [[Hidden]] -->#shown",
+    "%%",
+    "[[Hidden]]",
+    "- part of [[Hidden]]",
+    "%% [[Three]]",
+    "<!--",
+    "[[Hidden]] `%%`",
+    "--> `%%` [[Four]]",
+    "100 %% of [[Five]], <!-- [[Six]]",
+  ].join("\n");
+
+  const { links, tags, body } = readMarkdownNote(text);
+
+  expect(links.map(({ to }) => to)).toEqual(["One", "Two", "Three", "Four", "Five", "Six"]);
+  expect(tags).toEqual(["shown"]);
+  expect(body).toBe(text);
+});
+
+it("reads very many beginnings of comments in linear time", async () => {
+  const read = (body: string) => readMarkdownNote(body);
+  expect(await findGrowth(20_000, (size) => "<!-- [[a".repeat(size), read)).toBeUndefined();
 });
 
 it("reads front matter in TOML, as Hugo writes it", () => {

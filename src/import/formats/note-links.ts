@@ -1,4 +1,4 @@
-import { linesOutsideCode, withoutCode } from "./code.js";
+import { linesShown } from "./code.js";
 
 /** A link of a note, such as `[[Target]]` or `[shown](folder/Target.md)`. */
 export interface NoteLink {
@@ -57,16 +57,16 @@ interface Scanned {
   readonly blocks: readonly string[];
 }
 
-/** The tags, links and blocks of a text, without those in code. */
+/** The tags, links and blocks of a text, without those in code and comments. */
 export function scanBody(body: string): Scanned {
   const tags = new Set<string>();
   const links: NoteLink[] = [];
   const blocks: string[] = [];
-  for (const line of linesOutsideCode(body)) {
+  for (const line of linesShown(body)) {
     const block = BLOCK_ID.exec(line)?.[1];
     if (block !== undefined) blocks.push(block);
     if (!/[#[(]/.test(line)) continue;
-    const text = withoutCode(line)
+    const text = line
       .replaceAll(LONG_TAG, (_all, tag: string) => {
         tags.add(tag.trim());
         return "";
