@@ -17,6 +17,8 @@ export interface Target {
 
 const FILE_END =
   /\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|wav|m4a|ogg|flac|webm|mov|mkv|canvas|base|csv|json|txt|zip|docx|xlsx|pptx)$/i;
+/** A block at the end of a link, as in `[[Note^37066d]]`. */
+const BLOCK = /\^[a-z\d-]{1,100}$/i;
 /** Before the names of notes in other vaults of Dendron. */
 const VAULT = /^\s*dendron:\/\/[^/]+\//;
 /** The time at the beginning of a file's name that identifies a note in a Zettelkasten. */
@@ -64,7 +66,8 @@ export class NoteNames {
     const whole = (link.split(/\\?\|/).at(this.isShownFirst ? -1 : 0) ?? "").replace(VAULT, "");
     // The name is tried whole first, since a title may contain a `#`.
     const names = [whole, whole.replace(/#[^#]*$/, ""), whole.replace(/#.*$/s, "")].map((name) => asText(name.trim()));
-    for (const name of names) {
+    const ofBlock = asText(names.at(-1)?.replace(BLOCK, ""));
+    for (const name of [...names, ofBlock]) {
       const path = name && this.#pathOf(name, from, ["top", "beside"]);
       if (path) return { path, name, isFile: false };
     }

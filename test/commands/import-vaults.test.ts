@@ -63,6 +63,19 @@ it("reads very many beginnings of comments in linear time", async () => {
   expect(await findGrowth(20_000, (size) => "<!-- [[a".repeat(size), read)).toBeUndefined();
 });
 
+it("finds the note of a link to one of its blocks", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "Note.md"), "See [[Other#^a1b2c3]], [[other^37066d|it]], [[2^10]] and [[3^10]].");
+  await writeFile(join(folder, "Other.md"), "Text ^37066d");
+  await writeFile(join(folder, "2^10.md"), "1024");
+  await writeFile(join(folder, "2.md"), "Two");
+
+  const graph = await readNotesFolder(folder, { createMissing: true });
+
+  expect([...graph.links.values()].map(({ to }) => graph.notes.get(to)?.title)).toEqual(["Other", "2^10", "3^10"]);
+});
+
 it("reads front matter in TOML, as Hugo writes it", () => {
   const text = `+++
 # Settings
