@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Dirent } from "node:fs";
 import { readFile, readdir, stat } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
@@ -116,7 +117,7 @@ class FolderReader {
     if (text !== undefined && isJoplinItem(path, text)) {
       this.#refuse(path, "a file of Joplin's own format: export it again from Joplin as MD - Markdown + Front Matter");
     } else if (text !== undefined) this.#notes.push({ path, ...readMarkdownNote(text) });
-    else if (content) this.#refuse(path, "it is not text in UTF-8: save it as UTF-8 and try again");
+    else if (content) this.#refuse(path, problemOf(content));
   }
 
   async #readLogseqConfig(path: string): Promise<void> {
@@ -201,12 +202,21 @@ const nameOf = (path: string): string =>
     .replace(/ [0-9a-f]{32}$/, "")
     .normalize("NFC");
 
+/** Undefined for what is not text, or contains the character NUL, which the service cannot store. */
 function decode(content: Buffer): string | undefined {
   try {
     const text = new TextDecoder(encodingOf(content), { fatal: true }).decode(content);
-    // UTF-16 without a byte order mark looks like UTF-8 with the character NUL.
     return text.includes("\0") ? undefined : text;
   } catch {
     return undefined;
   }
+}
+
+/** Why a note was not decoded. */
+function problemOf(content: Buffer): string {
+  const [before = "", ...others] = content.toString("latin1").split("\0");
+  // UTF-16 without a byte order mark looks like UTF-8 with this character in every second place.
+  const isText = isUtf8(content) && others.length > 0 && others.length < content.length / 4;
+  if (!isText) return "it is not text in UTF-8: save it as UTF-8 and try again";
+  return `line ${before.split("\n").length} has the character NUL: remove it and try again`;
 }

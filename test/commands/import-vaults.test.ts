@@ -76,6 +76,17 @@ it("finds the note of a link to one of its blocks", async () => {
   expect([...graph.links.values()].map(({ to }) => graph.notes.get(to)?.title)).toEqual(["Other", "2^10", "3^10"]);
 });
 
+it("says that a note has the character NUL, and where", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "Note.md"), "One\nTwo\0 and more text\n");
+  await writeFile(join(folder, "Good.md"), "Text");
+
+  const graph = await readNotesFolder(folder);
+
+  expect(leftOut(graph)).toEqual(['"Note.md": line 2 has the character NUL: remove it and try again']);
+});
+
 it("reads front matter in TOML, as Hugo writes it", () => {
   const text = `+++
 # Settings
