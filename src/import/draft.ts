@@ -11,6 +11,8 @@ export interface FoundMemory {
   readonly name: string;
   /** Another name that relationships may use for it. */
   readonly id?: string | undefined;
+  /** A further one, which several memories may have: then it is the first one's. */
+  readonly otherId?: string | undefined;
   readonly type?: string | undefined;
   readonly texts: readonly string[];
   /** Fields that a memory does not have, as lines of text. */
@@ -139,9 +141,9 @@ export class GraphDraft {
   }
 
   /** A further line for the same name adds its content, and replaces nothing. */
-  #extend(entry: Entry, { id, type, texts, details, tags, summary, importance, kept }: FoundMemory): Entry {
+  #extend(entry: Entry, { id, otherId, type, texts, details, tags, summary, importance, kept }: FoundMemory): Entry {
     const also = (what: string, value: unknown) => void entry.details.add(`${what}: ${String(value)}`);
-    if (id !== undefined && !this.#byId.has(id)) this.#byId.set(id, entry);
+    for (const one of [id, otherId]) if (one !== undefined && !this.#byId.has(one)) this.#byId.set(one, entry);
     if (entry.type === "") entry.type = type ?? "";
     else if (type !== undefined && type !== entry.type) also("type", type);
     if (entry.summary === undefined) entry.summary = summary;

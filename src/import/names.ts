@@ -22,6 +22,7 @@ export const TAGS = ["tags", "keywords", "categories", "topics"];
 
 const ENDS = [
   ...["", "entity", "name", "entityname", "memoryid", "id", "uuid", "entityid", "memory", "node", "nodeid", "nodeuuid"],
+  "hash",
 ];
 const endsOf = (...words: string[]) => words.flatMap((word) => ENDS.map((end) => word + end));
 export const FROM = [...endsOf("from", "source"), "head", "start", "subject"];
@@ -40,7 +41,7 @@ export const MEMORY_LISTS = new Set([
 ]);
 /** The same names where they may also be fields of a single memory. */
 export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);
-export const RELATION_LISTS = new Set(["relations", "relationships", "edges", "links", "connections", "triples"]);
+export const RELATION_LISTS = new Set(["relations", "relationships", "edges", "links", "connections", "triples", "associations"]);
 export const NESTED_RELATIONS = new Set([...RELATION_LISTS, "related", "relatedto", "linkedto"]);
 export const WRAPPERS = new Set(["graph", "knowledgegraph", "data", "result", "export", "memory", "payload"]);
 /** Fields that describe the file, and fields of the service's own export that contain no memories. */

@@ -48,7 +48,8 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
   if (identifier && id !== name && kept.clientId === undefined) draft.notCarry(identifier.label);
-  const memory = { place, name, id, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
+  const otherId = tool?.alsoNamed === undefined ? undefined : new Fields(value).take([tool.alsoNamed], asKey);
+  const memory = { place, name, id, otherId, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
   const entry = draft.addMemory({ ...memory, details: fields.rest() });
   for (const field of nested) readNested(field, { place, draft, entry, name });
 }

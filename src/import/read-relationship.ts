@@ -57,7 +57,7 @@ export function readRelationship(
     return draft.refuse("relationship", `${place}: ${quote(JSON.stringify(value))}`, `it has no field ${missing}`);
   }
   const said = fields.take(RELATION_TYPES, asText);
-  const strength = fields.take(["strength", "weight"], asShare);
+  const strength = fields.take(["strength", "weight", "similarity"], asShare);
   const confidence = fields.take(["confidence", "certainty"], asShare);
   const context = fields.take(["context"], asText);
   const createdAt = fields.take(["createdat"], asPast);

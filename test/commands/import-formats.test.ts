@@ -166,6 +166,35 @@ it("reads a backup of mcp-memory-service: documents, tags in JSON, and its own f
   expect(leftOut(graph)).toEqual([]);
 });
 
+it("reads associations of mcp-memory-service, whose ends are hashes of contents", () => {
+  const [one, other] = ["9b74c9897bac770ffc029102a200c5de", "c157a79031e1c40f85931829bc5fc552"];
+  const file = {
+    memories: [
+      { content: "The VPN needs port 1194.", content_hash: one, tags: [] },
+      { content: "The firewall blocks 1194.", content_hash: other, tags: [] },
+    ],
+    associations: [
+      { source_hash: other, target_hash: one, similarity: 0.7, relationship_type: "causes", connection_types: "[]" },
+      { source_hash: one, target_hash: "unknown", similarity: 0.4 },
+    ],
+  };
+
+  const graph = readText(JSON.stringify(file));
+
+  expect([...graph.links.values()]).toMatchObject([
+    { from: expect.stringMatching(/^The firewall/) as string, type: "CAUSES", strength: 0.7 },
+  ]);
+  expect(graph.notCarried.get("content_hash")).toBe(2);
+  expect(leftOut(graph)).toEqual([expect.stringContaining('the file has no memory called "unknown"')]);
+});
+
+it("keeps two memories of mcp-memory-service apart whose hashes are the same but whose fields differ", () => {
+  const memory = { content: "The VPN needs port 1194.", content_hash: "9b74c9897bac770ffc029102a200c5de" };
+  const graph = readText(JSON.stringify({ memories: ["a", "b"].map((source) => ({ ...memory, source })) }));
+
+  expect([graph.notes.size, leftOut(graph)]).toEqual([2, []]);
+});
+
 it("refuses mem0's history as memories, and says what to import", () => {
   const change = { id: "1", memory_id: "2", old_memory: null, new_memory: "Likes tea", event: "ADD" };
 

@@ -7,6 +7,8 @@ export interface ToolFormat {
   readonly recognises: (names: ReadonlySet<string>) => boolean;
   /** Fields that the tool computes from the others, such as hashes: they are counted in the report, and not stored. */
   readonly derived: ReadonlySet<string>;
+  /** A derived field by which relationships name the memory. */
+  readonly alsoNamed?: string;
   /** Whether derived fields also occur in nested objects, such as `metadata`. */
   readonly isNested?: boolean;
 }
