@@ -1,5 +1,6 @@
 import type { GraphDraft } from "./draft.js";
 import { Fields, asKey, asText, plainName, showValue } from "./fields.js";
+import { readAgentFile } from "./formats/letta.js";
 import { isMem0Change } from "./formats/mem0.js";
 import { readOpenMemory } from "./formats/openmemory.js";
 import {
@@ -39,6 +40,11 @@ function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: S
   if (backup) {
     for (const [name, count] of backup.others) draft.notCarry(name, count);
     return readRecord({ place: "memories", value: backup.memories }, draft, "memory");
+  }
+  const agentFile = shape ? undefined : readAgentFile(value);
+  if (agentFile) {
+    for (const [name, count] of agentFile.others) draft.notCarry(name, count);
+    return readRecord({ place: "blocks", value: agentFile.blocks }, draft, "memory");
   }
   if (!shape && isContainer(value)) return readContainer({ place, value }, draft);
   if (isMem0Change(value)) {

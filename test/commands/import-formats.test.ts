@@ -222,8 +222,17 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
     edges: [{ uuid: "5", source_node_uuid: ann, target_node_uuid: acme, name: "WORKS_AT", fact: "Ann works at Acme" }],
   };
   const letta = {
-    agents: [{ name: "a", block_ids: ["block-0"] }],
-    blocks: [{ id: "block-0", label: "human", value: "Is Ann" }],
+    agents: [
+      { id: "agent-0", name: "Support", block_ids: ["block-0"], messages: [] },
+      { id: "agent-1", name: "Sales", block_ids: ["block-0", "block-1"] },
+    ],
+    ...{ groups: [], files: [], sources: [], mcp_servers: [], metadata: {}, created_at: "2025-07-01T00:00:00Z" },
+    blocks: [
+      { id: "block-0", label: "human", value: "Is Ann" },
+      { id: "block-1", label: "persona", value: "Sells" },
+      { id: "block-2", label: "spare", value: "Of nobody" },
+    ],
+    tools: [{ id: "tool-0", name: "send_message", source_code: "…" }],
   };
 
   const [nodes, blocks] = [readText(JSON.stringify(graphiti)), readText(JSON.stringify(letta))];
@@ -231,8 +240,13 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
   expect(nodes.notes.get("Ann")).toMatchObject({ type: "person", summary: "Builds it", kept: { clientId: ann } });
   expect(linksOf(nodes)).toEqual([["Ann", "WORKS_AT", "Acme", "fact: Ann works at Acme"]]);
   expect(leftOut(nodes)).toEqual([]);
-  expect([...blocks.notes.values()]).toMatchObject([{ title: "human", content: "Is Ann" }]);
-  expect(leftOut(blocks)).toEqual(['the field "agents" of the file: it is not a list of memories or relationships']);
+  expect([...blocks.notes.values()]).toMatchObject([
+    { title: "human", content: "Is Ann\n\nagents: Support, Sales" },
+    { title: "persona", content: "Sells\n\nagents: Sales" },
+    { title: "spare", content: "Of nobody" },
+  ]);
+  expect(leftOut(blocks)).toEqual([]);
+  expect([...blocks.notCarried]).toEqual(expect.arrayContaining([["agents", 2], ["tools", 1]]));
 });
 
 it("takes no name or id from the metadata of a text, because several texts may have the same", () => {

@@ -1,0 +1,28 @@
+import { type JsonObject, isObject } from "../text.js";
+
+interface AgentFile {
+  readonly blocks: readonly unknown[];
+  /** How many there are of each other list. */
+  readonly others: ReadonlyMap<string, number>;
+}
+
+/**
+ * An agent file of Letta: `{"agents": [{"name", "block_ids"}], "blocks": [{"id", "label", "value"}], "tools", …}`. Its
+ * blocks say whose they are, since those of all agents have the same labels. Undefined for any other file.
+ */
+export function readAgentFile({ agents, blocks, ...others }: JsonObject): AgentFile | undefined {
+  if (!Array.isArray(agents) || !Array.isArray(blocks) || !agents.every(isAgent)) return undefined;
+  const withAgents = (block: unknown) => {
+    if (!isObject(block)) return block;
+    const names = agents.filter(({ block_ids: ids }) => ids.includes(block["id"])).map(({ name }) => name);
+    return names.length > 0 ? { ...block, agents: names } : block;
+  };
+  const counts = Object.entries({ agents, ...others }).map(([name, value]) => [name, [value ?? []].flat().length] as const);
+  return { blocks: blocks.map(withAgents), others: new Map(counts.filter(([, count]) => count > 0)) };
+}
+
+interface Agent extends JsonObject {
+  readonly block_ids: readonly unknown[];
+}
+
+const isAgent = (value: unknown): value is Agent => isObject(value) && Array.isArray(value["block_ids"]);
