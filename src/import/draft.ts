@@ -270,7 +270,9 @@ export class GraphDraft {
         `a context has at most ${CONTEXT_MAX} characters`,
       );
     }
+    const earlier = named === type ? [] : [{ type: named, isTurned }];
     links.set(place, {
+      ...{ earlier: [...(same?.earlier ?? []), ...earlier] },
       ...{ from: from.key, to: to.key, type, label: same?.label ?? label },
       ...{ strength: same?.strength ?? strength, confidence: same?.confidence ?? confidence },
       createdAt: same?.createdAt ?? createdAt,

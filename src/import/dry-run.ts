@@ -20,6 +20,9 @@ export function dryRun(client: ServiceClient | undefined, linksTotal: number): G
     async *memories(tag) {
       if (client) yield* client.memories(tag);
     },
+    async *relationships(types) {
+      if (client) yield* client.relationships(types);
+    },
     memory() {
       throw new Error("A dry run changes nothing, so there is nothing to read again.");
     },

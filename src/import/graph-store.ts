@@ -10,6 +10,12 @@ export interface StoredMemory {
   readonly version: number;
 }
 
+export interface StoredLink {
+  readonly from: string;
+  readonly to: string;
+  readonly type: string;
+}
+
 /** What an import adds to an existing memory. */
 export interface Change {
   readonly content?: string;
@@ -34,6 +40,8 @@ export interface GraphStore {
   /** All memories, or all that have the tag. */
   memories(tag: string | undefined): AsyncIterable<StoredMemory>;
   memory(id: string): Promise<StoredMemory>;
+  /** All relationships, or all of the given types. */
+  relationships(types?: readonly string[]): AsyncIterable<StoredLink>;
   /** Creates all or none; returns the new memories' ids in their order. */
   createMemories(notes: readonly Note[]): Promise<readonly string[]>;
   /** The same, keeping the times of the notes. */

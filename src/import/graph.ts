@@ -39,6 +39,12 @@ export interface DatedNote extends Note {
 
 export const isDated = (note: Note): note is DatedNote => note.kept?.createdAt !== undefined;
 
+/** @see Link.earlier; turned if it leads the other way. */
+export interface EarlierType {
+  readonly type: string;
+  readonly isTurned: boolean;
+}
+
 /** A relationship to store, between two notes of the same file. */
 export interface Link {
   readonly from: string;
@@ -48,6 +54,8 @@ export interface Link {
   readonly strength?: number | undefined;
   readonly confidence?: number | undefined;
   readonly createdAt?: Date | undefined;
+  /** The types of the file that `type` stands for: an earlier import stored it by one of these. */
+  readonly earlier?: readonly EarlierType[];
   /** Its name in reports. */
   readonly label: string;
 }

@@ -86,7 +86,9 @@ export async function runImport(file: ImportedGraph, options: RunOptions): Promi
     await inParallel(compared.existing, (one) => updateExisting(one, run));
     waiting = await createMemories(compared.fresh, run, { isLast: meetings >= MEETINGS_MAX });
   }
-  await createRelationships(placeLinks(graph, run), run);
+  const placed = placeLinks(graph, run);
+  const found = new Set(existing.map(({ same }) => same.id));
+  await createRelationships(await withoutEarlier(placed, found, run), run);
 }
 
 /** An import while it runs. */
@@ -187,6 +189,39 @@ async function createRelationships(links: readonly PlacedLink[], run: Run): Prom
     links.filter((link) => !isDatedLink(link)),
     (some) => store.createRelationships(some),
   );
+}
+
+/** How many types a list of relationships can be narrowed to. */
+const TYPES_MAX = 50;
+
+/**
+ * Leaves out what an earlier import stored by the type that the file has, before that was taken for a well-known one.
+ * @param found the memories that may have relationships.
+ */
+async function withoutEarlier(
+  links: readonly PlacedLink[],
+  found: ReadonlySet<string>,
+  { store, report, onStep }: Run,
+): Promise<PlacedLink[]> {
+  const byPlace = new Map<string, PlacedLink>();
+  const types = new Set<string>();
+  for (const link of links.filter(({ fromId, toId }) => found.has(fromId) && found.has(toId))) {
+    for (const { type, isTurned } of link.earlier ?? []) {
+      const [from, to] = isTurned ? [link.toId, link.fromId] : [link.fromId, link.toId];
+      byPlace.set(`${from} ${type} ${to}`, link);
+      types.add(type);
+    }
+  }
+  const stored = new Set<PlacedLink>();
+  for (let all = [...types]; all.length > 0; all = all.slice(TYPES_MAX)) {
+    for await (const { from, type, to } of store.relationships(all.slice(0, TYPES_MAX))) {
+      const link = byPlace.get(`${from} ${type} ${to}`);
+      if (link) stored.add(link);
+    }
+  }
+  report.relationships.existing += stored.size;
+  onStep(stored.size);
+  return links.filter((link) => !stored.has(link));
 }
 
 /** Finds the stored memories of relationships; reports relationships without them. */

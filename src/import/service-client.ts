@@ -10,6 +10,7 @@ import {
   type GraphStore,
   type PlacedLink,
   Refused,
+  type StoredLink,
   type StoredMemory,
 } from "./graph-store.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "./import-stopped.js";
@@ -150,11 +151,12 @@ export class ServiceClient implements GraphStore {
       .relationships_total;
   }
 
-  /** All relationships of the graph, a hundred in a request. */
-  async *relationships(): AsyncGenerator<StoredLink> {
+  /** All relationships of the graph, or those of up to fifty types, a hundred in a request. */
+  async *relationships(types?: readonly string[]): AsyncGenerator<StoredLink> {
     let cursor: string | null = null;
     do {
       const query: Record<string, string> = { limit: String(PAGE_LIMIT), ...(cursor !== null && { cursor }) };
+      if (types) query["types"] = types.join();
       const page: RelationshipPage = await this.#ask<RelationshipPage>("GET", "/v1/relationships", { query });
       yield* page.relationships;
       cursor = page.next_cursor;
@@ -274,12 +276,6 @@ const contentsOf = ({ type, title, content, summary, tags, importance, kept = {}
 interface MemoryPage {
   readonly memories: readonly StoredMemory[];
   readonly next_cursor: string | null;
-}
-
-interface StoredLink {
-  readonly from: string;
-  readonly to: string;
-  readonly type: string;
 }
 
 interface RelationshipPage {

@@ -68,6 +68,7 @@ const storeOf = (stored: readonly StoredMemory[]): GraphStore => ({
   async *memories() {
     yield* stored;
   },
+  async *relationships() {},
   memory: () => Promise.reject(new Error("Nothing is changed.")),
   createMemories: async (notes) => notes.map(({ key }) => key),
   createDated: async (notes) => notes.map(({ key }) => key),

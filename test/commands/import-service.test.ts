@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { expect, describe, it, vi } from "vitest";
 import { memory } from "../../src/features/memories/get-memory.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
+import { createRelationship } from "../../src/features/relationships/create-relationship.js";
 import { dryRun } from "../../src/import/dry-run.js";
 import { newReport, runImport } from "../../src/import/run-import.js";
 import { LIMITS } from "../../src/limits.js";
@@ -158,6 +159,33 @@ describe("importing into the service", () => {
     const undated = { context: "how", strength: 0.2, confidence: 0.1 };
     expect(stored.find(({ type }) => type === "CAUSES")).toMatchObject(undated);
     expect(stored.slice(2).map(({ createdAt }) => createdAt >= begun)).toEqual([true, true, true]);
+  });
+
+  it("stores no relationship again that an earlier import stored by the type's name in the file", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const notes = ["A", "B", "C"].map((name) => entity(name, "x", "text"));
+    await importInto(url, ann, jsonLines(...notes));
+    const { A, B, C } = await memoriesOf(ann);
+    const link = (from = A, to = B, relationshipType = "FIXES") =>
+      ann.did(createRelationship, { fromMemoryId: from?.id, toMemoryId: to?.id, relationshipType });
+    await link();
+    await link(B, A, "CAUSED_BY");
+    await link(C, A, "CAUSED_BY");
+    const text = jsonLines(
+      ...[...notes, relation("A", "fixes", "B"), relation("B", "caused by", "A"), relation("A", "fixes", "C")],
+      { ...relation("C", "caused by", "A"), createdAt: "2025-01-01T00:00:00Z" },
+    );
+
+    const report = await importInto(url, ann, text);
+
+    expect(report.relationships).toEqual({ read: 4, merged: 0, created: 1, existing: 3 });
+    const dry = newReport(readText(text));
+    await runImport(readText(text), { store: dryRun(clientOf(url, ann.key), 4), report: dry, onStep: () => {} });
+    expect(dry.relationships).toEqual({ read: 4, merged: 0, created: 0, existing: 4 });
+    const stored = await world.database.models.relationship.findMany({ orderBy: { id: "asc" } });
+    expect(stored.map(({ type }) => type)).toEqual(["FIXES", "CAUSED_BY", "CAUSED_BY", "SOLVES"]);
   });
 
   it("keeps the first of several memories with one id, and the first of several ids of a memory", async () => {
