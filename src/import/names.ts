@@ -41,7 +41,15 @@ export const MEMORY_LISTS = new Set([
 ]);
 /** The same names where they may also be fields of a single memory. */
 export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);
-export const RELATION_LISTS = new Set(["relations", "relationships", "edges", "links", "connections", "triples", "associations"]);
+export const RELATION_LISTS = new Set([
+  "relations",
+  "relationships",
+  "edges",
+  "links",
+  "connections",
+  "triples",
+  "associations",
+]);
 export const NESTED_RELATIONS = new Set([...RELATION_LISTS, "related", "relatedto", "linkedto"]);
 export const WRAPPERS = new Set(["graph", "knowledgegraph", "data", "result", "export", "memory", "payload"]);
 /** Fields that describe the file, and fields of the service's own export that contain no memories. */

@@ -246,7 +246,12 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
     { title: "spare", content: "Of nobody" },
   ]);
   expect(leftOut(blocks)).toEqual([]);
-  expect([...blocks.notCarried]).toEqual(expect.arrayContaining([["agents", 2], ["tools", 1]]));
+  expect([...blocks.notCarried]).toEqual(
+    expect.arrayContaining([
+      ["agents", 2],
+      ["tools", 1],
+    ]),
+  );
 });
 
 it("takes no name or id from the metadata of a text, because several texts may have the same", () => {

@@ -101,11 +101,11 @@ it("names all unknown arguments of a call at once, and every one that the tool t
       code: "bad_request",
       message:
         "begin, end, kind: are unknown; known are from_memory_id, to_memory_id, relationship_type, graph, strength, " +
-        "confidence, context",
+        "confidence, context; from_memory_id: is required; to_memory_id: is required; relationship_type: is required",
     },
   });
   expect(await call("get_memory", { title: "x" })).toMatchObject({
-    error: { message: "title: is unknown; known are id, graph, content_from" },
+    error: { message: "title: is unknown; known are id, graph, content_from; id: is required" },
   });
 });
 

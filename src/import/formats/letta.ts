@@ -17,7 +17,9 @@ export function readAgentFile({ agents, blocks, ...others }: JsonObject): AgentF
     const names = agents.filter(({ block_ids: ids }) => ids.includes(block["id"])).map(({ name }) => name);
     return names.length > 0 ? { ...block, agents: names } : block;
   };
-  const counts = Object.entries({ agents, ...others }).map(([name, value]) => [name, [value ?? []].flat().length] as const);
+  const counts = Object.entries({ agents, ...others }).map(
+    ([name, value]) => [name, [value ?? []].flat().length] as const,
+  );
   return { blocks: blocks.map(withAgents), others: new Map(counts.filter(([, count]) => count > 0)) };
 }
 
