@@ -196,6 +196,21 @@ it("cuts a list of hits, and returns the others to the call that the hint names"
   expect(world.bugs).toEqual([]);
 });
 
+it("leaves out the ids of relationships, which no tool takes, so that forty of them fit with the content", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const start = await aMemory(ann, { title: "Start", content: "word ".repeat(200).trimEnd() });
+  for (let n = 0; n < 41; n++) await aLink(ann, start, await aMemory(ann, { title: `One of many notes ${n}` }));
+
+  const { answer } = await callTool(url, ann.key, "get_memory", { id: start.id });
+
+  expect(answer).not.toHaveProperty("truncated");
+  const { relationships } = answer as { relationships?: object[] };
+  expect(relationships).toHaveLength(41);
+  expect(Object.keys(relationships?.[0] ?? {})).toEqual(["type", "direction", "memory", "strength"]);
+});
+
 it("says that there are more related memories only when the limit was reached", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

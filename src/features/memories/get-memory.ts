@@ -31,7 +31,7 @@ export const memory = defineOperation({
     inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
     outputs: [
       ...["id", ...CONTENTS, "createdAt", "updatedAt", "version", "supersededBy", "relationshipsTotal"],
-      ...["id", "type", "direction", "strength", "context", "memory"].map((name) => `relationships.${name}`),
+      ...["type", "direction", "strength", "context", "memory"].map((name) => `relationships.${name}`),
     ],
     inParts: "content",
     ifCut:
