@@ -85,24 +85,29 @@ interface Look {
 }
 
 async function lookAt({ pool }: OpenDatabase): Promise<Look> {
-  const { rows } = await pool.query<Look>(`
-    SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database()) AS connections,
-           tables, bytes, md5(concat(
-             (SELECT string_agg(relname, ',' ORDER BY oid) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
-             (SELECT string_agg(attname, ',' ORDER BY attrelid, attnum) FROM pg_attribute
-              JOIN pg_class ON pg_class.oid = attrelid
-              WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'),
-             (SELECT string_agg(conname || convalidated, ',' ORDER BY oid) FROM pg_constraint
-              WHERE connamespace = 'public'::regnamespace),
-             (SELECT string_agg(tgname || tgenabled::text, ',' ORDER BY oid) FROM pg_trigger),
-             (SELECT string_agg(proname, ',' ORDER BY oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
-             (SELECT datallowconn FROM pg_database WHERE datname = current_database()),
-             (SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()),
-             (SELECT string_agg(setconfig::text, ',' ORDER BY setdatabase) FROM pg_db_role_setting),
-             (SELECT string_agg(checksum || finished_at, ',' ORDER BY id) FROM _prisma_migrations))) AS catalog
-    FROM (SELECT string_agg(oid::regclass::text, ', ') AS tables, sum(pg_table_size(oid))::int AS bytes FROM pg_class
-          WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> '_prisma_migrations') AS stored`);
+  const { rows } = await pool.query<Look>({ name: "look", text: LOOK });
   const [look] = rows;
   if (!look) throw new Error("A query without rows.");
   return look;
 }
+
+/** It runs after each test: prepared, and with functions instead of views, it takes a fifth of the CPU. */
+const LOOK = `
+  SELECT pg_stat_get_db_numbackends(this.oid) AS connections, tables, bytes, md5(concat(
+           (SELECT string_agg(relname, ',' ORDER BY oid) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
+           (SELECT string_agg(attname, ',' ORDER BY attrelid, attnum) FROM pg_attribute
+            WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r')),
+           (SELECT string_agg(conname || convalidated, ',' ORDER BY oid) FROM pg_constraint
+            WHERE connamespace = 'public'::regnamespace),
+           (SELECT string_agg(tgname || tgenabled::text, ',' ORDER BY oid) FROM pg_trigger),
+           (SELECT string_agg(proname, ',' ORDER BY oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
+           datallowconn,
+           pg_stat_get_db_deadlocks(this.oid),
+           (SELECT string_agg(setconfig::text, ',' ORDER BY setdatabase) FROM pg_db_role_setting),
+           (SELECT string_agg(checksum || finished_at, ',' ORDER BY id) FROM _prisma_migrations))) AS catalog
+  FROM pg_database AS this,
+    (SELECT string_agg(oid::regclass::text, ', ') AS tables,
+       sum(pg_relation_size(oid) + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0))::int AS bytes
+     FROM pg_class
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> '_prisma_migrations') AS stored
+  WHERE this.datname = current_database()`;
