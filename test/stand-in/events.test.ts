@@ -148,18 +148,19 @@ it("delivers an event again until it is accepted, and gives up after ten attempt
   await using world = await startWorld({ delivery: "once" });
   world.answerEventsBy(500);
   await world.stripe.customers.create();
-  await expect.poll(() => world.received.length).toBe(3);
+  await expect.poll(() => world.received.length).toBeGreaterThan(2);
   const { data } = await world.stripe.events.list({ type: "customer.created" });
   expect(data).toMatchObject([{ pending_webhooks: 1 }]);
+  const refused = world.received.length;
   world.answerEventsBy(200);
   await world.standIn.delivered();
-  expect(world.received).toHaveLength(4);
+  expect(world.received).toHaveLength(refused + 1);
 
   world.answerEventsBy(400);
   await world.stripe.customers.create();
   await world.standIn.delivered();
 
-  expect(world.received).toHaveLength(14);
+  expect(world.received).toHaveLength(refused + 1 + 10);
 });
 
 it("sends an endpoint created through the API only the requested events, signed with its secret", async () => {
@@ -222,16 +223,21 @@ it("signs events with the new secret if it is told to send them to the same addr
 });
 
 it("sends no events to an address that it is told to leave out, nor those that wait for it", async () => {
-  await using world = await startWorld();
-  // Not sent yet: events are collected for a moment.
+  await using world = await startWorld({ delivery: "once" });
+  let answer = (_status: number): void => {};
+  world.answerEventsBy(new Promise((resolve) => void (answer = resolve)));
+  await world.stripe.customers.create();
+  await expect.poll(() => world.received.length).toBe(1);
+  // Waits until the event before it is answered.
   await world.stripe.customers.create();
 
   expect(world.standIn.sendNoEventsTo(world.webhookUrl)).toBe(true);
   expect(world.standIn.sendNoEventsTo(world.webhookUrl)).toBe(false);
   await world.stripe.customers.create();
+  answer(200);
   await world.standIn.delivered();
 
-  expect(world.received).toEqual([]);
+  expect(world.received).toHaveLength(1);
 });
 
 it("lists events by type, and whether they were delivered", async () => {

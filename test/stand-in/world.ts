@@ -18,8 +18,8 @@ export interface World extends AsyncDisposable {
   readonly stripe: Stripe;
   /** Everything that was sent to the webhook address, in order of arrival. */
   readonly received: readonly Received[];
-  /** Answers events with this status from here on. */
-  answerEventsBy(status: number): void;
+  /** Answers events with this status from here on, as soon as it is known. */
+  answerEventsBy(status: number | Promise<number>): void;
   readonly webhookUrl: string;
 }
 
@@ -28,7 +28,7 @@ const SECRET = "whsec_of_the_test";
 /** A stand-in of its own, an SDK that uses it, and a receiver of its events. */
 export async function startWorld(options: StandInOptions = {}): Promise<World> {
   const received: Received[] = [];
-  let status = 200;
+  let status: number | Promise<number> = 200;
   const receiver = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => void parts.push(part));
@@ -37,7 +37,7 @@ export async function startWorld(options: StandInOptions = {}): Promise<World> {
       const signature = request.headers["stripe-signature"] ?? "";
       const event = () => Stripe.webhooks.constructEvent(body, signature, SECRET);
       received.push({ body, headers: request.headers, event });
-      response.writeHead(status).end();
+      void Promise.resolve(status).then((known) => response.writeHead(known).end());
     });
   });
   receiver.listen(0, "127.0.0.1");
