@@ -43,6 +43,8 @@ export interface PlainField {
   readonly description: string;
   /** What it may be besides null. */
   readonly schema: JsonSchema;
+  /** The name of the type whose values it takes, if these are few. */
+  readonly enumName?: string;
   readonly required: boolean;
   readonly nullable: boolean;
 }
@@ -90,8 +92,10 @@ function plainField(field: GraphQLInputField, bounds: readonly Bound[]): PlainFi
   const schema = bounds.reduce(boundedBy, valueSchema(type, bounds));
   // A bound refuses null as well, unless `Nullable` exempts it.
   const refusesNull = bounds.length > 0 && !bounds.some((bound) => bound.name === "isOptional");
+  const inner = getNullableType(type);
   return {
     name: snakeCase(name),
+    ...(isEnumType(inner) && { enumName: inner.name }),
     description: plainDescription(description, type),
     schema: defaultValue === undefined ? schema : { ...schema, default: defaultValue },
     required: isRequiredInputField(field),
