@@ -9,7 +9,7 @@ import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
 import { ClientIdExists, refuseTakenId } from "./client-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
 import { countRelationships } from "./count-relationships.js";
-import { removeMemories } from "./many-statements.js";
+import { memoriesByIds, removeMemories } from "./many-statements.js";
 import { findExistingIds, resolveMemoryIds } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
@@ -151,21 +151,17 @@ async function assertClientIdsFree(
   { graphId, ids }: { readonly graphId: string; readonly ids: readonly string[] },
   shared: string,
 ): Promise<void> {
-  const { memory } = context.database.models;
-  const named = await memory.findMany({
-    where: { graphId, id: { in: [...ids] }, clientId: { not: null } },
-    select: { id: true, clientId: true },
-    orderBy: { id: "asc" },
-  });
-  if (named.length === 0) return;
-  const clientIds = named.flatMap(({ clientId }) => clientId ?? []);
-  const found = await memory.findMany({
-    where: { graphId: shared, clientId: { in: clientIds } },
-    select: { clientId: true },
-  });
-  const taken = new Set(found.map(({ clientId }) => clientId));
-  const first = named.find(({ clientId }) => taken.has(clientId));
-  if (first) throw new ClientIdExists(first.id);
+  const { database } = context;
+  const moved = await database.run(memoriesByIds, { graphId, ids, clientIds: [] });
+  const clientIds = moved.flatMap(({ clientId }) => clientId ?? []);
+  if (clientIds.length === 0) return;
+  const found = await database.run(memoriesByIds, { graphId: shared, ids: [], clientIds });
+  const taken = new Set(found.flatMap(({ clientId }) => clientId ?? []));
+  const [first] = moved
+    .filter(({ clientId }) => clientId !== null && taken.has(clientId))
+    .map(({ id }) => id)
+    .sort();
+  if (first !== undefined) throw new ClientIdExists(first);
 }
 
 /**
