@@ -37,9 +37,6 @@ interface Restoring {
 const inPresentNames = ({ external_id: clientId, ...fields }: Fields): Fields =>
   clientId === undefined ? fields : { ...fields, client_id: clientId };
 
-/** How often ids are looked up for one call: another import may give some meanwhile. */
-const MEETINGS_MAX = 3;
-
 /** How many records are read before they are sent. */
 const READ_AT_ONCE = 500;
 
@@ -51,12 +48,15 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   /** The ids of earlier imports into the graph, once a call was refused because of one. */
   let taken: ReadonlySet<string> = new Set();
   const restoreUntaken = async (records: readonly Fields[]) => {
-    for (let attempts = 1; ; attempts++) {
+    for (;;) {
+      const sent = withoutIds(records, taken);
       try {
-        return await client.restore("memories", withoutIds(records, taken));
+        return await client.restore("memories", sent);
       } catch (error) {
-        if (attempts > MEETINGS_MAX || !isIdTaken(error, records)) throw error;
+        if (!isIdTaken(error, sent)) throw error;
         taken = await readImportedIds(client);
+        // Another id is taken, which no import gave.
+        if (!sent.some((one) => taken.has(importedIdOf(one) ?? ""))) throw error;
       }
     }
   };

@@ -35,7 +35,11 @@ export function withinBoundsInTurns<Input extends object>(
  */
 export function issuesOfSome(input: object): InputIssue[] {
   const bounds = boundsOf(input.constructor as Class);
-  const issues = issuesOfTexts(input, bounds);
+  return withOthers(issuesOfTexts(input, bounds), input, bounds);
+}
+
+/** Adds the problems of the fields that have none so far. */
+function withOthers(issues: readonly InputIssue[], input: object, bounds: Bounds): InputIssue[] {
   const wrong = new Set(issues.map(({ path }) => path));
   const others = Object.fromEntries(Object.entries(input).filter(([path]) => !wrong.has(path)));
   normalize(others, bounds);
@@ -63,7 +67,7 @@ function* checkInPieces<Input extends object>(input: Input): Pieces<Input> {
 function* issuesOf(input: object): Pieces<InputIssue[]> {
   const bounds = boundsOf(input.constructor as Class);
   const issues = issuesOfTexts(input, bounds);
-  if (issues.length > 0) return issuesOfSome(input);
+  if (issues.length > 0) return withOthers(issues, input, bounds);
   normalize(input, bounds);
   const ofFields = issuesOfFields(input, bounds);
   return bounds.nested.size > 0 ? [...ofFields, ...(yield* issuesOfItems(input, bounds))] : ofFields;

@@ -12,10 +12,17 @@ interface AgentFile {
  */
 export function readAgentFile({ agents, blocks, ...others }: JsonObject): AgentFile | undefined {
   if (!Array.isArray(agents) || !Array.isArray(blocks) || !agents.every(isAgent)) return undefined;
+  const namesOf = new Map<unknown, unknown[]>();
+  for (const { name, block_ids: ids } of agents) {
+    for (const id of new Set(ids)) {
+      const names = namesOf.get(id) ?? [];
+      names.push(name);
+      namesOf.set(id, names);
+    }
+  }
   const withAgents = (block: unknown) => {
-    if (!isObject(block)) return block;
-    const names = agents.filter(({ block_ids: ids }) => ids.includes(block["id"])).map(({ name }) => name);
-    return names.length > 0 ? { ...block, agents: names } : block;
+    const names = isObject(block) ? namesOf.get(block["id"]) : undefined;
+    return names ? { ...(block as JsonObject), agents: names } : block;
   };
   const counts = Object.entries({ agents, ...others }).map(
     ([name, value]) => [name, [value ?? []].flat().length] as const,

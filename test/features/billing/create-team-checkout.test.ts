@@ -7,6 +7,8 @@ import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { lockRow } from "../../../src/operation/lock-row-statement.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
+  type Payer,
+  type StripeWorld,
   aPayer,
   aSubscriber,
   accountNow,
@@ -82,14 +84,8 @@ it("opens no checkout for a team that grows at the same moment", async () => {
   await owner.did(createTeamCheckout);
   await world.stripe.advance(25 * 3_600_000);
   await owner.did(teamSubscription);
-  world.stripe.fail({ kind: "slow", method: "GET", path: /^\/v1\/customers/, delayMs: 500 });
-  const since = world.stripe.requests.length;
 
-  const opening = owner.does(createTeamCheckout);
-  await vi.waitFor(() => expect(world.stripe.requests.length).toBeGreaterThan(since), { interval: 5 });
-  await owner.did(updateTeam, { teamId, maxMembers: 5 });
-
-  expect(await opening).toBeRefused("unavailable");
+  expect(await openWhileTeamGrows(world, { owner, teamId })).toBeRefused("unavailable");
   expect(changesAsked(world).filter((change) => change === SESSIONS)).toHaveLength(1);
 });
 
@@ -100,15 +96,19 @@ it("returns no open checkout for a team that grows at the same moment", async ()
   expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
   // An hour later the request is given up, but its checkout is open at the provider for a day.
   await world.database.pool.query("UPDATE billing_operation SET created_at = created_at - interval '2 hours'");
-  world.stripe.fail({ kind: "slow", method: "GET", path: /^\/v1\/customers/, delayMs: 500 });
-  const since = world.stripe.requests.length;
 
-  const opening = owner.does(createTeamCheckout);
-  await vi.waitFor(() => expect(world.stripe.requests.length).toBeGreaterThan(since), { interval: 5 });
-  await owner.did(updateTeam, { teamId, maxMembers: 5 });
-
-  expect(await opening).toBeRefused("unavailable");
+  expect(await openWhileTeamGrows(world, { owner, teamId })).toBeRefused("unavailable");
 });
+
+/** Lets the team grow to five while its owner opens a checkout, for which the provider answers slowly. */
+async function openWhileTeamGrows({ stripe }: StripeWorld, { owner, teamId }: Payer) {
+  stripe.fail({ kind: "slow", method: "GET", path: /^\/v1\/customers/, delayMs: 500 });
+  const since = stripe.requests.length;
+  const opening = owner.does(createTeamCheckout);
+  await vi.waitFor(() => expect(stripe.requests.length).toBeGreaterThan(since), { interval: 5 });
+  await owner.did(updateTeam, { teamId, maxMembers: 5 });
+  return opening;
+}
 
 it("lets no team grow whose checkout was paid at the last moment", async () => {
   await using world = await createBillingWorld({ deaf: true });
