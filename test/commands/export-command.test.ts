@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { program as exportProgram } from "../../src/commands/export.js";
 import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
+import { createMemory } from "../../src/features/memories/create-memory.js";
 import { memory } from "../../src/features/memories/get-memory.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { type ExportFormat, exportFormatOf, readExport } from "../../src/import/export-lines.js";
@@ -377,4 +378,20 @@ it("keeps the ids that imports gave, except those that the graph has already", a
 
   // Without its id, the memory that was changed in the service would be stored a second time.
   expect(again.memories).toMatchObject({ created: 0, existing: 29 });
+});
+
+it("stops a restore where the graph has an id that no import gave", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const file = join(await aFolder(), "graph.jsonl");
+  await importInto(url, ann, jsonLines(...RETRY));
+  const note = { type: "general", title: "Note", content: "Text" };
+  for (const one of [ann, bob]) await one.did(createMemory, { ...note, clientId: "own" });
+  await runHere(exportProgram, [file], { MEMORY_GRAPH_KEY: ann.key, MEMORY_GRAPH_URL: url });
+
+  const restored = await runHere(importProgram, [file], { MEMORY_GRAPH_KEY: bob.key, MEMORY_GRAPH_URL: url });
+
+  expect([restored.code, restored.errors]).toEqual([1, expect.stringContaining("memories.2 has the id")]);
+  expect(Object.keys(await memoriesOf(bob))).toEqual(["Note"]);
 });
