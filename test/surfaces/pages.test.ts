@@ -137,6 +137,8 @@ describeInBrowser("pages", (browser) => {
       await page.goto(proxy.url + path, { waitUntil: "networkidle" });
       await expect.poll(() => page.locator("h1").count()).toBe(1);
     }
+    // Before the editor has its query, a click runs nothing.
+    await expect.poll(() => page.locator(".graphiql-query-editor .view-lines").innerText()).toContain("{");
     await page.getByRole("button", { name: "Execute query" }).click();
     await expect.poll(() => page.locator(".graphiql-response .view-lines").innerText()).toContain("Authorization");
     await page.goto(`${proxy.url}/docs/graphql`);
