@@ -15,8 +15,7 @@ import { whyUnavailable } from "./platform/database/database-errors.js";
 import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database/database.js";
 import { addressOf, closeServer, listen } from "./platform/listen.js";
 import { type Logger, countErrors } from "./platform/telemetry/logger.js";
-import { EmbeddingsServer } from "./platform/meaning/embeddings.js";
-import { Meaning } from "./platform/meaning/meaning.js";
+import { openMeaning } from "./platform/meaning/meaning.js";
 import type { Meter } from "./platform/telemetry/meter.js";
 import type { MetricSources, Metrics } from "./platform/telemetry/metrics.js";
 import type { PaymentWaits } from "./platform/billing/payments.js";
@@ -138,7 +137,7 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
   const replicaParts = { primary: database, log, meter: metrics, delayMaxMs: waits.replicaDelayMs };
   const replica = older && new Replica(older, replicaParts);
   const budgets = overrides.budgets ?? (await budgetsOf(config, log, metrics));
-  const meaning = config.embeddings && new Meaning(new EmbeddingsServer(config.embeddings));
+  const meaning = config.embeddings && openMeaning(config.embeddings);
   const clock = new SharedClock({ readTime: () => timeOf(database), log });
   // If the database cannot be reached, the job does it later.
   await clock.read().catch(() => {});

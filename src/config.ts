@@ -8,6 +8,8 @@ interface EmbeddingsConfig {
   /** What to send before queries, and before texts to find; undefined: what the model is known to need. */
   readonly queryPrefix: string | undefined;
   readonly documentPrefix: string | undefined;
+  /** MiB for vectors in memory. */
+  readonly memoryMb: number;
 }
 
 /** The settings of an operator, read from environment variables. */
@@ -109,6 +111,8 @@ const RETENTION_DAYS_MAX = 36_500;
 
 /** It is stored with each vector. */
 const PREFIX_LENGTH_MAX = 500;
+/** The product of vectors is made with signed addresses of 32 bits. */
+const VECTORS_MB_MAX = 2_000;
 
 /**
  * Checks that billing is configured completely or not at all: a missing part would make seats free. Not called
@@ -257,6 +261,7 @@ function readEmbeddings(variables: Variables): EmbeddingsConfig | undefined {
     queryPrefix: readPrefix(variables, "EMBEDDINGS_QUERY_PREFIX"),
     documentPrefix: readPrefix(variables, "EMBEDDINGS_DOCUMENT_PREFIX"),
   };
+  const memoryMb = variables.whole("EMBEDDINGS_MEMORY_MB", LIMITS.embeddings.vectorMb, VECTORS_MB_MAX, 1);
   const { model = "" } = settings;
   if (url !== undefined && model === "") {
     variables.report(
@@ -264,11 +269,13 @@ function readEmbeddings(variables: Variables): EmbeddingsConfig | undefined {
       "must be set with EMBEDDINGS_URL: the name by which the server knows the model.",
     );
   }
-  const isAnySet = Object.values(settings).some((setting) => setting !== undefined);
+  const isAnySet = [...Object.values(settings), variables.text("EMBEDDINGS_MEMORY_MB")].some(
+    (set) => set !== undefined,
+  );
   if (isAnySet && variables.text("EMBEDDINGS_URL") === undefined) {
     variables.report("EMBEDDINGS_URL", "must be set with the other EMBEDDINGS_ variables: the server that embeds.");
   }
-  return url === undefined ? undefined : { ...settings, url, model };
+  return url === undefined ? undefined : { ...settings, url, model, memoryMb };
 }
 
 /** A text to send before others: spaces at its end count. */

@@ -163,7 +163,8 @@ export const LIMITS = {
     shortestWaitMs: 60_000,
     longestWaitMs: 3_600_000,
     queriesKept: 1_000, // Vectors of queries in memory.
-    vectorBytes: 512 * 1_048_576, // Of one process; those of the graphs searched least recently are forgotten.
+    vectorMb: 512, // In a process's memory, unless set; those of the graphs searched least recently are forgotten.
+    loadedMbPerMinute: 1_024, // Or what fits into memory, if that is more; then searches are by words alone.
     loaded: 2_000, // Vectors, by one statement.
     // The best hits by words and by meaning that are merged: pages beyond them are by words alone.
     mergedByWords: 100,

@@ -69,6 +69,8 @@ it.each([
   [{ STRIPE_TEAM_PRICE_ID: "price 1" }, "STRIPE_TEAM_PRICE_ID must be one word"],
   [{ EMBEDDINGS_KEY: "a\nb" }, "EMBEDDINGS_KEY must be one word"],
   [{ EMBEDDINGS_MODEL: "e5" }, "EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables"],
+  [{ EMBEDDINGS_MEMORY_MB: "64" }, "EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables"],
+  [{ EMBEDDINGS_MEMORY_MB: "2001" }, "EMBEDDINGS_MEMORY_MB must be a whole number from 1 to 2000"],
   [{ EMBEDDINGS_QUERY_PREFIX: "q: " }, "EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables"],
   [{ EMBEDDINGS_DOCUMENT_PREFIX: "d".repeat(501) }, "EMBEDDINGS_DOCUMENT_PREFIX must be none, or a text of up to 500"],
   [{ OTEL_SDK_DISABLED: "yes" }, "OTEL_SDK_DISABLED must be one of true, false"],

@@ -18,7 +18,7 @@ it("finds the same vectors as a plain loop", async () => {
     scale: 0.001,
   };
   for (let start = 0; start < rows.length; start += 300)
-    expect(await index.add("one", rows.slice(start, start + 300), start === 0)).toBe(true);
+    expect(await index.add("one", rows.slice(start, start + 300), start === 0 ? rows.length : undefined)).toBe(true);
 
   const found = await index.find("one", query, 20);
 
@@ -39,10 +39,10 @@ it("returns each owner once, by its newest version, and refuses other dimensions
   if (!row) throw new Error("There is no row.");
   const query = { values: signed(row.values), scale: row.scale };
   expect(await index.find("one", query, 5)).toBeUndefined();
-  expect(await index.add("one", [row], false)).toBe(false);
-  await index.add("one", [row, { ...row, piece: 1 }], true);
+  expect(await index.add("one", [row])).toBe(false);
+  await index.add("one", [row, { ...row, piece: 1 }], 2);
   expect(await index.find("one", query, 5)).toMatchObject([{ owner: "owner 0", version: 1, pieces: 2 }]);
-  await index.add("one", [{ ...row, version: 2, values: row.values.map(() => 1) }], false);
+  await index.add("one", [{ ...row, version: 2, values: row.values.map(() => 1) }]);
   const [found] = (await index.find("one", query, 5)) ?? [];
   expect(found).toMatchObject({ version: 2, piece: 0, pieces: 1 });
   await expect(index.find("one", { ...query, values: query.values.slice(1) }, 5)).rejects.toThrow(/dimension/);
@@ -53,15 +53,15 @@ it("drops the least recently used matrix when there is no room", async () => {
   const rows = rowsOf(1_000);
   const query = { values: Int8Array.from({ length: DIMENSION }, () => 1), scale: 1 };
   const isThere = async (matrix: string) => (await index.find(matrix, query, 1)) !== undefined;
-  expect(await index.add("one", rows, true)).toBe(true);
-  expect(await index.add("two", rows.slice(0, 100), true)).toBe(true);
+  expect(await index.add("one", rows, 1_000)).toBe(true);
+  expect(await index.add("two", rows.slice(0, 100), 100)).toBe(true);
   expect(await isThere("one")).toBe(true);
-  expect(await index.add("three", rows.slice(0, 500), true)).toBe(true);
+  expect(await index.add("three", rows.slice(0, 500), 500)).toBe(true);
 
   expect([await isThere("two"), await isThere("one"), await isThere("three")]).not.toContainEqual([true, true, true]);
   expect(await isThere("two")).toBe(false);
   expect(await isThere("three")).toBe(true);
-  expect(await index.add("one", rowsOf(3_000), true)).toBe(false);
+  expect(await index.add("one", rowsOf(3_000), 3_000)).toBe(false);
   expect(await isThere("one")).toBe(false);
 });
 

@@ -6,7 +6,7 @@ import type { VectorIndex } from "../../src/platform/meaning/vector-index.js";
 import { startEmbeddingsServer } from "./embeddings-server.js";
 import { type Actor, createWorld } from "./world.js";
 
-export const PATIENT = { searchMs: 60_000 };
+export const PATIENT: { readonly searchMs: number; readonly loadedPerMinute?: number } = { searchMs: 60_000 };
 
 /** A world with an embeddings server; `embed` does the work of its chores until nothing is left. */
 export async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex, wishes: object = {}) {

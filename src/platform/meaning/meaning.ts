@@ -1,7 +1,14 @@
 import { LIMITS } from "../../limits.js";
-import { EmbeddingsFailed, type EmbeddingsServer, type TextUse, type Vector } from "./embeddings.js";
+import {
+  EmbeddingsFailed,
+  EmbeddingsServer,
+  type EmbeddingsSettings,
+  type TextUse,
+  type Vector,
+} from "./embeddings.js";
 import { beginningOf, withFittingSize } from "./text-size.js";
 import { VectorIndex } from "./vector-index.js";
+import { VectorLoads } from "./vector-loads.js";
 
 const { pieceSize, pieceSizeMin, queriesAtOnce, queriesKept, queryMs, requestMs } = LIMITS.embeddings;
 
@@ -32,12 +39,15 @@ export class Meaning implements AsyncDisposable {
   textsAtOnce: number = LIMITS.embeddings.textsAtOnce;
   /** By the name of a matrix, up to which change of its graph its vectors are loaded. */
   readonly loaded = new Map<string, Promise<number>>();
+  readonly loads: VectorLoads;
 
   constructor(
     readonly server: EmbeddingsServer,
     readonly index: VectorIndex = new VectorIndex(),
-    readonly bounds: { readonly searchMs: number } = LIMITS.embeddings,
-  ) {}
+    readonly bounds: { readonly searchMs: number; readonly loadedPerMinute?: number } = LIMITS.embeddings,
+  ) {
+    this.loads = new VectorLoads(index.bytesMax, bounds.loadedPerMinute);
+  }
 
   /** The vector of a text that is searched for, cached by the text; a failure is not cached. */
   vectorOf(text: string, use: TextUse, model: string): Promise<Vector> {
@@ -113,6 +123,9 @@ export class Meaning implements AsyncDisposable {
     await this.index[Symbol.asyncDispose]();
   }
 }
+
+export const openMeaning = (settings: EmbeddingsSettings & { readonly memoryMb: number }): Meaning =>
+  new Meaning(new EmbeddingsServer(settings), new VectorIndex(settings.memoryMb * 1_048_576));
 
 const cosineOf = (one: Vector, other: Vector): number =>
   one.values.reduce((sum, value, place) => sum + value * (other.values[place] ?? 0), 0) * one.scale * other.scale;

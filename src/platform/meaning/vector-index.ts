@@ -4,20 +4,27 @@ import { dotProductsModule } from "./dot-products.js";
 import { EmbeddingsFailed, type Vector } from "./embeddings.js";
 import type { NearVector, VectorAnswer, VectorQuestion, VectorRow, VectorWorkerData } from "./vector-messages.js";
 
+/** What a vector takes besides its numbers and their product. */
+const ROW_BYTES = 200;
+
+/** The memory that a matrix takes, as the worker counts it. */
+export const bytesOfMatrix = (dimension: number, rows: number): number =>
+  (Math.ceil(dimension / 16) * 16 + 4) * rows + ROW_BYTES * rows + 131_072;
+
 /** Matrices of vectors in the memory of a worker thread, which is started with the first question. */
 export class VectorIndex implements AsyncDisposable {
-  readonly #bytesMax: number;
   #worker: Worker | undefined;
   readonly #waiting = new Map<number, (answer: VectorAnswer) => void>();
   #asked = 0;
 
-  constructor(bytesMax: number = LIMITS.embeddings.vectorBytes) {
-    this.#bytesMax = bytesMax;
-  }
+  constructor(readonly bytesMax: number = LIMITS.embeddings.vectorMb * 1_048_576) {}
 
-  /** Begins a matrix, or adds to one. Returns whether the matrix exists now: it may be forgotten at any time. */
-  async add(matrix: string, rows: readonly VectorRow[], isNew: boolean): Promise<boolean> {
-    return (await this.#ask({ kind: "add", matrix, rows, isNew })) === true;
+  /**
+   * Adds to a matrix, or with `begins` begins one that has room for so many rows. Returns whether the matrix exists now:
+   * it may be forgotten at any time.
+   */
+  async add(matrix: string, rows: readonly VectorRow[], begins?: number): Promise<boolean> {
+    return (await this.#ask({ kind: "add", matrix, rows, begins })) === true;
   }
 
   /**
@@ -48,7 +55,7 @@ export class VectorIndex implements AsyncDisposable {
   }
 
   #start(): Worker {
-    const workerData: VectorWorkerData = { module: dotProductsModule(), bytesMax: this.#bytesMax };
+    const workerData: VectorWorkerData = { module: dotProductsModule(), bytesMax: this.bytesMax };
     const worker = new Worker(new URL("./vector-worker.js", import.meta.url), { workerData });
     worker.unref();
     worker.on("message", ([id, answer]: readonly [number, VectorAnswer]) => {

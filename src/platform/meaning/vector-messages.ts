@@ -23,8 +23,8 @@ export interface NearVector {
 export interface AddVectors {
   readonly kind: "add";
   readonly matrix: string;
-  /** Whether these rows begin the matrix; otherwise it must exist. */
-  readonly isNew: boolean;
+  /** If these rows begin the matrix, for how many there should be room; otherwise it must exist. */
+  readonly begins: number | undefined;
   readonly rows: readonly VectorRow[];
 }
 

@@ -68,21 +68,22 @@ function answer(question: VectorQuestion): VectorAnswer {
   }
 }
 
-function add({ matrix: name, isNew, rows }: AddVectors): boolean {
-  if (isNew) matrices.delete(name);
+function add({ matrix: name, begins, rows }: AddVectors): boolean {
+  if (begins !== undefined) matrices.delete(name);
   else if (!matrices.has(name)) return false;
   for (const row of rows) {
-    const matrix = matrices.get(name) ?? createMatrix(name, row.values.length);
+    const matrix = matrices.get(name) ?? createMatrix(name, row.values.length, begins ?? 0);
     if (row.values.length === matrix.dimension) store(matrix, row);
   }
   return makeRoom(name);
 }
 
-function createMatrix(name: string, dimension: number): Matrix {
+function createMatrix(name: string, dimension: number, rows: number): Matrix {
+  const columns = roundUp(dimension);
   const matrix: Matrix = {
     dimension,
-    columns: roundUp(dimension),
-    memory: new WebAssembly.Memory({ initial: 1 }),
+    columns,
+    memory: new WebAssembly.Memory({ initial: Math.ceil(bytesFor(columns, rows) / PAGE_BYTES) }),
     ...{ owners: [], pieces: [], versions: [], scales: [] },
     ...{ places: new Map<string, number>(), newest: new Map<string, number>(), used: ++uses },
   };
@@ -94,7 +95,7 @@ function store(matrix: Matrix, { owner, piece, version, scale, values }: VectorR
   const { columns, memory, places, newest } = matrix;
   const key = `${owner} ${piece}`;
   const place = places.get(key) ?? matrix.owners.length;
-  const missing = columns + (place + 1) * (columns + 4) + PAGE_BYTES - memory.buffer.byteLength;
+  const missing = bytesFor(columns, place + 1) - memory.buffer.byteLength;
   // A quarter more, since growing copies the memory.
   if (missing > 0) memory.grow(Math.ceil((missing + memory.buffer.byteLength / 4) / PAGE_BYTES));
   new Uint8Array(memory.buffer, columns + place * columns, columns).fill(0);
@@ -106,6 +107,9 @@ function store(matrix: Matrix, { owner, piece, version, scale, values }: VectorR
   matrix.scales[place] = scale;
   newest.set(owner, Math.max(version, newest.get(owner) ?? 0));
 }
+
+/** For the query's vector, the rows and their sums. */
+const bytesFor = (columns: number, rows: number): number => columns + rows * (columns + 4) + PAGE_BYTES;
 
 /** Forgets the least recently used matrices; returns whether this one could stay. */
 function makeRoom(kept: string): boolean {

@@ -158,7 +158,7 @@ it("loads the vectors of a graph once for simultaneous searches", async () => {
   const found = await Promise.all(Array.from({ length: 5 }, () => find(ann, "vehicle")));
 
   expect(found.map(({ titles }) => titles.length)).toEqual([2, 2, 2, 2, 2]);
-  expect(ear.heard(/FROM "public"."memory_vector".*"change" >/)).toHaveLength(1);
+  expect(ear.heard(READS_VECTORS)).toHaveLength(1);
 });
 
 it("finds nothing of other graphs, and finds shared memories in the team's graph", async () => {
@@ -232,6 +232,8 @@ it("says that nothing is found by meaning while nothing is embedded, and in the 
   expect(at.world.log.join("\n")).toContain('"waited_ms":50');
 });
 
+const READS_VECTORS = /FROM "public"."memory_vector".*"change" >/;
+
 const waiting = ({ database }: World) => database.models.embeddingDue.count();
 
 it("finds by meaning again after vectors could not be loaded", async () => {
@@ -259,6 +261,54 @@ it("drops the vectors of the least recently searched graph from memory, and load
     for (const titles of found) expect([["The automobile"], []]).toContainEqual(titles);
   }
   for (const actor of people) {
+    await find(actor, "vehicle");
+    expect((await find(actor, "vehicle")).titles).toEqual(["The automobile"]);
+  }
+});
+
+it("reads the vectors of a graph that is too large for the memory no more than once a minute, and says so", async () => {
+  await using at = await meaningfulWorld(PATIENT, new VectorIndex(200_000));
+  const [ann, bob] = [await at.world.user(), await at.world.user()];
+  const [car] = await memoriesTitled(ann, "The automobile");
+  await memoriesTitled(bob, "The wagen");
+  await at.embed();
+  await at.world.database.pool.query(
+    `INSERT INTO memory_vector (graph_id, memory_id, model, piece, version, change, scale, vector)
+     SELECT graph_id, memory_id, model, number, version, change + number, scale, vector
+     FROM memory_vector, generate_series(1, $2) AS number WHERE memory_id = $1`,
+    [car.id, LIMITS.embeddings.loaded + 10],
+  );
+  using ear = listenTo(at.world);
+
+  for (let time = 0; time < 5; time++) {
+    expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
+    expect((await find(bob, "vehicle")).titles).toEqual(["The wagen"]);
+  }
+
+  expect(ear.heard(READS_VECTORS)).toHaveLength(2);
+  expect(at.world.log.join("\n")).toMatch(/the vectors of a graph take 1 MiB; EMBEDDINGS_MEMORY_MB is 0/);
+  at.world.travel(61_000);
+  await find(ann, "vehicle");
+  expect(ear.heard(READS_VECTORS)).toHaveLength(1);
+});
+
+it("loads no more vectors in a minute than it may, however many graphs take each other's place", async () => {
+  const bytes = 200_000;
+  await using at = await meaningfulWorld({ ...PATIENT, loadedPerMinute: 3 * bytes }, new VectorIndex(bytes));
+  const people = [await at.world.user(), await at.world.user()];
+  for (const actor of people) await memoriesTitled(actor, "The automobile");
+  await at.embed();
+  using ear = listenTo(at.world);
+
+  const rounds = 20;
+  for (let round = 0; round < rounds; round++) for (const actor of people) await find(actor, "vehicle");
+
+  const loads = ear.heard(READS_VECTORS).length;
+  expect(loads).toBeGreaterThan(people.length);
+  expect(loads).toBeLessThan(rounds);
+  at.world.travel(61_000);
+  for (const actor of people) {
+    // The first search may only find out that the vectors are no longer in memory.
     await find(actor, "vehicle");
     expect((await find(actor, "vehicle")).titles).toEqual(["The automobile"]);
   }

@@ -3,6 +3,8 @@ import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
 import type { TextUse } from "../../../platform/meaning/embeddings.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
+import { bytesOfMatrix } from "../../../platform/meaning/vector-index.js";
+import { NoRoomForVectors } from "../../../platform/meaning/vector-loads.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
 import { type Filter, chooseNear, findFewWithin } from "./choose-near.js";
@@ -47,7 +49,8 @@ export async function findByMeaning(
   const found = find(context, meaning, { graphId, ...meant, filter }).catch((error: unknown) => {
     context.meter?.embeddingsFailed();
     const { message: reason } = error as Error;
-    warnSeldom(context.log, "search by meaning", { reason }, "a search was by words alone");
+    const kind = error instanceof NoRoomForVectors ? "vectors without room" : "search by meaning";
+    warnSeldom(context.log, kind, { reason }, "a search was by words alone");
     return null;
   });
   try {
@@ -115,16 +118,33 @@ async function loadVectors(context: Finding, meaning: Meaning, loading: Loading)
 }
 
 /** Returns the number of the change up to which all vectors are loaded. */
-async function loadAfter(context: Finding, { index }: Meaning, loading: Loading, change: number): Promise<number> {
+async function loadAfter(context: Finding, meaning: Meaning, loading: Loading, change: number): Promise<number> {
   const { graphId, model, until } = loading;
+  const matrix = matrixOf(graphId, model);
+  if (change === 0) meaning.loads.check(matrix, context.now().getTime());
   for (let after = change; ;) {
     const { rows, isLast } = await readVectors(context, { graphId, model, after });
-    if (rows.length > 0 && !(await index.add(matrixOf(graphId, model), rows, after === 0))) {
-      throw new Error("There is no room for the vectors of a graph, or they were dropped meanwhile.");
+    if (rows.length > 0) {
+      const begins = after === 0 ? await takeRoom(context, meaning, loading, { rows, isLast }) : undefined;
+      if (!(await meaning.index.add(matrix, rows, begins))) {
+        throw new NoRoomForVectors("others took their place in memory");
+      }
     }
     after = rows.at(-1)?.change ?? after;
     if (isLast) return Math.max(after, until);
   }
+}
+
+/** Returns how many vectors a graph has, if there is room for them. @throws NoRoomForVectors */
+async function takeRoom(
+  { database, now }: Finding,
+  { loads }: Meaning,
+  { graphId, model }: Loading,
+  { rows, isLast }: Awaited<ReturnType<typeof readVectors>>,
+): Promise<number> {
+  const count = isLast ? rows.length : await database.models.memoryVector.count({ where: { graphId, model } });
+  loads.take(matrixOf(graphId, model), bytesOfMatrix(rows[0]?.values.length ?? 0, count), now().getTime());
+  return count;
 }
 
 /** Reads the next vectors that were stored after a change, and tells whether they are the last. */

@@ -1,0 +1,53 @@
+import { LIMITS } from "../../limits.js";
+
+/** The vectors of a graph are not in memory and may not be loaded now. The message says why. */
+export class NoRoomForVectors extends Error {}
+
+const MINUTE_MS = 60_000;
+const MEBIBYTE = 1_048_576;
+
+/**
+ * Decides which matrices are loaded into memory, so that searches never read the database over and over: those that fit
+ * into `bytesMax`, and at most `bytesPerMinute`. A matrix is refused for a minute, each time. Times are in milliseconds.
+ */
+export class VectorLoads {
+  readonly #refused = new Map<string, { readonly until: number; readonly reason: string }>();
+  #left: number;
+  #countedAt = 0;
+
+  constructor(
+    readonly bytesMax: number,
+    readonly bytesPerMinute: number = Math.max(bytesMax, LIMITS.embeddings.loadedMbPerMinute * MEBIBYTE),
+  ) {
+    this.#left = bytesPerMinute;
+  }
+
+  /** @throws NoRoomForVectors if the matrix was refused less than a minute ago. */
+  check(matrix: string, now: number): void {
+    for (const [refused, { until }] of this.#refused) if (until <= now) this.#refused.delete(refused);
+    const refusal = this.#refused.get(matrix);
+    if (refusal) throw new NoRoomForVectors(refusal.reason);
+  }
+
+  /** Takes what loading a matrix of so many bytes costs. @throws NoRoomForVectors */
+  take(matrix: string, bytes: number, now: number): void {
+    if (bytes > this.bytesMax) {
+      const most = Math.floor(this.bytesMax / MEBIBYTE);
+      const needed = Math.ceil(bytes / MEBIBYTE);
+      throw this.#refuse(matrix, now, `the vectors of a graph take ${needed} MiB; EMBEDDINGS_MEMORY_MB is ${most}`);
+    }
+    const earned = (Math.max(0, now - this.#countedAt) / MINUTE_MS) * this.bytesPerMinute;
+    this.#left = Math.min(this.bytesPerMinute, this.#left + earned);
+    this.#countedAt = now;
+    if (bytes > this.#left) {
+      const reason = "the vectors of too many graphs take each other's place; EMBEDDINGS_MEMORY_MB could be larger";
+      throw this.#refuse(matrix, now, reason);
+    }
+    this.#left -= bytes;
+  }
+
+  #refuse(matrix: string, now: number, reason: string): NoRoomForVectors {
+    this.#refused.set(matrix, { until: now + MINUTE_MS, reason });
+    return new NoRoomForVectors(reason);
+  }
+}
