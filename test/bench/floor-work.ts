@@ -130,10 +130,21 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
     const finder = finderOf(concepts);
     return {
       memories: hits.map(({ id, type, title, relevance, ...hit }) => {
-        const { summary, tags, matches, text, continues, newer } = hit;
+        const { summary, tags, updated, matches, text, continues, newer } = hit;
         if (text === null) return { id, type, title, relevance };
         const snippet = snippetOf({ text, summary, goesOn: continues === true }, finder);
-        return { id, type, title, summary, tags, snippet, relevance, superseded_by: newer, matches };
+        return {
+          id,
+          type,
+          title,
+          summary,
+          tags,
+          updated_at: updated,
+          snippet,
+          relevance,
+          superseded_by: newer,
+          matches,
+        };
       }),
       total: Math.min(total, 1_000),
       totalIsCapped: total > 1_000,

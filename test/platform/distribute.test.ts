@@ -47,9 +47,8 @@ it("distributes what tables need and then the tables, in order; a repetition doe
     expect(placeOf(needed)).toBeLessThan(placeOf("graph_root"));
   }
   const delegated = calls.filter(({ name, detail }) => name === "function" && detail === "p_graph_id graph_root");
-  // Of `search_hits` there is that of the previous version, too.
   expect([...new Set(delegated.map(({ argument }) => argument.replace(/\(.*/, "")))].sort()).toEqual([
-    ...["create_memory", "narrowed_memories", "rare_memories", "search_hits", "search_words", "words_alike"],
+    ...["create_memory", "dated_search_hits", "narrowed_memories", "rare_memories", "search_words", "words_alike"],
   ]);
   expect(of("function").filter((name) => /^(forget_words|keep_graph_root|count_team_members)\(/.test(name))).toEqual(
     [],

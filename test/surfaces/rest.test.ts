@@ -60,7 +60,8 @@ it("returns relationships, related memories and hits with the documented fields 
     memories: [
       {
         ...{ id: problem.id, type: "general", title: "Problem", relevance: 0.995 },
-        ...{ summary: null, tags: [], snippet: problem.content, matches: null, superseded_by: null },
+        ...{ summary: null, tags: [], updated_at: problem.updatedAt.toISOString(), snippet: problem.content },
+        ...{ matches: null, superseded_by: null },
       },
     ],
     meaning: false,

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { memory as getMemory } from "../../../src/features/memories/get-memory.js";
 import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
 import { readNearMemories, mergeByRank } from "../../../src/features/memories/search/merge-by-rank.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
@@ -312,4 +313,20 @@ it("loads no more vectors in a minute than it may, however many graphs take each
     await find(actor, "vehicle");
     expect((await find(actor, "vehicle")).titles).toEqual(["The automobile"]);
   }
+});
+
+it("says of each hit when it was last changed, found by words or by meaning", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const [changed] = await memoriesTitled(ann, "The automobile", "A vehicle of words");
+  await ann.did(updateMemory, { id: changed.id, importance: 0.9 });
+  await at.embed();
+
+  const { memories } = await ann.did(searchMemories, { query: "vehicle" });
+
+  const whole = await Promise.all(memories.map(({ memoryId: id }) => ann.did(getMemory, { id })));
+  expect(memories.map(({ title, updatedAt }) => [title, updatedAt])).toEqual(
+    whole.map(({ title, updatedAt }) => [title, updatedAt]),
+  );
+  expect(whole.map(({ version }) => version).toSorted()).toEqual([1, 2]);
 });

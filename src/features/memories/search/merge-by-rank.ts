@@ -85,7 +85,10 @@ export async function readNearMemories(
   if (nearest.size === 0) return new Map();
   const rows = await database.models.memory.findMany({
     where: { graphId, id: { in: [...nearest.keys()] }, ...filterOf({ now }, wishes) },
-    select: { id: true, type: true, title: true, summary: true, tags: true, content: wishes.withText, version: true },
+    select: {
+      ...{ id: true, type: true, title: true, summary: true, tags: true, updatedAt: true },
+      ...{ content: wishes.withText, version: true },
+    },
   });
   const current = rows.filter(({ id, version }) => nearest.get(id)?.version === version);
   const newer = await readSuperseding(
@@ -93,10 +96,10 @@ export async function readNearMemories(
     current.map(({ id }) => ({ graphId, id })),
   );
   return new Map(
-    current.map(({ version: _version, content, ...memory }, index): [string, Hit] => [
+    current.map(({ version: _version, content, updatedAt: updated, ...memory }, index): [string, Hit] => [
       memory.id,
       {
-        ...{ ...memory, total: 0, newer: newer[index] ?? null, concepts: null, weights: null },
+        ...{ ...memory, updated, total: 0, newer: newer[index] ?? null, concepts: null, weights: null },
         ...meantPart({ ...memory, content }, nearest.get(memory.id)),
         relevance: Math.round((nearest.get(memory.id)?.score ?? 0) * 10_000) / 10_000,
         matches: wishes.explain ? [] : null,

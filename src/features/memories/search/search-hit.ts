@@ -15,6 +15,9 @@ export class SearchHit extends MemoryHead {
   @Field(() => [String], { description: "The memory's tags." })
   tags!: string[];
 
+  @Field(() => Date, { description: "When it was last changed, or stored." })
+  updatedAt!: Date;
+
   @Field(() => String, {
     description:
       `At most ${SNIPPET_MAX} characters of the content around what matched, in one line; of the summary if only that ` +

@@ -110,7 +110,7 @@ export class SearchTooSlow extends Failure {
   }
 }
 
-const { graphId, id, type, title, content, summary, tags } = MEMORY_EXAMPLE;
+const { graphId, id, type, title, content, summary, tags, updatedAt } = MEMORY_EXAMPLE;
 const HIT_EXAMPLE = {
   graphId,
   memoryId: id,
@@ -118,6 +118,7 @@ const HIT_EXAMPLE = {
   title,
   summary,
   tags,
+  updatedAt,
   snippet: content,
   supersededBy: null,
   matches: null,
@@ -163,7 +164,7 @@ export const searchMemories = defineOperation({
     most: { limit: 20 },
     usual: { limit: 10 },
     outputs: [
-      ...["id", "type", "title", "summary", "tags", "snippet", "relevance", "supersededBy"].map(
+      ...["id", "type", "title", "summary", "tags", "updatedAt", "snippet", "relevance", "supersededBy"].map(
         (name) => `memories.${name}`,
       ),
       "total",
@@ -211,6 +212,7 @@ export const searchMemories = defineOperation({
         title,
         summary,
         tags: [...tags],
+        updatedAt: hit.updated,
         relevance,
         supersededBy: newer,
         matches,

@@ -78,9 +78,10 @@ export const searchHits = defineStatement({
     concepts: "int4[]?",
     weights: "float8[]?",
     newer: jsonAs<SupersedingMemory | null>(),
+    updated: "timestamptz",
   },
   text: `
-    SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
+    SELECT * FROM dated_search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
       :tags, :phrases, :scanGates, :concepts, :scans, :points, :shares, :inTitle, :pairs, :names, :nameShares, :queryLength,
       :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
 });

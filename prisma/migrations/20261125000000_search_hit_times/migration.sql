@@ -1,0 +1,28 @@
+-- As `search_hits`, and when each hit was last changed. That function stays, so that servers of the previous version can
+-- search until they are stopped.
+CREATE FUNCTION dated_search_hits(
+  p_graph_id uuid, p_gates text[], p_further_words text[], p_within int[], p_limits int[], p_walks boolean[], p_wide text,
+  p_compares boolean[], p_types text[], p_tags text[], p_phrases text[],
+  p_scan_gates int[], p_concepts int[], p_scans text[], p_points float8[], p_shares float8[], p_in_title boolean[],
+  p_pairs text[], p_names text[], p_name_shares float8[], p_query_length int, p_tuning float8[], p_limit int, p_offset int,
+  p_examined int,
+  p_importance_min float8, p_after timestamptz, p_before timestamptz, p_project text, p_now timestamptz,
+  p_text_bytes int, p_text_least int, p_explains boolean)
+  RETURNS TABLE (total int, id uuid, type text, title text, summary text, tags text[], relevance float8, text text,
+    continues boolean, concepts int[], weights float8[], newer json, updated timestamptz)
+  LANGUAGE plpgsql STABLE
+  SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+BEGIN
+  -- Two statements, since Citus sends each alone to the graph's node.
+  FOR total, id, type, title, summary, tags, relevance, text, continues, concepts, weights, newer IN SELECT *
+  FROM search_hits(
+    p_graph_id, p_gates, p_further_words, p_within, p_limits, p_walks, p_wide, p_compares, p_types, p_tags,
+    p_phrases, p_scan_gates, p_concepts, p_scans, p_points, p_shares, p_in_title, p_pairs, p_names, p_name_shares,
+    p_query_length, p_tuning, p_limit, p_offset, p_examined, p_importance_min, p_after, p_before, p_project, p_now,
+    p_text_bytes, p_text_least, p_explains)
+  LOOP
+    updated := (SELECT m.updated_at FROM memory m WHERE m.graph_id = p_graph_id AND m.id = dated_search_hits.id);
+    RETURN NEXT;
+  END LOOP;
+END $$;
