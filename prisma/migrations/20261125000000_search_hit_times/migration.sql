@@ -1,5 +1,7 @@
--- As `search_hits`, and when each hit was last changed. That function stays, so that servers of the previous version can
--- search until they are stopped.
+-- As `search_hits`, and:
+-- - when each hit was last changed;
+-- - with `p_probes`, the total is -1 and phrases are not looked for if no memory has all the words of the first gate.
+-- That function stays, so that servers of the previous version can search until they are stopped.
 CREATE FUNCTION dated_search_hits(
   p_graph_id uuid, p_gates text[], p_further_words text[], p_within int[], p_limits int[], p_walks boolean[], p_wide text,
   p_compares boolean[], p_types text[], p_tags text[], p_phrases text[],
@@ -7,13 +9,22 @@ CREATE FUNCTION dated_search_hits(
   p_pairs text[], p_names text[], p_name_shares float8[], p_query_length int, p_tuning float8[], p_limit int, p_offset int,
   p_examined int,
   p_importance_min float8, p_after timestamptz, p_before timestamptz, p_project text, p_now timestamptz,
-  p_text_bytes int, p_text_least int, p_explains boolean)
+  p_text_bytes int, p_text_least int, p_explains boolean, p_probes boolean)
   RETURNS TABLE (total int, id uuid, type text, title text, summary text, tags text[], relevance float8, text text,
     continues boolean, concepts int[], weights float8[], newer json, updated timestamptz)
   LANGUAGE plpgsql STABLE
-  SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off
+  SET enable_seqscan = off SET enable_indexscan = off SET random_page_cost = 0 SET seq_page_cost = 0
+  SET cpu_operator_cost = 0 SET cpu_index_tuple_cost = 0.005 SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
+DECLARE
+  has_words boolean := NOT p_probes OR EXISTS (SELECT 1 FROM memory m WHERE m.graph_id = p_graph_id
+    AND m.search @@ p_gates[1]::tsquery AND m.search @@ coalesce(p_further_words[1], p_gates[1])::tsquery);
 BEGIN
+  IF NOT has_words THEN
+    total := -1;
+    RETURN NEXT;
+    RETURN;
+  END IF;
   -- Two statements, since Citus sends each alone to the graph's node.
   FOR total, id, type, title, summary, tags, relevance, text, continues, concepts, weights, newer IN SELECT *
   FROM search_hits(

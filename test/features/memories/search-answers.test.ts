@@ -7,6 +7,7 @@ import { searchHits } from "../../../src/features/memories/words/search-statemen
 import { SNIPPET_MAX } from "../../../src/features/memories/search/snippet.js";
 import { ask } from "../../support/http.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { listenTo } from "../../support/statements.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
 const search = (actor: Actor, query: string, wishes: object = {}) => actor.did(searchMemories, { query, ...wishes });
@@ -192,6 +193,24 @@ describe("pages", () => {
 
     expect([hits, total]).toEqual([[], 1]);
   });
+});
+
+it("finds by words what a phrase does not find, whether or not a memory has all of its words", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "The pool of a connection", "A connection", "A pool", "Another pool");
+  using ear = listenTo(world);
+  const found = async (query: string) => {
+    const { memories: hits, total } = await search(ann, query);
+    const searches = ear.heard(/dated_search_hits/).length;
+    return { titles: hits.map(({ title }) => title), total, searches };
+  };
+
+  for (const words of ["connection pool", "connection pool timeout", "pool nowhere"]) {
+    const byWords = await found(words);
+    expect(byWords.titles.length).toBeGreaterThan(0);
+    expect(await found(`"${words}"`)).toEqual({ ...byWords, searches: byWords.searches + 1 });
+  }
 });
 
 it("finds and lists memories that have any of the given tags", async () => {

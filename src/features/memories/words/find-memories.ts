@@ -5,7 +5,7 @@ import { type Concept, literalConcept, resolve } from "./concepts.js";
 import { matchesOf, possibilitiesOf } from "./explain.js";
 import type { SearchMatch } from "./match.js";
 import type { Narrowing } from "./narrowing.js";
-import { type Plan, planLiterally, planSearch } from "./plan.js";
+import { type Plan, planLiterally, planSearch, withoutFirst } from "./plan.js";
 import { readQuery } from "./query.js";
 import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
 import { TUNING } from "./tuning.js";
@@ -13,6 +13,9 @@ import { PROBED_MARGIN, type SearchBounds } from "./walk.js";
 
 /** Matches are counted up to this number, and no page goes beyond it. */
 export const TOTAL_MAX = LIMITS.search.ranked;
+
+/** The total where phrases were not looked for, since no memory has all their words. */
+const NO_WORDS = -1;
 
 type Run = Database["run"];
 
@@ -68,13 +71,14 @@ export async function findMemories(
   });
   const narrowing = narrowingOf(wishes);
   const literal = literalConcept(query);
-  const find = async (phrases: readonly string[]): Promise<Found> => {
+  const find = async (phrases: readonly string[], isFirstEmpty = false): Promise<Found> => {
     const plan =
       resolved.concepts.length > 0
         ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
         : literal && planLiterally(literal, query, { narrowing, memories: resolved.memories, bounds });
     if (!plan) return { hits: [], total: 0, concepts: [] };
-    const rows = await run(searchHits, { graphId, ...hitValues(plan, phrases, wishes) });
+    const values = hitValues(isFirstEmpty ? withoutFirst(plan) : plan, phrases, wishes);
+    const rows = await run(searchHits, { graphId, ...values });
     const found = rows.filter(isHit);
     const hits = wishes.explain
       ? await explainHits(run, graphId, found, plan.scored)
@@ -82,7 +86,7 @@ export async function findMemories(
     return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored };
   };
   const found = await find(query.phrases);
-  return found.total === 0 && query.phrases.length > 0 ? find([]) : found;
+  return found.total <= 0 && query.phrases.length > 0 ? find([], found.total === NO_WORDS) : found;
 }
 
 const isHit = (row: HitRow): row is FoundRow => row.id !== null;
@@ -173,5 +177,6 @@ function hitValues(
     textBytes: withText ? LIMITS.search.snippetBytes : 0,
     textLeast: LIMITS.search.snippetCharacters,
     explains: explain,
+    probes: phrases.length > 0 && (gates[0]?.expected ?? Infinity) < 1,
   };
 }

@@ -4,7 +4,7 @@ import { type LookUps, chooseLookUps, documentsOf, gateFor } from "./look-ups.js
 import { type Narrowing, type Wide, wideOf } from "./narrowing.js";
 import type { SearchQuery } from "./query.js";
 import type { Scored } from "./scans.js";
-import { TEXT, TITLE, conceptQuery, quote } from "./tsquery.js";
+import { NOTHING, TEXT, TITLE, conceptQuery, quote } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
 import { type SearchBounds, type Walk, walkFor } from "./walk.js";
 
@@ -69,6 +69,12 @@ export function planLiterally(
     wide: wideOf([gate], narrowing, memories),
     walk: walkFor([gate], { narrowing, memories, bounds }),
   };
+}
+
+/** The same for a graph in which no memory matches the first gate, which is not looked up again. */
+export function withoutFirst<Gates extends Pick<Plan, "gates">>(plan: Gates): Gates {
+  const [first, ...others] = plan.gates;
+  return first ? { ...plan, gates: [{ ...first, query: NOTHING, further: null }, ...others] } : plan;
 }
 
 /** The concepts that are scored: the known ones first, and of these the rarest. */

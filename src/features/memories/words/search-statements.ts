@@ -63,6 +63,8 @@ export const searchHits = defineStatement({
     textBytes: "int4",
     textLeast: "int4",
     explains: "bool",
+    // Whether to see first if any memory has all words of the first gate: if none has, `total` is -1.
+    probes: "bool",
   },
   // All but `total` is null where there is no hit on this page.
   row: {
@@ -83,7 +85,7 @@ export const searchHits = defineStatement({
   text: `
     SELECT * FROM dated_search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
       :tags, :phrases, :scanGates, :concepts, :scans, :points, :shares, :inTitle, :pairs, :names, :nameShares, :queryLength,
-      :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains)`,
+      :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains, :probes)`,
 });
 
 export type HitRow = RowOf<typeof searchHits>;

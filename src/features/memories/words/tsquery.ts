@@ -14,6 +14,9 @@ const PLACE_WORTH = { [TITLE]: title, [TAG]: tags, [TEXT]: text };
 /** What it is worth to have a word in a place. */
 export const placeWorth = (mark: Mark): number => PLACE_WORTH[mark];
 
+/** Matches nothing: no word is a space. */
+export const NOTHING = "' '";
+
 /** Quotes a word of the index for a tsquery. */
 export const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
 export const all = (queries: readonly string[]): string => join(queries, "&");
