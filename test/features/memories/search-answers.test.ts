@@ -198,7 +198,12 @@ describe("pages", () => {
 it("finds by words what a phrase does not find, whether or not a memory has all of its words", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  await memoriesTitled(ann, "The pool of a connection", "A connection", "A pool", "Another pool");
+  await memoriesTitled(
+    ann,
+    "A timeout, a retry, a pool and a connection",
+    "A retry, a pool and a connection",
+    "A pool",
+  );
   using ear = listenTo(world);
   const found = async (query: string) => {
     const { memories: hits, total } = await search(ann, query);
@@ -206,7 +211,7 @@ it("finds by words what a phrase does not find, whether or not a memory has all 
     return { titles: hits.map(({ title }) => title), total, searches };
   };
 
-  for (const words of ["connection pool", "connection pool timeout", "pool nowhere"]) {
+  for (const words of ["connection pool retry timeout", "connection pool retry nowhere", "pool nowhere"]) {
     const byWords = await found(words);
     expect(byWords.titles.length).toBeGreaterThan(0);
     expect(await found(`"${words}"`)).toEqual({ ...byWords, searches: byWords.searches + 1 });
