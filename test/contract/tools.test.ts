@@ -36,6 +36,11 @@ it("is documented tool by tool in docs/agents.md", () => {
   expect(names.filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
 });
 
+it("shows relationships without their ids, since no tool takes them", () => {
+  const shown = tools.filter(({ listing }) => JSON.stringify(listing.outputSchema).includes('"relationship_id"'));
+  expect(shown.map(({ listing: { name } }) => name)).toEqual([]);
+});
+
 it("lists only one tool for searching", () => {
   const search = tools.find(({ names }) => names.includes("recall_memories"));
   expect(search?.listing.name).toBe("search_memories");

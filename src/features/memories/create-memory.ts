@@ -63,7 +63,9 @@ export const createMemory = defineOperation({
     assertHolds(context, input);
     const graphId = chosenGraphId(context.caller, input);
     const isWanted = input.similar ?? (context.door !== "rest" && context.selects("similar"));
-    const similar = isWanted ? { similar: await findSimilar(context, graphId, input) } : {};
+    // To a key that may only write, they would show what is stored.
+    const mayRead = context.caller.scopes.has("memories:read");
+    const similar = isWanted ? { similar: mayRead ? await findSimilar(context, graphId, input) : null } : {};
     const stored = await insertMemory(context, graphId, contentsOf(input));
     if (!stored) throw new ClientIdExists();
     return { ...stored, ...similar };

@@ -115,6 +115,10 @@ export const memoryPath = defineOperation({
       direction: "Along the arrows (out), against them (in), or both (any).",
       graph: GRAPH_FOR_AGENTS,
     },
+    outputs: [
+      ...["length", "isCapped"],
+      ...["id", "type", "title", "relationship", "direction", "strength", "context"].map((name) => `steps.${name}`),
+    ],
     whenEmpty: ({ types }) =>
       `${hintOfTypes(types)}No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; ` +
       "get_related_memories shows what each of the two leads to.",

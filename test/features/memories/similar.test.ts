@@ -102,6 +102,20 @@ it("looks for them by REST if requested, and at other doors if the answer select
   });
 });
 
+it("shows a key that may only write nothing of what is stored", async () => {
+  using _patient = withLimits("similar", PATIENT);
+  await using world = await createWorld();
+  const ann = await world.user({ scopes: ["memories:write"] });
+  const { url } = await world.serve();
+  await aMemory(ann, NOTE);
+
+  expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toBeNull();
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "store_memory", arguments: NOTE } };
+  const { body } = await ask(`${url}/mcp`, { key: ann.key, body: call });
+  expect(body).toMatchObject({ result: { structuredContent: { title: TITLE } } });
+  expect(body).not.toHaveProperty("result.structuredContent.similar");
+});
+
 it("stores a memory even if similar ones cannot be found in time", async () => {
   await using world = await createWorld();
   const ann = await world.user();
