@@ -57,7 +57,8 @@ README and SKILL, get that of their folder, too.
   [links](to)   the same, to a note of the folder, by its path or id
   #tags         tags
 A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each
-and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are not followed, hidden files not read.
+and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are not followed, hidden files
+and node_modules not read.
 
 An export of this service (npm run export, in either format) is restored as it is, with ids and times, at any size,
 without --dry-run. In the format memorygraph, the file must not have been rewritten by another program.

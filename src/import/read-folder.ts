@@ -81,6 +81,8 @@ class FolderReader {
       if (path === LOGSEQ_CONFIG) await this.#readLogseqConfig(path);
       if (DENDRON_FILES.has(entry.name)) this.#isDendron = true;
       if (LOGSEQ_BACKUPS.has(path)) this.#draft.ignore(quote(path), "earlier versions that Logseq keeps");
+      else if (entry.name === PACKAGES)
+        this.#draft.ignore(quote(path), "packages of others: import their notes by a run of its own");
       else if (entry.isDirectory() && !entry.name.startsWith(".")) folders.push(path);
       else await this.#readEntry(path, entry);
     }
@@ -95,7 +97,8 @@ class FolderReader {
         quote(path),
         entry.isDirectory() ? "it is hidden: import its notes by a run of its own" : "it is hidden",
       );
-    } else if (!entry.isFile() || !isNote(entry.name)) {
+    } else if (!entry.isFile()) this.#draft.ignore(quote(path), "neither a file nor a folder");
+    else if (!isNote(entry.name)) {
       this.#others.set(end, (this.#others.get(end) ?? 0) + 1);
     } else await this.#readNote(path);
   }
@@ -165,11 +168,17 @@ class FolderReader {
       if (!(error instanceof Error && "code" in error)) throw error;
       const code = String(error.code);
       const isForbidden = code === "EACCES" || code === "EPERM";
-      this.#refuse(path || ".", isForbidden ? "you have no permission to read it" : `it cannot be read (${code})`);
+      // Node puts this character in place of what is not UTF-8, so it finds no file of that name.
+      const isMisnamed = code === "ENOENT" && path.includes("\uFFFD");
+      const reason = isMisnamed ? "its name is not in UTF-8: rename it" : `it cannot be read (${code})`;
+      this.#refuse(path || ".", isForbidden ? "you have no permission to read it" : reason);
       return undefined;
     }
   }
 }
+
+/** Where npm keeps the packages of a project, each with notes of its own. */
+const PACKAGES = "node_modules";
 
 const LOGSEQ_CONFIG = "logseq/config.edn";
 const LOGSEQ_BACKUPS = new Set(["logseq/bak", "logseq/version-files"]);

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -424,6 +426,31 @@ it("says which folders and notes it has no permission to read", async () => {
   const reason = "you have no permission to read it";
   expect(leftOut(part)).toEqual([`"d.md": ${reason}`, `"b": ${reason}`]);
   await expect(nothing).rejects.toThrow(`There are no notes in ${folder}.\n  ".": ${reason}\nGive a folder`);
+});
+
+it("leaves out packages, and what only has the name of a note", async () => {
+  const folder = await folderWith({ "a.md": "A", "app/node_modules/some/README.md": "B", "app/b.md": "C" });
+  const socket = createServer().listen(join(folder, "socket.md"));
+  await once(socket, "listening");
+  onTestFinished(() => void socket.close());
+
+  const { notes, ignored } = await readNotesFolder(folder);
+
+  expect([...notes.values()].map(({ title }) => title)).toEqual(["a", "b"]);
+  expect(ignored.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
+    '"socket.md": neither a file nor a folder',
+    '"app/node_modules": packages of others: import their notes by a run of its own',
+  ]);
+  const [packages] = (await readNotesFolder(join(folder, "app/node_modules"))).notes.values();
+  expect(packages?.content).toBe("B");
+});
+
+// Other systems refuse such names.
+it.runIf(process.platform === "linux")("says that the name of a note is not in UTF-8", async () => {
+  const folder = await folderWith({ "a.md": "A" });
+  await writeFile(Buffer.from(`${folder}/caf\xe9.md`, "latin1"), "B");
+
+  expect(leftOut(await readNotesFolder(folder))).toEqual(['"caf\uFFFD.md": its name is not in UTF-8: rename it']);
 });
 
 /** Root may read everything. */
