@@ -201,7 +201,7 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
   });
   pausing.tell = progress.pause;
   await runImport(graph, {
-    store: options.dryRun || !client ? dryRun(client, graph.links.size) : client,
+    store: options.dryRun || !client ? dryRun(client) : client,
     report,
     onStep: progress.step,
     onPlan: ({ items, updates }) => {

@@ -1,19 +1,16 @@
 import type { GraphStore, PlacedLink } from "./graph-store.js";
-import { PAGE_LIMIT, type ServiceClient } from "./service-client.js";
+import { LIMITS } from "../limits.js";
+import type { ServiceClient } from "./service-client.js";
 
-/**
- * A store that changes nothing. Without a client it behaves like an empty graph.
- * @param linksTotal how many relationships will be looked up in all.
- */
-export function dryRun(client: ServiceClient | undefined, linksTotal: number): GraphStore {
-  let exists: Promise<Exists> | undefined;
+/** A store that changes nothing. Without a client it behaves like an empty graph. */
+export function dryRun(client: ServiceClient | undefined): GraphStore {
+  let hasReadAll = false;
   const countExisting = async (links: readonly PlacedLink[]): Promise<number> => {
-    const known = links.filter(({ fromId, toId }) => fromId !== "" && toId !== "");
-    if (!client || known.length === 0) return 0;
-    exists ??= existsBy(client, linksTotal);
-    const isThere = await exists;
+    if (!client || hasReadAll) return 0;
     let existing = 0;
-    for (const link of known) if (await isThere(link)) existing++;
+    for (const { fromId, toId, type } of links) {
+      if (fromId !== "" && toId !== "" && (await client.leadsTo(fromId, toId, type))) existing++;
+    }
     return existing;
   };
   return {
@@ -22,6 +19,12 @@ export function dryRun(client: ServiceClient | undefined, linksTotal: number): G
     },
     async *relationships(types) {
       if (client) yield* client.relationships(types);
+    },
+    // Without reading all, a dry run looks up each relationship by a request of its own.
+    async relationshipsWithin(requests) {
+      const all = await client?.relationshipsWithin(requests * LIMITS.bulk.itemsPerRequest);
+      hasReadAll = all !== undefined;
+      return all;
     },
     memory() {
       throw new Error("A dry run changes nothing, so there is nothing to read again.");
@@ -33,17 +36,4 @@ export function dryRun(client: ServiceClient | undefined, linksTotal: number): G
     createRelationships: countExisting,
     createDatedRelationships: countExisting,
   };
-}
-
-type Exists = (link: PlacedLink) => boolean | Promise<boolean>;
-
-/** Looks up each relationship, or reads all relationships of the graph if that takes fewer requests. */
-async function existsBy(client: ServiceClient, linksTotal: number): Promise<Exists> {
-  const pages = (await client.relationshipsTotal()) / PAGE_LIMIT;
-  if (pages > linksTotal) return ({ fromId, toId, type }) => client.leadsTo(fromId, toId, type);
-  const keys = new Set<string>();
-  for await (const { from, type, to } of client.relationships()) {
-    keys.add(`${from} ${type} ${to}`);
-  }
-  return ({ fromId, toId, type }) => keys.has(`${fromId} ${type} ${toId}`);
 }

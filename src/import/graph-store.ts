@@ -40,8 +40,10 @@ export interface GraphStore {
   /** All memories, or all that have the tag. */
   memories(tag: string | undefined): AsyncIterable<StoredMemory>;
   memory(id: string): Promise<StoredMemory>;
-  /** All relationships, or all of the given types. */
-  relationships(types?: readonly string[]): AsyncIterable<StoredLink>;
+  /** All relationships of up to fifty types. */
+  relationships(types: readonly string[]): AsyncIterable<StoredLink>;
+  /** All relationships, if that takes at most so many requests. */
+  relationshipsWithin(requests: number): Promise<AsyncIterable<StoredLink> | undefined>;
   /** Creates all or none; returns the new memories' ids in their order. */
   createMemories(notes: readonly Note[]): Promise<readonly string[]>;
   /** The same, keeping the times of the notes. */

@@ -1,10 +1,12 @@
-import { type ImportedGraph, type Kind, type NotTaken, type Note, isDated, labelOf } from "./graph.js";
+import { type ImportedGraph, type Kind, type Link, type NotTaken, type Note, isDated, labelOf } from "./graph.js";
 import { storeAll } from "./batches.js";
+import { requestsFor } from "./estimate.js";
 import {
   type Change,
   type GraphStore,
   type PlacedLink,
   Refused,
+  type StoredLink,
   type StoredMemory,
   isDatedLink,
 } from "./graph-store.js";
@@ -77,7 +79,9 @@ export async function runImport(file: ImportedGraph, options: RunOptions): Promi
   const run: Run = { ...options, ids, leaveOut };
   const { fresh, existing } = await compareWithStored(graph, run);
   const updates = existing.filter(({ note, same }) => changeOf(note, same) !== undefined).length;
-  options.onPlan?.({ items: fresh.length + graph.links.size, updates });
+  const found = new Map([...ids, ...existing.map(({ note, same }) => [note.key, same.id] as const)]);
+  const stored = await storedLinks(graph.links.values(), found, run.store);
+  options.onPlan?.({ items: fresh.length + graph.links.size - stored.size, updates });
   await inParallel(existing, (one) => updateExisting(one, run));
   let waiting = await createMemories(fresh, run);
   for (let meetings = 1; waiting.length > 0; meetings++) {
@@ -86,9 +90,10 @@ export async function runImport(file: ImportedGraph, options: RunOptions): Promi
     await inParallel(compared.existing, (one) => updateExisting(one, run));
     waiting = await createMemories(compared.fresh, run, { isLast: meetings >= MEETINGS_MAX });
   }
-  const placed = placeLinks(graph, run);
-  const found = new Set(existing.map(({ same }) => same.id));
-  await createRelationships(await withoutEarlier(placed, found, run), run);
+  options.report.relationships.existing += stored.size;
+  options.onStep(stored.size);
+  const rest = [...graph.links.values()].filter((link) => !stored.has(link));
+  await createRelationships(placeLinks(rest, graph, run), run);
 }
 
 /** An import while it runs. */
@@ -195,38 +200,50 @@ async function createRelationships(links: readonly PlacedLink[], run: Run): Prom
 const TYPES_MAX = 50;
 
 /**
- * Leaves out what an earlier import stored by the type that the file has, before that was taken for a well-known one.
- * @param found the memories that may have relationships.
+ * Finds the links that the store has already, of those between stored memories: all of them if reading the graph's
+ * relationships takes no more requests than storing them again; otherwise those that an earlier import stored by the
+ * type that the file has, before that was taken for a well-known one.
+ * @param found the ids of stored memories, by the keys of their notes.
  */
-async function withoutEarlier(
-  links: readonly PlacedLink[],
-  found: ReadonlySet<string>,
-  { store, report, onStep }: Run,
-): Promise<PlacedLink[]> {
-  const byPlace = new Map<string, PlacedLink>();
+async function storedLinks(
+  links: Iterable<Link>,
+  found: ReadonlyMap<string, string>,
+  store: GraphStore,
+): Promise<ReadonlySet<Link>> {
+  const byPlace = new Map<string, Link>();
+  const between: Link[] = [];
   const types = new Set<string>();
-  for (const link of links.filter(({ fromId, toId }) => found.has(fromId) && found.has(toId))) {
+  for (const link of links) {
+    const [from, to] = [found.get(link.from), found.get(link.to)];
+    if (from === undefined || to === undefined) continue;
+    between.push(link);
+    byPlace.set(placeOf({ from, to, type: link.type }), link);
     for (const { type, isTurned } of link.earlier ?? []) {
-      const [from, to] = isTurned ? [link.toId, link.fromId] : [link.fromId, link.toId];
-      byPlace.set(`${from} ${type} ${to}`, link);
+      byPlace.set(placeOf(isTurned ? { from: to, to: from, type } : { from, to, type }), link);
       types.add(type);
     }
   }
-  const stored = new Set<PlacedLink>();
-  for (let all = [...types]; all.length > 0; all = all.slice(TYPES_MAX)) {
-    for await (const { from, type, to } of store.relationships(all.slice(0, TYPES_MAX))) {
-      const link = byPlace.get(`${from} ${type} ${to}`);
+  const stored = new Set<Link>();
+  const look = async (some: AsyncIterable<StoredLink>) => {
+    for await (const one of some) {
+      const link = byPlace.get(placeOf(one));
       if (link) stored.add(link);
     }
+  };
+  const all = between.length > 0 ? await store.relationshipsWithin(requestsFor(between.length)) : undefined;
+  if (all) await look(all);
+  else {
+    for (let some = [...types]; some.length > 0; some = some.slice(TYPES_MAX))
+      await look(store.relationships(some.slice(0, TYPES_MAX)));
   }
-  report.relationships.existing += stored.size;
-  onStep(stored.size);
-  return links.filter((link) => !stored.has(link));
+  return stored;
 }
 
+const placeOf = ({ from, type, to }: StoredLink): string => `${from} ${type} ${to}`;
+
 /** Finds the stored memories of relationships; reports relationships without them. */
-function placeLinks(graph: ImportedGraph, { ids, leaveOut }: Run): PlacedLink[] {
-  return [...graph.links.values()].flatMap((link) => {
+function placeLinks(links: readonly Link[], graph: ImportedGraph, { ids, leaveOut }: Run): PlacedLink[] {
+  return links.flatMap((link) => {
     const [fromId, toId] = [ids.get(link.from), ids.get(link.to)];
     if (fromId !== undefined && toId !== undefined) return [{ ...link, fromId, toId }];
     const key = fromId === undefined ? link.from : link.to;

@@ -145,10 +145,9 @@ export class ServiceClient implements GraphStore {
     return memories.some(({ id }) => id === to);
   }
 
-  /** How many relationships the graph holds, as far as they are counted. */
-  async relationshipsTotal(): Promise<number> {
-    return (await this.#ask<{ readonly relationships_total: number }>("GET", "/v1/graph/statistics"))
-      .relationships_total;
+  async relationshipsWithin(requests: number): Promise<AsyncIterable<StoredLink> | undefined> {
+    const { relationships_total: total } = await this.#ask<Statistics>("GET", "/v1/graph/statistics");
+    return total > requests * PAGE_LIMIT ? undefined : this.relationships();
   }
 
   /** All relationships of the graph, or those of up to fifty types, a hundred in a request. */
@@ -276,6 +275,11 @@ const contentsOf = ({ type, title, content, summary, tags, importance, kept = {}
 interface MemoryPage {
   readonly memories: readonly StoredMemory[];
   readonly next_cursor: string | null;
+}
+
+interface Statistics {
+  /** As far as they are counted. */
+  readonly relationships_total: number;
 }
 
 interface RelationshipPage {

@@ -69,6 +69,7 @@ const storeOf = (stored: readonly StoredMemory[]): GraphStore => ({
     yield* stored;
   },
   async *relationships() {},
+  relationshipsWithin: async () => undefined,
   memory: () => Promise.reject(new Error("Nothing is changed.")),
   createMemories: async (notes) => notes.map(({ key }) => key),
   createDated: async (notes) => notes.map(({ key }) => key),

@@ -4,7 +4,8 @@ import { memory } from "../../src/features/memories/get-memory.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
 import { dryRun } from "../../src/import/dry-run.js";
-import { newReport, runImport } from "../../src/import/run-import.js";
+import { type Plan, newReport, runImport } from "../../src/import/run-import.js";
+import type { ServiceClient } from "../../src/import/service-client.js";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import {
@@ -182,7 +183,7 @@ describe("importing into the service", () => {
 
     expect(report.relationships).toEqual({ read: 4, merged: 0, created: 1, existing: 3 });
     const dry = newReport(readText(text));
-    await runImport(readText(text), { store: dryRun(clientOf(url, ann.key), 4), report: dry, onStep: () => {} });
+    await runImport(readText(text), { store: dryRun(clientOf(url, ann.key)), report: dry, onStep: () => {} });
     expect(dry.relationships).toEqual({ read: 4, merged: 0, created: 0, existing: 4 });
     const stored = await world.database.models.relationship.findMany({ orderBy: { id: "asc" } });
     expect(stored.map(({ type }) => type)).toEqual(["FIXES", "CAUSED_BY", "CAUSED_BY", "SOLVES"]);
@@ -402,25 +403,53 @@ describe("importing into the service", () => {
   });
 });
 
-it("finds existing relationships in a dry run, by one request each or by reading all", async () => {
-  await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const names = Array.from({ length: 30 }, (_, index) => `Note ${index}`);
+describe("existing relationships", () => {
+  const PAGE = 100;
+  const names = Array.from({ length: PAGE + 2 }, (_, index) => `Note ${index}`);
   const links = names.slice(1).map((name) => relation(name, "uses", "Note 0"));
   const notes = names.map((name) => entity(name, "x"));
-  await importInto(url, ann, jsonLines(...notes, ...links));
-  const dryRunOf = async (linksTotal: number) => {
-    const client = clientOf(url, ann.key);
-    const [asked, listed] = [vi.spyOn(client, "leadsTo"), vi.spyOn(client, "relationships")];
-    const graph = readText(jsonLines(...notes, ...links, relation("Note 0", "uses", "Note 1")));
-    const report = newReport(graph);
-    await runImport(graph, { store: dryRun(client, linksTotal), report, onStep: () => {} });
-    return { ...report.relationships, asked: asked.mock.calls.length, listed: listed.mock.calls.length };
-  };
 
-  expect(await dryRunOf(30)).toMatchObject({ created: 1, existing: 29, asked: 0, listed: 1 });
-  expect(await dryRunOf(0)).toMatchObject({ created: 1, existing: 29, asked: 30, listed: 0 });
+  /** Imports these relationships, most of which exist; says what was planned, and which requests were sent. */
+  async function runAgain(client: ServiceClient, some: readonly object[], { isDry = false } = {}) {
+    const [asked, listed] = [vi.spyOn(client, "leadsTo"), vi.spyOn(client, "relationships")];
+    const stored = vi.spyOn(client, "createRelationships");
+    const graph = readText(jsonLines(...notes, ...some, relation("Note 0", "uses", "Note 1")));
+    const [report, plans] = [newReport(graph), [] as Plan[]];
+    const onPlan = (plan: Plan) => void plans.push(plan);
+    await runImport(graph, { store: isDry ? dryRun(client) : client, report, onStep: () => {}, onPlan });
+    return {
+      ...{ ...report.relationships, planned: plans[0]?.items },
+      ...{ asked: asked.mock.calls.length, listed: listed.mock.calls.length },
+      stored: stored.mock.calls.flatMap(([sent]) => sent).length,
+    };
+  }
+
+  it("are read at once, or else stored again, if that takes fewer requests", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await importInto(url, ann, jsonLines(...notes, ...links));
+
+    const few = await runAgain(clientOf(url, ann.key), links.slice(0, 1));
+    const all = await runAgain(clientOf(url, ann.key), links);
+
+    expect(few).toMatchObject({ created: 1, existing: 1, planned: 2, listed: 0, stored: 2 });
+    expect(all).toMatchObject({ created: 0, existing: 102, planned: 0, listed: 1, stored: 0 });
+  });
+
+  it("are read at once in a dry run, or else looked up one by one, if that takes fewer requests", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await importInto(url, ann, jsonLines(...notes, ...links));
+
+    const all = await runAgain(clientOf(url, ann.key), links, { isDry: true });
+    using _alone = withLimits("bulk", { itemsPerRequest: 1 });
+    const few = await runAgain(clientOf(url, ann.key), [], { isDry: true });
+
+    expect(all).toMatchObject({ created: 1, existing: 101, planned: 1, asked: 0, listed: 1, stored: 0 });
+    expect(few).toMatchObject({ created: 1, existing: 0, planned: 1, asked: 1, listed: 0, stored: 0 });
+  });
 });
 
 it("names the memory that would have too many relationships, and says what to do", async () => {
