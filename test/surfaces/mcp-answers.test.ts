@@ -258,7 +258,9 @@ it("says what to try when nothing is found, and only then", async () => {
   const ann = await world.user();
   const call = async (name: string, args: object = {}) => (await callTool(url, ann.key, name, args)).answer;
   expect((await call("get_recent_activity"))["hint"]).toContain("more days");
-  expect((await call("get_recent_activity", { days: 365 }))["hint"]).toContain("nothing to find here yet");
+  expect((await call("get_recent_activity", { days: 365 }))["hint"]).toBe(
+    "Nothing was stored or changed in a year. search_memories also finds older ones.",
+  );
   const last = { days: 365, project: "/app" };
   expect((await call("get_recent_activity", last))["hint"]).toBe(
     "Nothing with the given project: try without. search_memories also finds older ones.",

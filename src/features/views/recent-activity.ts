@@ -118,8 +118,9 @@ export const recentActivity = defineOperation({
     whenEmpty({ days, project, types, offset }) {
       if (days !== DAYS_MAX)
         return `Nothing changed in these days. Ask for more days, up to ${DAYS_MAX}, or call search_memories.`;
-      if (project || types || offset) return "search_memories also finds older ones.";
-      return "Nothing was stored or changed in a year, so there is probably nothing to find here yet.";
+      // Imports keep the times of what they store, so there may be much that is older.
+      const older = "search_memories also finds older ones.";
+      return project || types || offset ? older : `Nothing was stored or changed in a year. ${older}`;
     },
     hintOf({ memories, total }, { offset }) {
       const isBeyond = Array.isArray(memories) && memories.length === 0 && Number(total) > 0;

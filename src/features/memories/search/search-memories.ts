@@ -173,7 +173,7 @@ export const searchMemories = defineOperation({
     narrowing: ["types", "tags", "project", "createdAfter", "offset"],
     whenEmpty: () =>
       "Search goes by words: try other or fewer ones, or another language. get_recent_activity with days 365 lists what " +
-      "there is, with types what there is of a type.",
+      "changed in a year, with types only those.",
     hintOf: ({ memories }) =>
       (memories as ReadonlyArray<{ relevance: number }>).some(({ relevance }) => relevance >= WEAK)
         ? undefined
