@@ -1,3 +1,14 @@
+-- Whether any memory matches both queries.
+CREATE FUNCTION has_match(p_graph_id uuid, p_query tsquery, p_further tsquery) RETURNS boolean
+  LANGUAGE plpgsql STABLE
+  SET enable_seqscan = off SET enable_indexscan = off SET random_page_cost = 0 SET seq_page_cost = 0
+  SET cpu_operator_cost = 0 SET cpu_index_tuple_cost = 0.005 SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM memory m
+    WHERE m.graph_id = p_graph_id AND m.search @@ p_query AND m.search @@ coalesce(p_further, p_query));
+END $$;
+
 -- As `search_hits`, and:
 -- - when each hit was last changed;
 -- - with `p_probes`, the total is -1 and phrases are not looked for if no memory has all the words of the first gate.
@@ -13,12 +24,10 @@ CREATE FUNCTION dated_search_hits(
   RETURNS TABLE (total int, id uuid, type text, title text, summary text, tags text[], relevance float8, text text,
     continues boolean, concepts int[], weights float8[], newer json, updated timestamptz)
   LANGUAGE plpgsql STABLE
-  SET enable_seqscan = off SET enable_indexscan = off SET random_page_cost = 0 SET seq_page_cost = 0
-  SET cpu_operator_cost = 0 SET cpu_index_tuple_cost = 0.005 SET plan_cache_mode = force_generic_plan SET jit = off
+  SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
-  has_words boolean := NOT p_probes OR EXISTS (SELECT 1 FROM memory m WHERE m.graph_id = p_graph_id
-    AND m.search @@ p_gates[1]::tsquery AND m.search @@ coalesce(p_further_words[1], p_gates[1])::tsquery);
+  has_words boolean := NOT p_probes OR has_match(p_graph_id, p_gates[1]::tsquery, p_further_words[1]::tsquery);
 BEGIN
   IF NOT has_words THEN
     total := -1;
