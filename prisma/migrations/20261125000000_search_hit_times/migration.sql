@@ -9,6 +9,15 @@ BEGIN
     WHERE m.graph_id = p_graph_id AND m.search @@ p_query AND m.search @@ coalesce(p_further, p_query));
 END $$;
 
+-- When memories of a graph were last changed.
+CREATE FUNCTION updates_of(p_graph_id uuid, p_ids uuid[]) RETURNS TABLE (id uuid, updated timestamptz)
+  LANGUAGE plpgsql STABLE SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
+BEGIN
+  RETURN QUERY SELECT hit.id, hit.updated_at FROM unnest(p_ids) AS given (id) CROSS JOIN LATERAL (
+    SELECT m.id, m.updated_at FROM memory m WHERE m.graph_id = p_graph_id AND m.id = given.id OFFSET 0) AS hit;
+END $$;
+
 -- As `search_hits`, and:
 -- - when each hit was last changed;
 -- - with `p_probes`, the total is -1 and phrases are not looked for if no memory has all the words of the first gate.
@@ -34,15 +43,19 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  -- Two statements, since Citus sends each alone to the graph's node.
-  FOR total, id, type, title, summary, tags, relevance, text, continues, concepts, weights, newer IN SELECT *
-  FROM search_hits(
-    p_graph_id, p_gates, p_further_words, p_within, p_limits, p_walks, p_wide, p_compares, p_types, p_tags,
-    p_phrases, p_scan_gates, p_concepts, p_scans, p_points, p_shares, p_in_title, p_pairs, p_names, p_name_shares,
-    p_query_length, p_tuning, p_limit, p_offset, p_examined, p_importance_min, p_after, p_before, p_project, p_now,
-    p_text_bytes, p_text_least, p_explains)
-  LOOP
-    updated := (SELECT m.updated_at FROM memory m WHERE m.graph_id = p_graph_id AND m.id = dated_search_hits.id);
-    RETURN NEXT;
-  END LOOP;
+  -- The functions read the tables, not this statement, since Citus sends each such statement alone to the graph's node.
+  RETURN QUERY
+  WITH found AS MATERIALIZED (
+    SELECT *
+    FROM search_hits(
+      p_graph_id, p_gates, p_further_words, p_within, p_limits, p_walks, p_wide, p_compares, p_types, p_tags,
+      p_phrases, p_scan_gates, p_concepts, p_scans, p_points, p_shares, p_in_title, p_pairs, p_names, p_name_shares,
+      p_query_length, p_tuning, p_limit, p_offset, p_examined, p_importance_min, p_after, p_before, p_project, p_now,
+      p_text_bytes, p_text_least, p_explains) WITH ORDINALITY
+  )
+  SELECT hit.total, hit.id, hit.type, hit.title, hit.summary, hit.tags, hit.relevance, hit.text, hit.continues,
+    hit.concepts, hit.weights, hit.newer, updates.updated
+  FROM found AS hit LEFT JOIN updates_of(p_graph_id, ARRAY(SELECT given.id FROM found AS given)) AS updates
+    ON updates.id = hit.id
+  ORDER BY hit.ordinality;
 END $$;
