@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "commander";
-import { callService, notServed } from "../import/call-service.js";
+import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { RecordCount, countRecords } from "../import/count-records.js";
 import { EXPORT_FORMATS } from "../import/export-lines.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
@@ -79,8 +79,7 @@ async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   assertKeyFits(key);
   const headers = { authorization: `Bearer ${key}` };
   const answer = await callService(url, `/v1/export?${query}`, { headers }).catch((error: unknown) => {
-    if (error instanceof ImportStopped) throw error;
-    throw new ImportStopped(`${url} does not answer. Start the service there with \`npm start\`, or check --url.`);
+    throw stoppedBy(url, error);
   });
   if (answer.ok && answer.body) return Readable.fromWeb(answer.body);
   if (answer.status === 401) throw new ImportStopped(KEY_REFUSED);

@@ -16,6 +16,26 @@ export async function callService(url: string, path: string, request: RequestIni
   throw new ImportStopped(`${url} ${describeRedirect(url, asked, new URL(location, `${url}${path}`))}`);
 }
 
+/** For an error of `callService`, or of reading its answer: the sentence that says what to do. */
+export const stoppedBy = (url: string, error: unknown): ImportStopped =>
+  error instanceof ImportStopped ? error : noAnswer(url, codeOf(error));
+
+/** For a server that gave no answer, with the system's code of the error. */
+export const noAnswer = (url: string, code: string): ImportStopped =>
+  new ImportStopped(
+    code.startsWith("ERR_SSL_")
+      ? `${url} does not speak TLS (${code}). Check --url: it may begin with http://.`
+      : `${url} does not answer (${code}). Start the service there with \`npm start\`, or check --url.`,
+  );
+
+/** The system's code of an error of `fetch`. It is in the error's cause, if it has one. */
+export function codeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
+  if (cause instanceof Error) return cause.name === "Error" ? cause.message : cause.name;
+  return String(cause);
+}
+
 /** The query of the location is not shown, since it may be secret. */
 function describeRedirect(url: string, asked: string, { origin, pathname }: URL): string {
   const whole = pathname.endsWith(`${asked}/`) ? pathname.slice(0, -1) : pathname;

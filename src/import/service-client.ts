@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { TEMPORARY, callService, notServed } from "./call-service.js";
+import { TEMPORARY, callService, codeOf, noAnswer, notServed } from "./call-service.js";
 import type { Budget } from "./estimate.js";
 import type { DatedNote, Note } from "./graph.js";
 import {
@@ -227,14 +227,7 @@ export class ServiceClient implements GraphStore {
   #failure({ status, body, networkError }: Answer): Error {
     const { url } = this.options;
     const { code, reason = code, message, details } = errorOf(body) ?? {};
-    if (status === 0 && networkError?.startsWith("ERR_SSL_")) {
-      return new ImportStopped(`${url} does not speak TLS (${networkError}). Check --url: it may begin with http://.`);
-    }
-    if (status === 0) {
-      return new ImportStopped(
-        `${url} does not answer (${networkError}). Start the service there with \`npm start\`, or check --url.`,
-      );
-    }
+    if (networkError !== undefined) return noAnswer(url, networkError);
     if (status === 401) {
       return new ImportStopped(KEY_REFUSED);
     }
@@ -324,12 +317,4 @@ function budgetOf(headers: Headers): (Budget & { readonly at: number }) | undefi
   const [left, resetSeconds] = [numberIn(state, "r"), numberIn(state, "t")];
   const isKnown = [quota, windowSeconds, left, resetSeconds].every(Number.isFinite);
   return isKnown ? { quota, windowSeconds, left, resetSeconds, at: Date.now() } : undefined;
-}
-
-/** The system's code of an error of `fetch`. It is in the error's cause, if it has one. */
-export function codeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
-  if (cause instanceof Error) return cause.name === "Error" ? cause.message : cause.name;
-  return String(cause);
 }

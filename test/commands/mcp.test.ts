@@ -12,7 +12,7 @@ interface Spoken {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-const NO_KEY = expect.stringMatching(/^http:.* does not accept this API key. Set MEMORY_GRAPH_KEY/) as string;
+const NO_KEY = expect.stringMatching(/^The service does not accept this API key. Set MEMORY_GRAPH_KEY/) as string;
 const NO_SERVER = expect.stringMatching(/^http:.* does not answer \([^)]+\). Start the service there/) as string;
 
 /** What the program prints for these input lines. */
