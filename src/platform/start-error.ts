@@ -161,8 +161,11 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
     );
   }
   if (whyUnavailable(error) === "unreachable") {
-    const how = code || "it does not answer";
+    const how = code || "it does not answer; if it is a pooler, its log says why";
     return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct ${variable}.`;
+  }
+  if (whyUnavailable(error) === "lost" && sqlStateOf(error) !== undefined) {
+    return `The server at ${host} refuses: ${said}. Correct ${variable}, or the settings of the pooler there.`;
   }
   if (whyUnavailable(error) === "lost") {
     return `The server at ${host} does not answer like PostgreSQL: correct ${variable}, or check the proxies in between.`;

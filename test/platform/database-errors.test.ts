@@ -18,9 +18,9 @@ function sqlStates(): string[] {
   return [...new Set(Array.from(codes, ([, code = ""]) => code))];
 }
 
-/** Whether an error is caused by something other than the statement, by the descriptions in that list. */
+/** Whether an error is caused by something other than the statement, by the descriptions in that list, or its name. */
 const isOutside = (state: string): boolean =>
-  /^(08|28|3D|53|57|58)|^40(?!002)|^(25006|25P03|25P04|55000|55006|55P03|72000)$/.test(state);
+  /^(08|28|3D|53|57|58)|^40(?!002)|^(25006|25P03|25P04|55000|55006|55P03|72000|26000|42P05)$/.test(state);
 
 /** The ways to the database, each of which raises the given error. */
 type Ways = Record<string, (database: OpenDatabase, code: string) => Promise<unknown>>;

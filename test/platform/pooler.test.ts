@@ -3,8 +3,10 @@ import { program as doctor } from "../../src/commands/doctor.js";
 import { program as migrateTo } from "../../src/commands/migrate-to.js";
 import { LIMITS } from "../../src/limits.js";
 import { type OpenDatabase, isTimeout, openDatabase } from "../../src/platform/database/database.js";
+import { whyUnavailable } from "../../src/platform/database/database-errors.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import { examinePooler, preparePooler } from "../../src/platform/database/pooler.js";
+import type { Statement } from "../../src/platform/database/statement.js";
 import { lookForDisagreement } from "../model/run.js";
 import { onServer } from "../support/database-server.js";
 import { runHere } from "../support/commands.js";
@@ -64,6 +66,38 @@ withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async (
   expect(inTransaction).toEqual([{ ...usual, locks: "200ms" }]);
   expect(await settingsOf(database)).toEqual(usual);
 });
+
+it.skipIf(!isNew)(
+  "goes on without names, and mixes up no statements, when PgBouncer keeps them no longer",
+  async () => {
+    await using world = await createWorld({ fresh: true });
+    await using bouncer = await startPgBouncer(world.databaseUrl, {
+      max_prepared_statements: 100,
+      default_pool_size: 1,
+    });
+    const pooled = bouncer.urlOf(world.databaseUrl);
+    const pooler = await preparePooler({ direct: world.databaseUrl, pooled });
+    const said: string[] = [];
+    const open = () => openDatabase(pooled, ({ message }) => said.push(message), LIMITS.database, pooler);
+    await using one = open();
+    await using other = open();
+    await world.user();
+    const five: Statement = { name: "test_number", text: "SELECT 5 AS number" };
+    const seven: Statement = { ...five, text: "SELECT 7 AS number" };
+    expect([await one.models.team.count(), await one.run(five, [])]).toEqual([0, [{ number: 5 }]]);
+
+    await bouncer.command("SET max_prepared_statements = 0");
+
+    // Another process, which learned before that names are kept: each has its first statements under the same names.
+    expect([await other.models.user.count(), await other.run(seven, [])]).toEqual([1, [{ number: 7 }]]);
+    expect(await one.run(five, [])).toEqual([{ number: 5 }]);
+    expect(await one.transaction(({ models }) => models.team.count())).toBe(0);
+    const first = await other.models.user.count().catch(whyUnavailable);
+    expect([1, "unnamed"]).toContain(first);
+    expect(await Promise.all([one.models.team.count(), other.models.user.count()])).toEqual([0, 1]);
+    expect(said).toContainEqual(expect.stringContaining("no longer keeps the names of statements apart"));
+  },
+);
 
 const SETTINGS = {
   name: "settings",

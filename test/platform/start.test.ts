@@ -107,9 +107,9 @@ it.each([
     "the database system is starting up",
     /does not accept connections yet: the database system is starting up/,
   ],
-  ["08P01", "no such database: graph", /does not answer like PostgreSQL/],
-  ["XX000", "Max client connections reached", /does not answer like PostgreSQL/],
-  ["XX000", "all backend nodes are down", /does not answer like PostgreSQL/, "ERROR"],
+  ["08P01", "no such database: graph", /refuses: no such database: graph\. .* settings of the pooler/],
+  ["XX000", "Max client connections reached", /refuses: Max client connections reached/],
+  ["XX000", "all backend nodes are down", /refuses: all backend nodes are down/, "ERROR"],
 ])("says what to do when the database refuses it: %s", async (code, message, sentence, severity = "FATAL") => {
   const fields = [`S${severity}`, `V${severity}`, `C${code}`, `M${message}`].map((field) => `${field}\0`).join("");
   const body = Buffer.from(`${fields}\0`);

@@ -12,6 +12,8 @@ export interface PgBouncer extends AsyncDisposable {
   urlOf(direct: string): string;
   /** Makes PgBouncer replace each of its connections to PostgreSQL at the next use. */
   reconnect(): Promise<void>;
+  /** Sends a command to PgBouncer's console. */
+  command(text: string): Promise<void>;
 }
 
 /** `PGBOUNCER` names another program than the one on the path. PgBouncer is often where only root's path looks. */
@@ -76,10 +78,11 @@ export async function startPgBouncer(
   const console = `postgres://console@127.0.0.1:${ownPort}/pgbouncer`;
   const bouncer: PgBouncer = {
     urlOf,
-    async reconnect() {
+    reconnect: () => bouncer.command("RECONNECT"),
+    async command(text) {
       const client = new pg.Client(console);
       await client.connect();
-      await client.query("RECONNECT");
+      await client.query(text);
       await client.end();
     },
     async [Symbol.asyncDispose]() {

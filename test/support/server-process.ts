@@ -97,10 +97,11 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = first + (process.pid % processes) * perProcess + (portsGiven++ % perProcess);
     const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await Promise.race([
-      once(server, "listening").then(() => true),
-      once(server, "error").then(() => false),
-    ]);
+    // An error of the server rejects it, too.
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
     if (!isFree) continue;
     server.close();
     await once(server, "close");

@@ -20,6 +20,8 @@ export interface PoolOptions {
   /** Whether the connections lead to a pooler. It takes no settings from clients: there they are stored at the role. */
   readonly isPooled: boolean;
   onError(error: Error): void;
+  /** Called for each error that a connection is sent. */
+  onRefusal?(error: { readonly code?: string }): void;
   /** Which of these PostgreSQL processes are idle: they wait for a statement. */
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
@@ -58,6 +60,7 @@ export class BoundedPool extends pg.Pool {
           // in between, in the packet that says it is ready: without a listener the error would end the process.
           this.on("error", () => {});
           if (options.isPooled) askForUtc(this);
+          if (options.onRefusal) wireOf(this).connection.on("errorMessage", options.onRefusal);
           const connection = new Connection(this);
           connections.add(connection);
           this.once("end", () => connections.delete(connection));

@@ -10,6 +10,9 @@ export const UNAVAILABLE = {
   slow: "Statements take too long: check locks and load in pg_stat_activity.",
   busy: "All connections are in use: check locks and load in pg_stat_activity, or run more servers.",
   collision: "Many changes of the same rows conflicted: usually nothing needs to be done.",
+  unnamed:
+    "The pooler no longer keeps the names of statements apart, so statements are sent without names until the next " +
+    "start: check its max_prepared_statements and pool_mode, then restart the service.",
   process: "This process is out of files, ports or memory: raise its limits (`ulimit -n`).",
   overloaded: "This process is overloaded: run more servers, or find in the log which clients send so many requests.",
 } as const;
@@ -63,6 +66,8 @@ export const QUERY_CANCELED = "57014";
 export const LOCK_NOT_AVAILABLE = "55P03";
 /** A serialisation failure and a deadlock: nothing was changed, and the work can be retried at once. */
 export const COLLISIONS: readonly string[] = ["40001", "40P01"];
+/** The name of a prepared statement is unknown, or taken: nothing was run. */
+export const NAME_LOST: readonly string[] = ["26000", "42P05"];
 
 const CONNECT_TIMEOUT = "Connection terminated due to connection timeout";
 
@@ -127,6 +132,7 @@ const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
   [/^(28|3D)/, "refused"],
   // Not 40002: a constraint that is checked at the end of a transaction.
   [/^40(000|001|003|P01)$/, "collision"],
+  [/^(26000|42P05)$/, "unnamed"],
   [/^53/, "exhausted"],
   // A database that takes no connections; and an operator's intervention.
   [/^(55000|57)/, "stopping"],

@@ -6,13 +6,16 @@ import { BoundedPool, type DatabaseUrl } from "./bounded-pool.js";
 import {
   COLLISIONS,
   LOCK_NOT_AVAILABLE,
+  NAME_LOST,
   QUERY_CANCELED,
+  DatabaseUnavailable,
+  UNAVAILABLE,
   type WhyUnavailable,
   sqlStateOf,
   whyUnavailable,
 } from "./database-errors.js";
 import { idleProcesses } from "./idle-statement.js";
-import { ask, queryOf } from "./named-query.js";
+import { type Naming, ask, nameOf, queryOf } from "./named-query.js";
 import type { Pooler } from "./pooler.js";
 import { PrismaClient } from "../prisma/client.js";
 import { SESSION_OPTIONS } from "./session-settings.js";
@@ -71,6 +74,7 @@ const setPlanning = (value: "'off'" | "NULL"): string =>
   `SELECT ${OUT_OF_ORDER.map((name) => `set_config('${name}', ${value}, true)`).join(", ")}`;
 const PLAN_IN_ORDER = setPlanning("'off'");
 const PLAN_AS_USUAL = setPlanning("NULL");
+const REPEATABLE = [...COLLISIONS, ...NAME_LOST];
 const ATTEMPTS_MAX = 3;
 /** The time limit for each of the two steps of closing: ending transactions, and ending connections. */
 const CLOSE_PATIENCE_MS = 1_000;
@@ -93,8 +97,8 @@ export function openDatabase(
   waits: WaitBounds = LIMITS.database,
   pooler?: Pooler,
 ): OpenDatabase {
-  const isNamed = pooler?.keepsNames ?? true;
-  const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, isNamed }, onError);
+  const naming = { isOn: pooler?.keepsNames ?? true };
+  const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, naming }, onError);
   const lend = pooler ? withTransaction : withClient;
   // Without a pooler the connections of this pool have this setting already.
   const searchSettings = pooler ? [`statement_timeout=${searchTimeoutMs}`] : [];
@@ -102,7 +106,7 @@ export function openDatabase(
     maxWait: waits.connectionWaitMs,
     timeout: waits.transactionTimeoutMs,
   };
-  const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: nameStatements(isNamed) }) });
+  const client = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: nameStatements(naming) }) });
   const inTransaction = <T>(work: (inner: PrismaTransaction) => Promise<T>, patience?: LockPatience): Promise<T> =>
     withRetries(() =>
       client.$transaction(async (inner) => {
@@ -124,13 +128,13 @@ export function openDatabase(
       const settings = [...(statement.isPage ? IN_ORDER : []), ...(patience ? [lockTimeout(patience)] : [])];
       const { rows } = await withRetries(() =>
         settings.length > 0
-          ? lend(onto, settings, (one) => ask(one, queryOf(statement, values, isNamed)))
-          : onto.query(queryOf(statement, values, isNamed)),
+          ? lend(onto, settings, (one) => ask(one, queryOf(statement, values, naming)))
+          : onto.query(queryOf(statement, values, naming)),
       );
       return rows as Row[];
     },
     search: (work, patience) =>
-      lend(searchPool, [...searchSettings, ...(patience ? [lockTimeout(patience)] : [])], searchOn(work, isNamed)),
+      lend(searchPool, [...searchSettings, ...(patience ? [lockTimeout(patience)] : [])], searchOn(work, naming)),
     transaction: (work, patience) => inTransaction((inner) => work(insideTransaction(inner)), patience),
     readPages: (read, patience) =>
       inTransaction(async (inner) => {
@@ -149,11 +153,11 @@ export function openDatabase(
 const NAMES_MAX = 500;
 
 /** Names Prisma's statements by their text; the empty name prepares nothing. */
-function nameStatements(isNamed: boolean): (query: { sql: string }) => string {
+function nameStatements(naming: Naming): (query: { sql: string }) => string {
   const names = new Map<string, string>();
   return ({ sql }) => {
-    if (!isNamed) return "";
-    const name = names.get(sql) ?? `prisma_${names.size}`;
+    if (!naming.isOn) return "";
+    const name = names.get(sql) ?? nameOf("prisma", sql);
     if (names.size < NAMES_MAX) names.set(sql, name);
     return names.has(sql) ? name : "";
   };
@@ -162,14 +166,22 @@ function nameStatements(isNamed: boolean): (query: { sql: string }) => string {
 interface PoolParts {
   readonly waits: WaitBounds;
   readonly pooler: Pooler | undefined;
-  readonly isNamed: boolean;
+  readonly naming: Naming;
 }
 
-function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolParts, onError: (error: Error) => void) {
+function openPools(url: DatabaseUrl, { waits, pooler, naming }: PoolParts, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs } = waits;
   const options = `${SESSION_OPTIONS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
-  const common = { options, isPooled: pooler !== undefined, waitMs: waits.connectionWaitMs, onError };
+  const onRefusal = ({ code }: { readonly code?: string }) => {
+    if (!naming.isOn || !NAME_LOST.includes(code ?? "")) return;
+    naming.isOn = false;
+    onError(new DatabaseUnavailable("unnamed", UNAVAILABLE.unnamed));
+  };
+  const common = {
+    ...{ options, isPooled: pooler !== undefined, waitMs: waits.connectionWaitMs, onError },
+    ...(pooler && { onRefusal }),
+  };
   const reservedPool = new BoundedPool(url, {
     ...common,
     max: reservedConnections,
@@ -181,7 +193,7 @@ function openPools(url: DatabaseUrl, { waits, pooler, isNamed }: PoolParts, onEr
     timeoutMs: searchTimeoutMs,
   });
   const idleOf = async (processIds: readonly number[]) => {
-    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, { processIds }, isNamed));
+    const { rows } = await reservedPool.query<{ pid: number }>(queryOf(idleProcesses, { processIds }, naming));
     return rows.map(({ pid }) => pid);
   };
   const pool = new BoundedPool(url, { ...common, max: connections, timeoutMs: statementTimeoutMs, idleOf });
@@ -247,14 +259,14 @@ const withTransaction: Lend = async (pool, settings, work) => {
 };
 
 const searchOn =
-  <T>(work: (run: Database["run"]) => Promise<T>, isNamed: boolean) =>
+  <T>(work: (run: Database["run"]) => Promise<T>, naming: Naming) =>
   (client: pg.PoolClient, change: Change): Promise<T> => {
     const begunAt = performance.now();
     return work(async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) => {
       const spentMs = performance.now() - begunAt;
       if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
       if (spentMs > SLOW_SEARCH_MS) await change(`statement_timeout=${Math.ceil(searchTimeoutMs - spentMs)}`);
-      return (await ask(client, queryOf(statement, values, isNamed))).rows as Row[];
+      return (await ask(client, queryOf(statement, values, naming))).rows as Row[];
     });
   };
 
@@ -290,12 +302,12 @@ function insideTransaction(inner: PrismaTransaction): Database {
   return database;
 }
 
-/** Retries after a deadlock or a serialisation failure: these changed nothing. */
+/** Retries after a deadlock, a serialisation failure, or when a name was lost: these changed nothing. */
 async function withRetries<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
   try {
     return await attempt();
   } catch (error) {
-    if (!COLLISIONS.includes(sqlStateOf(error) ?? "") || attemptsLeft <= 1) throw error;
+    if (!REPEATABLE.includes(sqlStateOf(error) ?? "") || attemptsLeft <= 1) throw error;
     return withRetries(attempt, attemptsLeft - 1);
   }
 }

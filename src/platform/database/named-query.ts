@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import pg from "pg";
 import { type Statement, inOrder } from "./statement.js";
 
@@ -59,11 +60,37 @@ function descriptionsOn(connection: Connection): Map<string, Description> {
   return known;
 }
 
+/**
+ * Whether statements are prepared under names. A pooler may stop keeping the names of its clients apart, as when its
+ * settings change or another one takes its place. Then statements fail until all are sent without names.
+ */
+export interface Naming {
+  isOn: boolean;
+}
+
+/**
+ * A name that stands for this text alone, in all processes and versions: if a pooler mixes up their names, no process
+ * runs the statement of another one.
+ */
+export const nameOf = (name: string, text: string): string =>
+  `${name.slice(0, NAME_CHARACTERS)}_${createHash("sha256").update(text).digest("base64url").slice(0, 16)}`;
+
+/** PostgreSQL's names have at most 63 characters. */
+const NAME_CHARACTERS = 46;
+
+const namesOf = new WeakMap<object, string>();
+
+function ownName(statement: Statement<never, unknown>): string {
+  const known = namesOf.get(statement) ?? nameOf(statement.name, statement.text);
+  namesOf.set(statement, known);
+  return known;
+}
+
 /** Makes a query object, which is faster: node-postgres copies a plain configuration property by property. */
-export function queryOf(statement: Statement<never, unknown>, values: object, isNamed: boolean): pg.QueryConfig {
-  const { name, text } = statement;
-  const query = isNamed
-    ? Object.assign(new NamedQuery(text, inOrder(statement, values)), { name })
+export function queryOf(statement: Statement<never, unknown>, values: object, { isOn }: Naming): pg.QueryConfig {
+  const { text } = statement;
+  const query = isOn
+    ? Object.assign(new NamedQuery(text, inOrder(statement, values)), { name: ownName(statement) })
     : new pg.Query(text, inOrder(statement, values));
   return query as unknown as pg.QueryConfig;
 }
