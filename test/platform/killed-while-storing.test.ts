@@ -54,12 +54,9 @@ it("has one effect and one answer when the server is killed after the answer", a
 
 /** The key's lock may be held until the database notices that the server was killed. */
 async function eventuallyStored(store: () => ReturnType<typeof ask>) {
-  for (let attempt = 0; attempt < 50; attempt++) {
-    const answer = await store();
-    if (answer.status !== 409) return answer;
-    await new Promise((done) => setTimeout(done, 100));
-  }
-  throw new Error("The key was still in use after 5 s.");
+  let answer = await store();
+  await expect.poll(async () => (answer = await store()).status, { interval: 100 }).not.toBe(409);
+  return answer;
 }
 
 /** Checks that the server was killed at the intended moment: whether the change was committed or not. */

@@ -41,11 +41,28 @@ it("writes lines together: buffered ones at once, others as soon as the first is
   expect([await writesOf(true), await writesOf(false)]).toEqual([1, 2]);
 });
 
+/** Resolves when so many of the writes that begin from now on have ended. */
+function writesEnd(count: number): Promise<void> {
+  const begun = new Set<number>();
+  let left = count;
+  return new Promise((done) => {
+    const hook = createHook({
+      init: (id, type) => void (type === "FSREQCALLBACK" && begun.add(id)),
+      after(id) {
+        if (!begun.has(id) || --left > 0) return;
+        hook.disable();
+        done();
+      },
+    }).enable();
+  });
+}
+
 it("keeps running on a full disk, with limited memory", async () => {
   await using stream = new LogStream(opened("/dev/full", constants.O_WRONLY), { buffered: true });
   const startedAt = performance.now();
+  const tried = writesEnd(1);
   for (let n = 0; n < 100; n++) stream.write(LINE);
-  await new Promise((done) => setTimeout(done, 50));
+  await tried;
   const before = process.memoryUsage().heapUsed;
 
   for (let n = 0; n < 100_000; n++) stream.write(`${n}${LINE}`);
@@ -59,8 +76,9 @@ it("keeps running when the reader of the log has ended", async () => {
   const { descriptor, reader } = pipe();
   await using stream = new LogStream(descriptor, { buffered: false });
   closeSync(reader);
+  const tried = writesEnd(1);
   for (let n = 0; n < 1_000; n++) stream.write(LINE);
-  await new Promise((done) => setTimeout(done, 50));
+  await tried;
   for (let n = 0; n < 1_000; n++) stream.write(LINE);
 });
 
@@ -69,8 +87,10 @@ it("never waits for a pipe that nobody reads, and later logs how many lines it d
   const stream = new LogStream(descriptor, { buffered: true });
   const lines = Math.ceil((waitingLength + 200_000) / LINE.length);
 
+  // The first one fills the pipe, so the second one is refused.
+  const tried = writesEnd(2);
   for (let n = 0; n < lines; n++) stream.write(LINE);
-  await new Promise((done) => setTimeout(done, 50));
+  await tried;
   for (let n = 0; n < lines; n++) stream.write(LINE);
   const said: string[] = [];
   const dropped = () => Array.from(said.join("").matchAll(/"dropped_lines":(\d+)/g), ([, count]) => Number(count));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Stripe } from "stripe";
+import { expect } from "vitest";
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { RunningApp } from "../../src/app.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
@@ -8,6 +9,7 @@ import { type BillingAccount, accountOf } from "../../src/features/billing/accou
 import { createTeam } from "../../src/features/teams/create-team.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { type Answer, ask } from "./http.js";
+import { listenTo } from "./statements.js";
 import { type Actor, type World, type WorldsWishes, createWorld } from "./world.js";
 
 /** A world with a payment provider. */
@@ -146,10 +148,26 @@ export async function seatsOf({ database }: World, { teamId }: Payer): Promise<n
   return (await database.models.team.findUniqueOrThrow({ where: { id: teamId } })).maxMembers;
 }
 
+interface HeldLock {
+  /** Resolves when somebody waits for the lock: was refused, and asks again. */
+  waitedFor(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** A session that asks for the lock of an account. */
+export const ASKS_FOR_LOCK = /^UPDATE .*"billing_account".*"locked_until" </;
+
 /** Holds the lock of the team's billing account, as another server would. */
-export async function holdLock({ database }: World, teamId: string): Promise<{ release(): Promise<void> }> {
+export async function holdLock(world: World, teamId: string): Promise<HeldLock> {
   const set = (until: string) =>
-    database.pool.query(`UPDATE billing_account SET locked_until = ${until} WHERE team_id = $1`, [teamId]);
-  await set("now() + interval '1 minute'");
-  return { release: async () => void (await set("NULL")) };
+    world.database.pool.query(`UPDATE billing_account SET locked_until = ${until} WHERE team_id = $1`, [teamId]);
+  await set("now() + interval '10 minutes'");
+  return {
+    async waitedFor() {
+      using ear = listenTo(world);
+      let asked = 0;
+      await expect.poll(() => (asked += ear.heard(ASKS_FOR_LOCK).length), { interval: 5 }).toBeGreaterThan(1);
+    },
+    release: async () => void (await set("NULL")),
+  };
 }

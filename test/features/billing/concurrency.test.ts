@@ -76,10 +76,10 @@ describe("a change that waits for another one", () => {
     await payer.owner.did(teamSubscription);
     const heir = await world.user();
     await world.seat(heir, payer.teamId);
-    const { release } = await holdLock(world, payer.teamId);
+    const { waitedFor, release } = await holdLock(world, payer.teamId);
 
     const waiting = payer.owner.does(upgradeTeam, { maxMembers: 9 });
-    await new Promise((done) => setTimeout(done, 200));
+    await waitedFor();
     await payer.owner.did(transferTeam, { teamId: payer.teamId, userId: heir.caller.userId });
     await release();
 
@@ -91,10 +91,10 @@ describe("a change that waits for another one", () => {
     await using world = await createBillingWorld({ deaf: true });
     const { owner, teamId } = await aPayer(world, { seats: 5 });
     await owner.did(createTeamCheckout);
-    const { release } = await holdLock(world, teamId);
+    const { waitedFor, release } = await holdLock(world, teamId);
 
     const waiting = owner.did(createTeamCheckout);
-    await new Promise((done) => setTimeout(done, 200));
+    await waitedFor();
     await owner.did(updateTeam, { teamId, maxMembers: 4 });
     await release();
 
@@ -106,10 +106,10 @@ describe("a change that waits for another one", () => {
     await using world = await createBillingWorld({ deaf: true });
     const { owner, teamId } = await aPayer(world, { seats: 5 });
     const { sessionId } = await owner.did(createTeamCheckout);
-    const { release } = await holdLock(world, teamId);
+    const { waitedFor, release } = await holdLock(world, teamId);
 
     const waiting = owner.did(createTeamCheckout);
-    await new Promise((done) => setTimeout(done, 200));
+    await waitedFor();
     await world.stripe.advance(25 * 3_600_000);
     // Simulates an event that is processed in between.
     await world.database.pool.query("UPDATE billing_account SET mirrored_at = now()");
@@ -125,10 +125,10 @@ describe("a change that waits for another one", () => {
     await owner.did(createTeamCheckout);
     await world.stripe.advance(25 * 3_600_000);
     await world.database.pool.query("UPDATE billing_account SET checkout_url = NULL");
-    const { release } = await holdLock(world, teamId);
+    const { waitedFor, release } = await holdLock(world, teamId);
 
     const waiting = owner.does(createTeamCheckout);
-    await new Promise((done) => setTimeout(done, 200));
+    await waitedFor();
     await owner.did(deleteTeam, { teamId });
     await release();
 
@@ -327,14 +327,21 @@ describe.concurrent("the chore that reconciles accounts", () => {
 
   it("leaves an up-to-date account alone", async () => {
     await using world = await createBillingWorld({ deaf: true });
-    const payer = await aSubscriber(world, { seats: 5 });
-    await payer.owner.did(teamSubscription);
-    await world.database.pool.query("UPDATE billing_account SET checked_at = now() - interval '23 hours'");
-    const asked = world.stripe.requests.length;
+    const [idle, due] = [await aSubscriber(world, { seats: 5 }), await aSubscriber(world, { seats: 5 })];
+    for (const { owner } of [idle, due]) await owner.did(teamSubscription);
+    const checkedAt = new Date(Date.now() - 23 * 3_600_000);
+    const { billingAccount } = world.database.models;
+    await billingAccount.update({ where: { teamId: idle.teamId }, data: { checkedAt } });
+    // Checked later than the other, so it is looked at later.
+    await world.database.pool.query(
+      `UPDATE billing_account SET seats = 99, mirrored_at = NULL, checked_at = now() - interval '20 seconds'
+       WHERE team_id = $1`,
+      [due.teamId],
+    );
 
-    await new Promise((done) => setTimeout(done, 6_000));
+    await vi.waitFor(async () => expect((await accountNow(world, due)).seats).toBe(5), { timeout: 60_000 });
 
-    expect(world.stripe.requests.length).toBe(asked);
+    expect(await billingAccount.findUnique({ where: { teamId: idle.teamId } })).toMatchObject({ checkedAt });
   });
 });
 

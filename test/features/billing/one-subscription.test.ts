@@ -47,9 +47,9 @@ it("withdraws a checkout whose price has changed, and opens one at the new price
   const payments = new Payments({ ...settings, secretKey: world.stripe.secretKey, webhookSecret: "whsec_x" });
   const services = { ...world.services, billing: { ...world.services.billing, payments } };
 
-  const { release } = await holdLock(world, teamId);
+  const { waitedFor, release } = await holdLock(world, teamId);
   const waiting = reconcileAccount(services, teamId);
-  await new Promise((done) => setTimeout(done, 200));
+  await waitedFor();
   // Simulates a server with the previous price that reads the account in between.
   await world.database.pool.query("UPDATE billing_account SET mirrored_at = now()");
   await release();
