@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { Failure, type FailureKind } from "../operation/failure.js";
 import type { Logger } from "../platform/telemetry/logger.js";
 import type { HttpLimits } from "./http-limits.js";
-import { HTTP_STATUS } from "./http.js";
+import { HTTP_STATUS } from "./http-status.js";
 import { tooLargeHead } from "./request-head.js";
 
 /** What is needed to refuse a request that reaches no door: the limits, the log, and the format of errors. */

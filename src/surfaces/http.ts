@@ -4,24 +4,9 @@ import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operati
 import { whyUnavailable } from "../platform/database/database-errors.js";
 import { LIMITS } from "../limits.js";
 import { assertJsonFits } from "./json-bounds.js";
+import { HTTP_STATUS } from "./http-status.js";
 import { scopeOf } from "./request-scope.js";
 import { stringify } from "./stringify.js";
-
-/** The HTTP status of each kind of failure, at every door. */
-export const HTTP_STATUS: Readonly<Record<FailureKind, number>> = {
-  bad_request: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  conflict: 409,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  rate_limited: 429,
-  internal_error: 500,
-  payment_provider_error: 502,
-  unavailable: 503,
-};
 
 /** What each kind means, for the documentation. */
 export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {

@@ -9,6 +9,7 @@ import type { Meter, RequestFacts as MeteredRequest } from "../platform/telemetr
 import { readPosition, writePosition } from "../platform/database/replica.js";
 import type { RequestSpan, Tracer } from "../platform/telemetry/tracer.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
+import { HTTP_STATUS } from "./http-status.js";
 import { noteUnavailable } from "./unavailable.js";
 import type { Work } from "./work.js";
 
@@ -53,6 +54,8 @@ export class RequestScope {
   /** The operations it ran, and the codes of their failures. */
   readonly operations: string[] = [];
   readonly failures: string[] = [];
+  /** Whether the service failed, not the client. By GraphQL and MCP the status is 200 even then. */
+  isFault = false;
   readonly #response: Response;
   readonly #log: Logger;
 
@@ -87,6 +90,9 @@ export class RequestScope {
   /** Adds a failure to the request's log line. Causes of 503 are also logged in lines of their own. */
   note(failure: Failure | undefined, error: unknown, code: string = failure?.kind ?? "internal_error"): void {
     this.failures.push(failure?.reason ?? code);
+    // GraphQL has further codes, of its own refusals.
+    const statuses: Readonly<Record<string, number>> = HTTP_STATUS;
+    this.isFault ||= (statuses[failure?.kind ?? code] ?? 400) >= 500;
     if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);
   }
 
@@ -150,7 +156,7 @@ function endSpan(span: RequestSpan, { request, response, scope, door, outcome }:
   const { caller, operations, id } = scope;
   span.end({
     name: `${request.method} ${door}`,
-    isFault: response.statusCode >= 500,
+    isFault: scope.isFault || response.statusCode >= 500,
     facts: {
       "http.request.method": request.method,
       "http.response.status_code": response.statusCode,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -127,6 +128,41 @@ it("reports PostgreSQL's code when a statement waited for a lock in vain, whoeve
     new Set(collector.spans.filter((span) => span.name === name).map(({ attributes }) => attributes["error.type"]));
   await expect.poll(() => codesOf("memory.findMany")).toEqual(new Set(["55P03"]));
   await expect.poll(() => codesOf("create_memory")).toEqual(new Set(["55P03"]));
+});
+
+it("marks the span of a request as failed where the service failed, at every door, and not where the client did", async () => {
+  await using collector = await startCollector();
+  await using world = await createWorld();
+  const { key } = await world.user();
+  await using server = await startServerProcess({
+    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...SOON },
+  });
+  const { url } = server;
+  const id = randomUUID();
+  const askEach = async () => {
+    await ask(`${url}/v1/memories/${id}`, { key });
+    await ask(`${url}/graphql`, { key, body: { query: `{ memory(id: "${id}") { id } }` } });
+    await ask(`${url}/graphql?query=${encodeURIComponent(`{ memory(id: "${id}") { id } }`)}`, { key });
+    await callTool(url, key, "get_memory", { id });
+  };
+
+  await askEach();
+  await ask(`${url}/graphql`, { key, body: { query: "{ nothing }" } });
+  await using _lock = await lockMemories(world);
+  await askEach();
+
+  const requests = () => collector.spans.filter(({ attributes }) => attributes["memory_graph.request_id"]);
+  await expect.poll(() => requests().length).toBe(9);
+  const said = requests().map(({ name, attributes, status }) => {
+    return [name, attributes["memory_graph.outcome"], status.code === 2].join(" ");
+  });
+  const doors = ["POST mcp", "GET graphql", "GET rest", "POST graphql"];
+  expect(said.sort()).toEqual(
+    [
+      ...doors.flatMap((door) => [`${door} not_found false`, `${door} unavailable true`]),
+      "POST graphql graphql_validation_failed false",
+    ].sort(),
+  );
 });
 
 it("records nothing that the caller does not sample, but still logs its trace id", async () => {

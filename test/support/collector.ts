@@ -14,6 +14,8 @@ export interface Span extends Sent {
   readonly parentSpanId?: string;
   readonly name: string;
   readonly startTimeUnixNano: string;
+  /** Code 2: failed. */
+  readonly status: { readonly code: number };
 }
 
 /** A log record as a collector receives it. */

@@ -5,7 +5,7 @@ import { FAILURE_KINDS, examplesOf } from "../../src/operation/failure.js";
 import { inRestNames, routeOf } from "../../src/operation/names.js";
 import { SCOPES } from "../../src/operation/permission.js";
 import { GRAPHQL_CODES } from "../../src/surfaces/graphql/errors.js";
-import { HTTP_STATUS } from "../../src/surfaces/http.js";
+import { HTTP_STATUS } from "../../src/surfaces/http-status.js";
 import { HOME, PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { routesOf } from "../../src/surfaces/plain-errors.js";
 import { ask } from "../support/http.js";

@@ -3,7 +3,8 @@ import type { Response } from "express";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { Failure, shorten } from "../../operation/failure.js";
 import { LIMITS } from "../../limits.js";
-import { BUG_MESSAGE, HTTP_STATUS, failureBehind } from "../http.js";
+import { BUG_MESSAGE, failureBehind } from "../http.js";
+import { HTTP_STATUS } from "../http-status.js";
 
 /** Which codes of this interface replace codes of Apollo. Apollo's codes for syntax and validation are kept. */
 const CODES: Readonly<Record<string, string>> = {

@@ -14,7 +14,7 @@ import {
 import { LIMITS } from "../../limits.js";
 import type { Scope } from "../../operation/permission.js";
 import { RateLimited } from "../../operation/budget.js";
-import { HTTP_STATUS } from "../http.js";
+import { HTTP_STATUS } from "../http-status.js";
 import type { DocumentReadings } from "./documents.js";
 import { plainName } from "./registration.js";
 import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";

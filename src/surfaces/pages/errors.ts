@@ -4,7 +4,8 @@ import { type Routes, inRestNames } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { type Html, html, prose } from "../../platform/html.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { BUG_MESSAGE, HTTP_STATUS, KIND_DESCRIPTIONS } from "../http.js";
+import { BUG_MESSAGE, KIND_DESCRIPTIONS } from "../http.js";
+import { HTTP_STATUS } from "../http-status.js";
 import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
 const PATH = "/docs/errors";

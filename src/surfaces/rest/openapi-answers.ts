@@ -16,7 +16,8 @@ import { type Routes, inRestNames, snakeCase } from "../../operation/names.js";
 import { type Operation, keepsResults } from "../../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../../operation/output.js";
 import { BodyTooLarge } from "../body.js";
-import { HTTP_STATUS, KIND_DESCRIPTIONS, UnsupportedMediaType } from "../http.js";
+import { KIND_DESCRIPTIONS, UnsupportedMediaType } from "../http.js";
+import { HTTP_STATUS } from "../http-status.js";
 import { restError } from "../plain-errors.js";
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations } from "../../../src/operations.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { SCOPES } from "../../../src/operation/permission.js";
-import { HTTP_STATUS } from "../../../src/surfaces/http.js";
+import { HTTP_STATUS } from "../../../src/surfaces/http-status.js";
 import { askRest, operationNamed, saidByGraphQL } from "../../support/operations.js";
 import { aTeam, anInvitee } from "../../support/teams.js";
 import { type World, createWorld } from "../../support/world.js";
