@@ -4,7 +4,10 @@ import type { Database } from "../platform/database/database.js";
 export interface Notice {
   readonly id: string;
   readonly email: string;
-  /** Set for a mail to the owner of this team: it goes to whoever owns the team when it is sent, if there is one. */
+  /**
+   * Set for a mail to the owner of this team about its payments: it goes to whoever owns the team when it is sent, if
+   * there is one.
+   */
   readonly teamId?: string;
   readonly subject: string;
   /** Plain text; an empty line separates paragraphs, and a paragraph that is a URL becomes a link. */

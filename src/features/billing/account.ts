@@ -66,8 +66,12 @@ export const isPaid = ({ status }: Status): boolean => PAID.includes(status);
 /** Whether it may charge again: then no other subscription can be bought, and the team cannot be deleted. */
 export const isLive = ({ status }: Status): boolean => !ENDED.includes(status);
 
-/** Whether it neither gives nor charges anything until somebody pays or resumes it. */
-export const isStalled = ({ status }: Status): boolean => STALLED.includes(status);
+/**
+ * Whether it gives nothing until somebody pays or resumes it. Stripe can be set to leave a subscription past due for
+ * ever.
+ */
+export const isStalled = ({ status, graceIsOver }: Pick<BillingAccount, "status" | "graceIsOver">): boolean =>
+  STALLED.includes(status) || (status === "past_due" && graceIsOver);
 
 /**
  * Whether the team's plan and seats count: the subscription is paid, or its last payment failed so recently that the

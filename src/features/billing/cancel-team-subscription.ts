@@ -19,7 +19,8 @@ export const cancelTeamSubscription = defineTeamOperation({
   notes:
     "Until then `resumeTeamSubscription` takes it back; after it, buy seats again with `createTeamCheckout`. An " +
     "upgrade before then is valid until the end of the period. A subscription whose `status` is `incomplete`, `unpaid` " +
-    `or \`paused\` has no paid period: it ends at once. ${PROVIDER_NOTE}`,
+    "or `paused`, or `past_due` without a `plan`, has no paid period: it ends at once. " +
+    PROVIDER_NOTE,
   input: NoInput,
   output: TeamSubscription,
   permission: "billing:write",

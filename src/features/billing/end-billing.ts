@@ -9,9 +9,6 @@ import { withBillingSession } from "./session.js";
 const maySell = (account: BillingAccount, now: Date): boolean =>
   account.hasOpenRequest || (account.checkoutUrl !== null && Number(account.checkoutExpiresAt) > +now);
 
-/** Whether the team may be charged, now or through an open checkout. */
-const mayCharge = (account: BillingAccount, now: Date): boolean => isLive(account) || maySell(account, now);
-
 /**
  * Ensures that a team can no longer be charged. If the copy already says so, the provider is not asked, so that its
  * failure cannot prevent the deletion.
@@ -19,16 +16,20 @@ const mayCharge = (account: BillingAccount, now: Date): boolean => isLive(accoun
  * @throws PaymentProviderError when the provider had to be asked and failed, or is about to create a subscription.
  */
 export async function endBilling(context: Context, teamId: string): Promise<void> {
-  if (!mayCharge(await accountOf(context, teamId), context.now())) return;
+  const account = await accountOf(context, teamId);
+  if (!isLive(account) && !maySell(account, context.now())) return;
   if (isLive(await withdrawCheckouts(context, teamId))) throw new SubscriptionActive();
 }
 
 /**
  * Checks again after the team's row is locked: a request in between may have started a charge.
- * @throws SubscriptionActive when the team may be charged.
+ * @throws SubscriptionActive while a subscription is live.
+ * @throws AccountBusy when something was begun in between whose outcome the next attempt finds out.
  */
 export async function assertBillingEnded(context: Context, teamId: string): Promise<void> {
-  if (mayCharge(await accountOf(context, teamId), context.now())) throw new SubscriptionActive();
+  const account = await accountOf(context, teamId);
+  if (isLive(account)) throw new SubscriptionActive();
+  if (maySell(account, context.now())) throw new AccountBusy();
 }
 
 /**

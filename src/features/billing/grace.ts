@@ -53,6 +53,11 @@ export async function tellOwner(
   await queueNotice(inner, { id: services.newId(), email: owner.user.email, teamId, ...WORDS[mail](facts) });
 }
 
+/** Withdraws mails to the owner that wait to be sent: after a payment they would be wrong. */
+export async function withdrawMails({ models }: Database, { teamId }: BillingSession["lock"]): Promise<void> {
+  await models.mail.deleteMany({ where: { kind: "notice", teamId } });
+}
+
 interface MailFacts {
   readonly until: Date | null;
   readonly invoiceUrl: string | null;

@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
 import { PaymentsError } from "../../platform/billing/payments.js";
-import { isLive, isStalled } from "./account.js";
+import { isLive, isPaid } from "./account.js";
 
 /** The requests to the provider that change something. Each is resent exactly as it was. */
 export interface Requests {
@@ -70,7 +70,7 @@ async function endStalled(
 ): Promise<Stripe.Response<Stripe.Subscription>> {
   const known = await stripe.subscriptions.retrieve(id, {}, options);
   if (!isLive(known)) return known;
-  if (!isStalled(known)) throw new PaymentsError("refused", "The subscription was paid or resumed meanwhile.");
+  if (isPaid(known)) throw new PaymentsError("refused", "The subscription was paid or resumed meanwhile.");
   return stripe.subscriptions.cancel(id, {}, options);
 }
 

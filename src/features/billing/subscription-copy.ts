@@ -5,9 +5,9 @@ import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
 import { PaymentsError, pricesIn } from "../../platform/billing/payments.js";
-import { type BillingAccount, NO_SUBSCRIPTION, isLive } from "./account.js";
+import { type BillingAccount, NO_SUBSCRIPTION, isLive, isPaid } from "./account.js";
 import { writeAccount } from "./lock.js";
-import { type Grace, changeGrace, tellOwner } from "./grace.js";
+import { type Grace, changeGrace, tellOwner, withdrawMails } from "./grace.js";
 import { type SubscriptionValues, rankSubscriptions, readSubscription } from "./provider-subscription.js";
 import type { RecordedRequest } from "./request-log.js";
 import { BY_ITSELF, NOBODY } from "./requester.js";
@@ -118,6 +118,7 @@ export class SubscriptionCopy {
       const hasTeam = await lockRow(inner, "team", { id: lock.teamId });
       const days = services.billing.graceDays;
       const { grace, mail } = changeGrace(known, values, { now: readAt, days });
+      if (isPaid(values) && !isPaid(known)) await withdrawMails(inner, lock);
       if (mail && hasTeam) await this.#tellOwner(inner, mail, { ...values, ...grace });
       await writeAccount(inner, lock, {
         ...values,

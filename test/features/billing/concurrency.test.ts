@@ -17,6 +17,7 @@ import {
   customerOf,
   holdLock,
   seatsOf,
+  subscriptionOf,
 } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { waitingForLocks } from "../../support/locks.js";
@@ -152,6 +153,30 @@ it("sells nothing to a team whose deletion is about to be committed", async () =
 
   expect(await waiting).toBeRefused("not_found");
   expect(changesAsked(world)).toEqual([]);
+});
+
+it("deletes no team for which a checkout was opened meanwhile, and does not call that a subscription", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 5 });
+  const { owner, teamId } = payer;
+  await owner.did(teamSubscription);
+  await stripeOf(world).subscriptions.cancel(await subscriptionOf(world, payer));
+  await world.database.pool.query("UPDATE billing_account SET mirrored_at = NULL");
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled" });
+  const selling = await world.database.pool.connect();
+  await selling.query("BEGIN");
+  await selling.query("SELECT FROM team WHERE id = $1 FOR UPDATE", [teamId]);
+
+  const waiting = owner.does(deleteTeam, { teamId });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await selling.query(
+    "UPDATE billing_account SET checkout_url = 'https://example.com', checkout_expires_at = now() + interval '1 hour'",
+  );
+  await selling.query("COMMIT");
+  selling.release();
+
+  expect(await waiting).toBeRefused("unavailable");
+  await owner.did(deleteTeam, { teamId });
 });
 
 it("withdraws every other open checkout when one of them is paid meanwhile", async () => {

@@ -21,6 +21,7 @@ import {
   createBillingWorld,
   createStripeWorld,
   customerOf,
+  endGrace,
 } from "../../support/billing.js";
 
 const stripeOf = ({ stripe }: BillingWorld) => stripeClient(stripe.secretKey, stripe.url);
@@ -45,6 +46,14 @@ const STALLED = {
     await world.stripe.advance(32 * 24 * 3_600_000);
     await world.stripe.giveUp(await idOf(payer));
     await world.stripe.delivered();
+    return payer;
+  },
+  async past_due(world: BillingWorld) {
+    const payer = await aSubscriber(world, { seats: 5 });
+    world.stripe.setCard(await customerOf(world, payer), "declined");
+    await world.stripe.advance(32 * 24 * 3_600_000);
+    await world.stripe.delivered();
+    await endGrace(world);
     return payer;
   },
   async paused(world: BillingWorld) {
