@@ -1,3 +1,4 @@
+import { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
@@ -80,6 +81,29 @@ describe("an event from Stripe", () => {
     expect(wrong.slice(-2)).toEqual([400, 429]);
     // Senders with the secret are not limited by those without it.
     expect((await sendEvent(world, eventOf("evt_1", "cus_x"))).status).toBe(200);
+  });
+
+  it("is accepted by servers with the old and with the new secret, while Stripe signs it with both", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const old = world.stripe.webhookSecret;
+    const payload = eventOf("evt_1", "cus_x");
+    const signatureBy = (secret: string) => Stripe.webhooks.generateTestHeaderString({ payload, secret });
+    const answers = [];
+
+    for (const secret of [old, "whsec_new"]) {
+      const app = await world.serve({ STRIPE_WEBHOOK_SECRET: secret });
+      for (const [one, other] of [
+        [old, "whsec_new"],
+        ["whsec_new", old],
+      ] as const) {
+        const both = `${signatureBy(one)},${signatureBy(other).split(",")[1]}`;
+        answers.push(
+          await ask(`${app.url}/billing/stripe-webhook`, { headers: { "stripe-signature": both }, body: payload }),
+        );
+      }
+    }
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
   it("never causes a server error, whatever its signature or content", async () => {
