@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   const url = directDatabaseUrl === undefined ? undefined : databaseUrl;
   const settings = { ...config, ...standIn?.settings };
   await using app = await startApp(settings, url ?? (() => dataFolder.databaseUrl), log, { tracer });
-  standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
+  await standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
   using _memory = giveMemoryBack(app.wasQuiet);
   const reason = await Promise.race([signal, dataFolder.lost]);
@@ -56,12 +56,16 @@ async function telemetryOf({ telemetry }: Config) {
   return startTelemetry(telemetry);
 }
 
-/** In development a stand-in replaces Stripe, unless a key of an account is set. Production never loads it. */
+/**
+ * In development a stand-in replaces Stripe, unless a key of an account is set. Production never loads it. Servers with
+ * one data folder, which have a database of their own, share the stand-in of the first.
+ */
 async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
   if (!development || stripeSecretKey !== undefined) return undefined;
-  const { startStandInStripe } = await import("./stand-in/stripe/index.js");
+  const { runningStandIn, startStandInStripe } = await import("./stand-in/stripe/index.js");
   const stateFile = join(dataDir, "stand-in-stripe.json");
-  const standIn = await startStandInStripe({ stateFile }).catch((error: unknown) => {
+  const open = async () => (await runningStandIn(stateFile)) ?? (await startStandInStripe({ stateFile }));
+  const standIn = await open().catch((error: unknown) => {
     if (!(error instanceof SyntaxError)) throw error;
     throw new StartError(`The file of the stand-in for Stripe, ${stateFile}, is damaged: delete it, then start again.`);
   });
@@ -74,7 +78,7 @@ async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
   return {
     url: standIn.url,
     settings,
-    sendEventsTo: (url: string) => standIn.sendEventsTo(url),
+    sendEventsTo: async (url: string) => standIn.sendEventsTo(url),
     [Symbol.asyncDispose]: () => standIn[Symbol.asyncDispose](),
   };
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
 import { databaseOn, onServer } from "../support/database-server.js";
 import { createWorld } from "../support/world.js";
-import { startServerProcess } from "../support/server-process.js";
+import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { environmentForProcess } from "../support/environment.js";
 
 beforeAll(() => {
@@ -48,6 +48,28 @@ it.each(TROUBLES)("ends with a sentence and no stack when %s", async (_what, tro
   expect(said).toMatch(sentence);
   expect(said).not.toMatch(/^ {4}at /m);
   expect(code).toBe(1);
+});
+
+it("lets servers in development with one data folder share one stand-in for Stripe", async () => {
+  await using world = await createWorld();
+  const folder = mkdtempSync(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const environment = { DATABASE_URL: world.databaseUrl, DATA_DIR: folder, NODE_ENV: "development" };
+  const paymentsOf = async (server: ServerProcess) => {
+    await expect.poll(server.printed).toContain("Ctrl-C stops the service.");
+    return /a stand-in for Stripe, (\S+),/.exec(server.printed())?.[1];
+  };
+
+  await using first = await startServerProcess(environment);
+  const address = await paymentsOf(first);
+  await using second = await startServerProcess(environment);
+  expect(await paymentsOf(second)).toBe(address);
+  expect(await second.kill("SIGTERM")).toBe(0);
+  await first.kill("SIGKILL");
+  await using third = await startServerProcess(environment);
+
+  expect(await paymentsOf(third)).toMatch(/^http/);
+  expect(await paymentsOf(third)).not.toBe(address);
 });
 
 it("exits with one sentence when the limit of open files is too low", async ({ skip }) => {

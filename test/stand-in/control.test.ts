@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type StandInRequest, startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { type StandInRequest, runningStandIn, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { clientOf, errorOf, onlySubscription, openSession, startWorld, subscribe, upgrade } from "./world.js";
 
 const DAY_MS = 24 * 3_600_000;
@@ -53,6 +53,30 @@ it("delivers events of an earlier run that were not delivered then", async () =>
   await second.delivered();
 
   expect(world.received.at(-1)?.event()).toMatchObject({ type: "customer.created", data: { object: { name: "Bob" } } });
+});
+
+it("is shared by another process with the same file while it runs, which gets its events until it ends", async () => {
+  await using folder = await temporaryFolder();
+  const stateFile = join(folder.path, "stripe.json");
+  await using world = await startWorld();
+  expect(await runningStandIn(stateFile)).toBeUndefined();
+  const first = await startStandInStripe({ stateFile, delivery: "once" });
+
+  const shared = await runningStandIn(stateFile);
+  await shared?.sendEventsTo(world.webhookUrl);
+  const { customers } = clientOf(first);
+  await customers.create({ name: "Bob" });
+  await first.delivered();
+  await shared?.[Symbol.asyncDispose]();
+  await customers.create({ name: "Ann" });
+  await first.delivered();
+
+  const { url, secretKey, webhookSecret, priceId } = first;
+  expect(shared).toMatchObject({ url, secretKey, webhookSecret, priceId });
+  const names = world.received.map(({ body }) => (JSON.parse(body) as { data: { object: object } }).data.object);
+  expect(names).toMatchObject([{ name: "Bob" }]);
+  await first[Symbol.asyncDispose]();
+  expect(await runningStandIn(stateFile)).toBeUndefined();
 });
 
 it("says so when it did not write its file", async () => {

@@ -25,6 +25,7 @@ type Body = Readonly<Record<string, unknown>>;
  *   POST /_stand-in/card       { customer, card: "accepted" | "declined" }
  *   POST /_stand-in/invoice    { invoice }: pays it
  *   POST /_stand-in/webhook    { url, secret? }: sends events there
+ *   POST /_stand-in/webhook/end { url }: sends no more events there
  *   POST /_stand-in/delivered  answers when every event was delivered or given up
  */
 export function control(standIn: StandInStripe): Router {
@@ -53,6 +54,7 @@ const actionsOf = (standIn: StandInStripe): Readonly<Record<string, Act>> => ({
   card: (body) => standIn.setCard(textIn(body, "customer"), cardIn(body)),
   invoice: (body) => standIn.payInvoice(textIn(body, "invoice")),
   delivered: () => standIn.delivered(),
+  "webhook/end": (body) => void standIn.sendNoEventsTo(textIn(body, "url")),
   webhook: (body) =>
     standIn.sendEventsTo(textIn(body, "url"), body["secret"] === undefined ? undefined : textIn(body, "secret")),
 });

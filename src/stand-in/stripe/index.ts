@@ -33,6 +33,7 @@ import { Scene } from "./scene.js";
 import type { StandInOptions, StandInStripe } from "./stand-in-stripe.js";
 import { Store, newId } from "./state.js";
 
+export { runningStandIn } from "./running.js";
 export type { Fault, StandInOptions, StandInRequest, StandInStripe };
 
 const KEEP_ALIVE_MS = 60_000;
@@ -55,6 +56,7 @@ export async function startStandInStripe(options: StandInOptions = {}): Promise<
   server.on("request", application(scene, api, standIn));
   await listen(server, host, port);
   scene.url = `http://${host}:${(server.address() as AddressInfo).port}`;
+  store.state.url = scene.url;
   passTime(scene, store.nowMs());
   store.save();
   courier.start();

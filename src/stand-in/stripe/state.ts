@@ -222,6 +222,8 @@ export interface SavedAnswer {
 export interface State {
   readonly secretKey: string;
   readonly webhookSecret: string;
+  /** Where the stand-in that wrote the file listens, or listened. */
+  url?: string;
   /** How far the clock is ahead of the real one. */
   clockOffsetMs: number;
   readonly customers: Record<string, CustomerRecord>;
@@ -314,7 +316,8 @@ export class Store {
   }
 }
 
-function readState(file: string): Partial<State> | undefined {
+/** Undefined if there is no file. Throws if it cannot be read or is not JSON. */
+export function readState(file: string): Partial<State> | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Partial<State>;
   } catch (error) {
