@@ -196,7 +196,7 @@ describeInBrowser("the playground", (browser) => {
     const paints = () => page.evaluate(() => performance.getEntriesByName("first-contentful-paint").length);
 
     await expect.poll(paints, { timeout: 10_000 }).toBe(1);
-    const [loads, advice] = [page.getByText("The playground is loading"), page.getByText("Reload the page")];
+    const [loads, advice] = [page.getByText("The playground is loading"), page.getByText("This takes long")];
     expect([await loads.isVisible(), await advice.isVisible()]).toEqual([true, false]);
     await page.evaluate("document.getAnimations().forEach((animation) => animation.finish())");
     expect(await advice.isVisible()).toBe(true);
@@ -204,6 +204,23 @@ describeInBrowser("the playground", (browser) => {
     await page.reload();
     await page.getByRole("button", { name: "Execute query" }).waitFor();
     expect(await loads.count()).toBe(0);
+  });
+
+  it("says what to do when a part that it loads later is missing", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage();
+    const missing = "**/playground/assets/monaco-editor-*.js";
+    await page.route(missing, (route) => route.abort());
+    const advice = page.getByRole("alert").filter({ hasText: "could not be loaded" });
+
+    await page.goto(`${url}/graphql`);
+    await advice.waitFor();
+
+    await page.unroute(missing);
+    await advice.getByRole("link").click();
+    await page.locator(".monaco-editor").first().waitFor();
+    expect(await advice.isVisible()).toBe(false);
   });
 
   it("accepts a key, runs operations and examples, and shows the documentation, without other hosts", async () => {

@@ -29,6 +29,12 @@ query Viewer {
 const root = document.getElementById("playground");
 if (!root) throw new Error("The page has no element with the id `playground`.");
 
+// The editor and its languages are loaded after the page.
+addEventListener("vite:preloadError", () => {
+  const incomplete = document.getElementById("incomplete");
+  if (incomplete) incomplete.hidden = false;
+});
+
 // Session storage is deleted with the tab: it contains the API key, also in GraphiQL's history.
 createRoot(root).render(
   <GraphiQL
