@@ -153,7 +153,7 @@ describe.each(byName.filter(([, { notes }]) => notes !== undefined))("the notes 
       isObjectType(type) || isInputObjectType(type) ? Object.keys(type.getFields()) : [],
     );
     const inputs = operations.flatMap((each) => inputFields(inputTypeOf(schema, each)).map((field) => field.name));
-    const STRIPE_STATUSES = ["active", "trialing", "incomplete", "unpaid", "paused"];
+    const STRIPE_STATUSES = ["active", "trialing", "incomplete", "past_due", "unpaid", "paused"];
     const DOORS = ["billing"];
     const plans = Object.keys(LIMITS.budgets.requestsByPlan);
     const known = [reasons, fields, inputs, STRIPE_STATUSES, DOORS, plans].flat();
