@@ -1,3 +1,4 @@
+import { stat } from "node:fs";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
@@ -170,6 +171,28 @@ it("continues started work in pieces, in turn with other work", async () => {
   expect(done.lastIndexOf("small")).toBeLessThan(10);
   expect(done.filter((event) => event === "large").length).toBe(18);
   expect(events.slice(events.indexOf("tick")).join(" ")).not.toMatch(/(?:large|small) (?:large|small) (?:large|small)/);
+});
+
+it("gives a turn of the event loop no second share of time", async () => {
+  const turns = new Turns(5);
+  const events: string[] = [];
+
+  await new Promise<void>((done) => {
+    // Like a request: immediates of the same turn come after it.
+    stat(".", () => {
+      turns.begin(() => {
+        keepBusy(10);
+        events.push("work");
+      });
+      turns.begin(() => {
+        events.push("more work");
+        done();
+      });
+      setImmediate(() => events.push("next turn"));
+    });
+  });
+
+  expect(events).toEqual(["work", "next turn", "more work"]);
 });
 
 it("continues at least one piece in each turn, even if new work starts in it", async () => {
