@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
 import type { Database } from "../platform/database/database.js";
 import type { Logger } from "../platform/telemetry/logger.js";
@@ -88,7 +89,7 @@ export interface Context extends Services {
   /** Set for a caller who takes answers that are a little old. */
   readonly readAfter?: OlderRead | undefined;
   /** Called between parts of a request's work, so that other requests get their turn. */
-  readonly pause?: (() => Promise<void>) | undefined;
+  pause(this: void): Promise<void>;
   /** Whether the answer, or its field `within`, contains this field: work for other fields can be skipped. */
   selects(field: string, within?: string): boolean;
   /**
@@ -124,6 +125,8 @@ export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "
   readonly charge?: Context["charge"];
   /** The time limit that all waits of the request share. */
   readonly patience?: Patience | undefined;
+  /** Set by a door, whose requests share the turns of the event loop: otherwise each continues in the next one. */
+  readonly pause?: Context["pause"];
 }
 
 /** The context of one operation. */
@@ -138,6 +141,7 @@ export function contextOf(
     patience,
     charge,
     readAfter,
+    pause = nextTurn,
   }: RequestFacts,
 ): Context {
   const account = caller === NOBODY ? `from ${networkOf(clientAddress)}` : caller.userId;
@@ -153,6 +157,7 @@ export function contextOf(
     clientAddress,
     idempotency,
     selects,
+    pause,
     charge: further,
     readAfter: olderRead,
     ...services,

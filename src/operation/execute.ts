@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { recordAudit } from "./audit.js";
 import { actionNamed } from "./audit-action.js";
 import { withinBoundsInTurns } from "./within-bounds.js";
@@ -34,7 +33,7 @@ async function perform<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
-  const bounded = withinBoundsInTurns(input, context.pause ?? nextTurn);
+  const bounded = withinBoundsInTurns(input, context.pause);
   // Small inputs are checked at once: then there is no promise to wait for.
   const checked = bounded instanceof Promise ? await bounded : bounded;
   operation.check?.(context, checked);

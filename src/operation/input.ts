@@ -41,13 +41,32 @@ export interface RawInput {
  */
 export type InputReader<Input> = (raw: RawInput, found?: readonly InputIssue[]) => Input;
 
+/** An input with mistakes, of which some fields could be read. */
+class PartlyRead extends InvalidInput {
+  constructor(
+    readonly issues: Issues,
+    readonly input: object,
+  ) {
+    super(issues.failure.details);
+  }
+}
+
+/**
+ * Adds to a refusal of the reader the fields that it could read, but that are out of bounds, so that a caller can correct
+ * all mistakes at once. Checks over several turns of the event loop, for which `pause` waits.
+ * @throws InvalidInput, or the error itself if it is another one.
+ */
+export async function throwWithBounds(error: unknown, pause: () => Promise<void>): Promise<never> {
+  if (!(error instanceof PartlyRead)) throw error;
+  const { issues, input } = error;
+  for (const { path, message } of await issuesOfSome(input, pause)) issues.add([snakeCase(path)], message);
+  throw issues.failure;
+}
+
 /** Finds problems of an input that may be incomplete, or completes it. */
 type Complete = (input: object) => readonly InputIssue[];
 
-/**
- * The reader throws InvalidInput, which names each field that is missing, unknown, given twice or of a wrong type. Then
- * it also names those that are out of bounds, so that a caller can correct all of them at once.
- */
+/** The reader throws InvalidInput, which names each field that is missing, unknown, given twice or of a wrong type. */
 export function inputReader<Input extends object>(
   type: GraphQLInputObjectType,
   { input: inputClass, rest }: Pick<Operation<Input>, "input" | "rest">,
@@ -86,9 +105,7 @@ export function inputReader<Input extends object>(
     addAll(complete(input));
     if (issues.areNone) return input;
     const right = Object.entries(value).filter(([name]) => !issues.hasOf(snakeCase(name)));
-    const some = Object.assign(new inputClass(), Object.fromEntries(right));
-    addAll(issuesOfSome(some).map((one) => ({ ...one, path: snakeCase(one.path) })));
-    throw issues.failure;
+    throw new PartlyRead(issues, Object.assign(new inputClass(), Object.fromEntries(right)));
   };
 }
 

@@ -25,10 +25,8 @@ const loaderOf = <K, V>(context: Context, batch: Batch<K, V>): DataLoader<K, V> 
 /** Waits for a turn. Fields of this request that wait for theirs come first: they may add keys to the batch. */
 async function fetchAfterOthers({ pause }: Context, fetch: () => void): Promise<void> {
   await settlePromises();
-  if (pause) {
-    await pause();
-    await settlePromises();
-  }
+  await pause();
+  await settlePromises();
   fetch();
 }
 

@@ -4,8 +4,8 @@ import { type Bounds, type Class, type Size, UNDECLARED, boundsOf } from "./clas
 import { type InputIssue, InvalidInput } from "./failure.js";
 import { NIL_ID, UUID } from "./id.js";
 
-/** How many UTF-16 units of nested items are checked at once: some milliseconds of work if all are combining marks. */
-const PIECE_LENGTH = 100_000;
+/** How many UTF-16 units are checked at once: some milliseconds of work if all are combining marks. */
+const PIECE_LENGTH = 50_000;
 
 /**
  * Converts texts to NFC and ids to lower case, and checks the input against the bounds of its class. Cheap checks come
@@ -26,163 +26,155 @@ export function withinBoundsInTurns<Input extends object>(
 ): Input | Promise<Input> {
   const pieces = checkInPieces(input);
   const first = pieces.next();
-  return first.done ? first.value : checkTheRest(pieces, pause);
+  return first.done ? first.value : pause().then(() => completeInTurns(pieces, pause));
 }
 
 /**
- * The problems of the fields that are in an input: it may be incomplete. Items of nested lists are not checked.
- * Converts the texts.
+ * Finds the problems of the fields that are in an input, which may be incomplete, over several turns of the event loop.
+ * Items of nested lists are not checked. Converts the texts.
  */
-export function issuesOfSome(input: object): InputIssue[] {
-  const bounds = boundsOf(input.constructor as Class);
-  return withOthers(issuesOfTexts(input, bounds), input, bounds);
+export async function issuesOfSome(input: object, pause: () => Promise<void>): Promise<InputIssue[]> {
+  const { ofTexts, ofBounds } = await completeInTurns(issuesOfOwn(input, new Piece()), pause);
+  return [...ofTexts, ...ofBounds];
 }
 
-/** Adds the problems of the fields that have none so far. */
-function withOthers(issues: readonly InputIssue[], input: object, bounds: Bounds): InputIssue[] {
-  const wrong = new Set(issues.map(({ path }) => path));
-  const others = Object.fromEntries(Object.entries(input).filter(([path]) => !wrong.has(path)));
-  normalize(others, bounds);
-  return [...issues, ...issuesOfFields(others, bounds)];
-}
-
-async function checkTheRest<Input>(pieces: Pieces<Input>, pause: () => Promise<void>): Promise<Input> {
+async function completeInTurns<Result>(pieces: Pieces<Result>, pause: () => Promise<void>): Promise<Result> {
   for (;;) {
-    await pause();
     const piece = pieces.next();
     if (piece.done) return piece.value;
+    await pause();
   }
 }
 
 /** Work that may stop after each of its pieces. */
 type Pieces<Result> = Generator<void, Result, void>;
 
+/** The texts that are checked at once. */
+class Piece {
+  #length = 0;
+
+  /** Whether this piece has no room for a text, which then begins the next one. */
+  isFull(text: string): boolean {
+    this.#length += text.length;
+    const isFull = this.#length > PIECE_LENGTH;
+    if (isFull) this.#length = text.length;
+    return isFull;
+  }
+}
+
 function* checkInPieces<Input extends object>(input: Input): Pieces<Input> {
-  const issues = yield* issuesOf(input);
+  const issues = yield* issuesOf(input, new Piece());
   if (issues.length > 0) throw new InvalidInput(issues);
   return input;
 }
 
 /** The problems of an input. Items are checked only if the sizes and characters of its own fields are right. */
-function* issuesOf(input: object): Pieces<InputIssue[]> {
+function* issuesOf(input: object, piece: Piece): Pieces<InputIssue[]> {
+  const { nested } = boundsOf(input.constructor as Class);
+  const { ofTexts, ofBounds } = yield* issuesOfOwn(input, piece);
+  const ofItems = ofTexts.length === 0 && nested.size > 0 ? yield* issuesOfItems(input, nested, piece) : [];
+  return [...ofTexts, ...ofBounds, ...ofItems];
+}
+
+/** The problems of an input's own fields. */
+interface OwnIssues {
+  /** Of sizes and characters. Of ids only the number is checked: a malformed id counts as unknown later. */
+  readonly ofTexts: readonly InputIssue[];
+  /** Of the fields without such a problem. */
+  readonly ofBounds: readonly InputIssue[];
+}
+
+function* issuesOfOwn(input: object, piece: Piece): Pieces<OwnIssues> {
   const bounds = boundsOf(input.constructor as Class);
-  const issues = issuesOfTexts(input, bounds);
-  if (issues.length > 0) return withOthers(issues, input, bounds);
-  normalize(input, bounds);
-  const ofFields = issuesOfFields(input, bounds);
-  return bounds.nested.size > 0 ? [...ofFields, ...(yield* issuesOfItems(input, bounds))] : ofFields;
-}
-
-/** Problems of sizes and characters. Of ids only the number is checked: a malformed id counts as unknown later. */
-function issuesOfTexts(input: object, { marks, sizes }: Bounds): InputIssue[] {
-  return Object.entries(input).flatMap(([path, value]) => {
-    const size = sizes.get(path);
-    const mark = marks.get(path);
-    const isId = mark === "id" || mark === "memoryId";
-    const problem = isId ? findSizeProblem(value, size, findNoProblem) : findTextProblem(value, size);
-    return problem === undefined ? [] : [{ path, message: problem }];
-  });
-}
-
-function normalize(input: object, { marks }: Bounds): void {
-  for (const [path, value] of Object.entries(input)) {
-    const normal = NORMALIZERS[marks.get(path) ?? "none"](value);
-    if (normal !== value) Object.assign(input, { [path]: normal });
+  const ofTexts: InputIssue[] = [];
+  for (const [path, value] of Object.entries(input) as Array<[string, unknown]>) {
+    if (typeof value !== "string" && !Array.isArray(value)) continue;
+    const { problem, converted } = yield* convert(value, ruleOf(path, bounds), piece);
+    if (problem !== undefined) ofTexts.push({ path, message: problem });
+    else if (converted !== value) Object.assign(input, { [path]: converted });
   }
+  const wrong = new Set(ofTexts.map(({ path }) => path));
+  return { ofTexts, ofBounds: issuesOfBounds(input, bounds, wrong) };
 }
 
-function issuesOfFields(input: object, { fields }: Bounds): InputIssue[] {
+/** How the texts of a field are checked and converted. */
+interface Rule {
+  readonly size: Size | undefined;
+  readonly convertText: (text: string) => string;
+  readonly isId: boolean;
+}
+
+function ruleOf(path: string, { marks, sizes }: Bounds): Rule {
+  const mark = marks.get(path) ?? "none";
+  return { size: sizes.get(path), convertText: CONVERTERS[mark], isId: mark === "id" || mark === "memoryId" };
+}
+
+/** Converts a text, or the texts of a list, unless there is a problem. */
+function* convert(
+  value: string | readonly unknown[],
+  { size, convertText, isId }: Rule,
+  piece: Piece,
+): Pieces<{ readonly problem?: string; readonly converted?: unknown }> {
+  const bound = size ?? UNDECLARED;
+  if (typeof value !== "string" && value.length > bound.items)
+    return { problem: size?.message ?? `must have at most ${bound.items} items` };
+  const converted: unknown[] = [];
+  for (const item of [value].flat()) {
+    const isText = typeof item === "string";
+    if (isText && piece.isFull(item)) yield;
+    const problem = isText && !isId ? findTextProblem(item, bound) : undefined;
+    if (problem !== undefined) return { problem };
+    converted.push(isText ? convertText(item) : item);
+  }
+  return { converted: typeof value === "string" ? converted[0] : converted };
+}
+
+function issuesOfBounds(input: object, { fields }: Bounds, wrong: ReadonlySet<string>): InputIssue[] {
   const given = input as Readonly<Record<string, unknown>>;
   return fields.flatMap(({ path, mayBeNull, checks }) => {
     const value = given[path];
-    if (value === undefined || (value === null && mayBeNull)) return [];
+    if (value === undefined || (value === null && mayBeNull) || wrong.has(path)) return [];
     const broken = checks.find(({ holds }) => !holds(value));
     return broken ? [{ path, message: value === null ? "must not be null" : broken.message }] : [];
   });
 }
 
 /** Replaces each item of the nested lists by an instance of its class, and checks it. */
-function* issuesOfItems(input: object, { nested }: Bounds): Pieces<InputIssue[]> {
+function* issuesOfItems(input: object, nested: Bounds["nested"], piece: Piece): Pieces<InputIssue[]> {
   const issues: InputIssue[] = [];
-  let length = 0;
   for (const [path, inputClass] of nested) {
     const given = (input as Readonly<Record<string, readonly object[]>>)[path] ?? [];
     const items = given.map((item) => Object.assign(new inputClass(), item));
     Object.assign(input, { [path]: items });
     for (const [index, item] of items.entries()) {
       if (issues.length >= LIMITS.refusal.issues) return issues;
-      length += lengthOf(item);
-      if (length > PIECE_LENGTH) {
-        length = lengthOf(item);
-        yield;
-      }
-      issues.push(...(yield* issuesOf(item)).map((issue) => ({ ...issue, path: `${path}.${index}.${issue.path}` })));
+      const ofItem = yield* issuesOf(item, piece);
+      issues.push(...ofItem.map((issue) => ({ ...issue, path: `${path}.${index}.${issue.path}` })));
     }
   }
   return issues;
 }
 
-/** The length of all texts of an item, also in lists. */
-const lengthOf = (item: object): number =>
-  Object.values(item)
-    .flat()
-    .reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 0), 0);
-
-/** Says why a value is too large, or what `problemOf` finds in one of its texts. */
-function findSizeProblem(
-  value: unknown,
-  size: Size | undefined,
-  problemOf: (text: string, size: Size) => string | undefined,
-): string | undefined {
-  const bound = size ?? UNDECLARED;
-  if (typeof value === "string") return problemOf(value, bound);
-  if (!Array.isArray(value)) return undefined;
-  if (value.length > bound.items) return size?.message ?? `must have at most ${bound.items} items`;
-  for (const item of value) {
-    const problem = typeof item === "string" ? problemOf(item, bound) : undefined;
-    if (problem !== undefined) return problem;
-  }
+/**
+ * Says why a text is refused. PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8: both are refused, not
+ * replaced.
+ */
+function findTextProblem(text: string, { units, message }: Size): string | undefined {
+  if (text.length > units) return message;
+  if (text.includes("\0")) return "must not contain the NUL character";
+  if (!text.isWellFormed()) return "must be well-formed Unicode";
+  if (hasTooManyMarks(text)) return `must not have more than ${LIMITS.text.combiningMarks} combining marks in a row`;
   return undefined;
-}
-
-/** For ids: one that is too long is treated like any other malformed id, as unknown. */
-const findNoProblem = (): undefined => undefined;
-
-/** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8. Both are refused, not replaced. */
-const findTextProblem = (value: unknown, size: Size | undefined): string | undefined =>
-  findSizeProblem(value, size, (text, { units, message }) => {
-    if (text.length > units) return message;
-    if (text.includes("\0")) return "must not contain the NUL character";
-    if (!text.isWellFormed()) return "must be well-formed Unicode";
-    if (hasTooManyMarks(text)) return `must not have more than ${LIMITS.text.combiningMarks} combining marks in a row`;
-    return undefined;
-  });
-
-/** How texts are converted, by the mark of their field. */
-const NORMALIZERS = {
-  none: normalizeText,
-  id: normalizeId,
-  memoryId: normalizeMemoryId,
-  asSent: (value: unknown) => value,
-};
-
-function normalizeText(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(normalizeText);
-  return typeof value === "string" ? value.normalize("NFC") : value;
-}
-
-function normalizeId(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(normalizeId);
-  if (typeof value !== "string") return value;
-  return UUID.test(value) ? value.toLowerCase() : NIL_ID;
 }
 
 /** An id that no memory has, since a client's own id cannot be blank. */
 const NO_NAME = "";
 
-/** Converts a UUID, or a text that may be a client's own id, to NFC; any other text to an id that no memory has. */
-function normalizeMemoryId(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(normalizeMemoryId);
-  if (typeof value !== "string") return value;
-  return findTextProblem(value, undefined) === undefined ? value.normalize("NFC") : NO_NAME;
-}
+/** How texts are converted, by the mark of their field. */
+const CONVERTERS = {
+  none: (text: string) => text.normalize("NFC"),
+  asSent: (text: string) => text,
+  id: (text: string) => (UUID.test(text) ? text.toLowerCase() : NIL_ID),
+  /** A UUID, or a text that may be a client's own id; any other text becomes an id that no memory has. */
+  memoryId: (text: string) => (findTextProblem(text, UNDECLARED) === undefined ? text.normalize("NFC") : NO_NAME),
+};

@@ -120,7 +120,7 @@ export function jsonBody(request: Pick<Request, "body">): unknown {
 
 /** Faster than `response.json`, which also handles other kinds of answers. */
 export async function answerJson(response: Response, status: number, plain: object): Promise<void> {
-  const text = await stringify(plain, () => scopeOf(response).work.turns.waitForTurn(response));
+  const text = await stringify(plain, scopeOf(response).pause);
   response.statusCode = status;
   response.setHeader("Content-Type", "application/json; charset=utf-8");
   response.setHeader("Content-Length", Buffer.byteLength(text));

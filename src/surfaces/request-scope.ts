@@ -100,6 +100,9 @@ export class RequestScope {
     noteUnavailable(this.#log, why, error);
   }
 
+  /** Waits until the request may continue: all requests share the turns of the event loop. */
+  readonly pause = (): Promise<void> => this.work.turns.waitForTurn(this);
+
   setHeader(name: string, value: string): void {
     if (!this.#response.headersSent) this.#response.set(name, value);
   }

@@ -2,7 +2,7 @@ import type { GraphQLInputObjectType, GraphQLSchema } from "graphql";
 import { type Door, type RequestFacts, type Services, contextOf } from "../operation/context.js";
 import { execute } from "../operation/execute.js";
 import type { InputIssue } from "../operation/failure.js";
-import { type RawInput, inputReader, inputTypeOf } from "../operation/input.js";
+import { type RawInput, inputReader, inputTypeOf, throwWithBounds } from "../operation/input.js";
 import type { Operation } from "../operation/operation.js";
 import { outputTypeOf, projectionOf } from "../operation/output.js";
 import type { RequestScope } from "./request-scope.js";
@@ -38,13 +38,18 @@ export function runnerOf(
   const read = inputReader(inputType, operation, complete);
   const project = projectionOf(outputTypeOf(schema, operation));
   return async (services, scope, raw, found) => {
-    const input = read(raw, found);
-    const { caller, clientAddress, patience, readAfter, idempotencyKey: key } = scope;
+    const { caller, clientAddress, patience, pause, readAfter, idempotencyKey: key } = scope;
+    let input;
+    try {
+      input = read(raw, found);
+    } catch (error) {
+      return throwWithBounds(error, pause);
+    }
     // Two requests are the same if operation and input are the same, even if they are written differently.
     const idempotency =
       key === undefined ? undefined : { key, part: "", request: JSON.stringify([operation.name, input]) };
     const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
-    const facts = { caller, clientAddress, door, idempotency, patience, charge, selects, readAfter };
+    const facts = { caller, clientAddress, door, idempotency, patience, pause, charge, selects, readAfter };
     const context = contextOf(services, facts);
     return project(await execute(operation, context, input).catch(throwInRestNames));
   };

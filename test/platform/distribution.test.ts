@@ -214,7 +214,7 @@ async function doOtherThings(world: World): Promise<void> {
     }
   }
   await findSimilar(context, graphId, { title: "The automobile", content: "Retry with backoff" });
-  await readMemories({ database }, [{ graphId, id: first.id }], { withContent: true });
+  await readMemories(context, [{ graphId, id: first.id }], { withContent: true });
   for (const statement of [memoriesWithRelationships, memoriesWithLinks]) {
     await database.run(statement, { graphId, ids: [first.id], withContent: true });
   }

@@ -12,6 +12,7 @@ import { selectedFields } from "../../src/operation/selection.js";
 import { graphqlSchema } from "../../src/operations.js";
 import { allStatements } from "../../src/platform/database/statement.js";
 import { FieldErrors } from "../../src/surfaces/graphql/field-errors.js";
+import { Turns } from "../../src/surfaces/turns.js";
 import { type Ask, ask } from "../support/http.js";
 import { messageOf } from "../support/mcp.js";
 import { aLink, manyLinks, manyMemories, memoriesTitled } from "../support/memories.js";
@@ -415,6 +416,36 @@ it("lets other events run while it checks many long memories, by REST and by Gra
     );
     expect((await turnsOf(long[index] ?? short)) - few).toBeGreaterThanOrEqual(3);
   }
+});
+
+it("shares the turns of the event loop with other requests while it checks a large input, at every door", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const marks = "a\u0301\u0316".repeat(16_000);
+  const ids = Array.from({ length: 500 }, () => "a\u0301\u0316".repeat(200));
+  const memories = Array.from({ length: 5 }, () => ({ ...NOTE, content: marks }));
+  const share = "mutation($input: ShareMemoriesInput!) { shareMemories(input: $input) { memories } }";
+  const requests = {
+    "REST bulk": rest("/v1/memories/bulk", { memories }),
+    "REST ids": rest("/v1/memories/share", { ids }),
+    "REST ids and a mistake": rest("/v1/memories/share", { ids, unknown: 1 }),
+    "GraphQL ids": graphql(share, { input: { ids } }),
+    "MCP text and a mistake": mcp("store_memory", {
+      ...NOTE,
+      title: 5,
+      content: marks.repeat(4),
+      tags: ids.slice(0, 9),
+    }),
+  };
+  const few: Record<string, number> = {};
+  for (const [name, request] of Object.entries(requests)) {
+    const { waits = 0 } = await callsDuring(() => send(url, key, request), {
+      waits: spied(Turns.prototype, "waitForTurn"),
+    });
+    if (waits < 2) few[name] = waits;
+  }
+  expect(few).toEqual({});
 });
 
 it("reads no hits from the database for an answer that only counts them", async () => {

@@ -56,7 +56,8 @@ export async function readMemories(
   const found = new Map<string, Memory>();
   const size = withRelationships ? BATCH_WITH_RELATIONSHIPS : BATCH;
   let bytes = 0;
-  for (const { graphId, ids } of batchesOf([...wanted.values()], size)) {
+  for (const [index, { graphId, ids }] of batchesOf([...wanted.values()], size).entries()) {
+    if (index > 0) await pause();
     const rows = ((await database.run(statement, { graphId, ids, withContent })) as Row[]).map(toMemory);
     if (withRelationships) await addSuperseding(database, rows);
     for (const row of rows) {
@@ -66,7 +67,6 @@ export async function readMemories(
     }
     // Checked once for all places, and before the next batch is read.
     answer?.assertRoom(bytes);
-    await pause?.();
   }
   return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)));
 }

@@ -136,7 +136,7 @@ const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ databas
         length += row.context?.length ?? 0;
       }
       answer?.assertRoom(length);
-      await pause?.();
+      await pause();
     }
   }
   return places.map(({ id }) => found.get(id));

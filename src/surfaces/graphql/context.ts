@@ -16,7 +16,6 @@ export interface RequestContext extends Context {
   readonly scope: RequestScope;
   readonly answer: AnswerBudget;
   readonly errors: FieldErrors;
-  readonly pause: () => Promise<void>;
   /** Limits how many root fields run at a time: each may read a page of megabytes. */
   readonly roots: Gate;
   /** Identifies the request for an Idempotency-Key: its document, operation and variables. */
@@ -24,12 +23,12 @@ export interface RequestContext extends Context {
 }
 
 export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
-  const { caller, clientAddress, patience, readAfter } = scope;
+  const { caller, clientAddress, patience, readAfter, pause } = scope;
   const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
-  const context = contextOf(services, { caller, clientAddress, door: "graphql", patience, charge, readAfter });
+  const facts = { caller, clientAddress, door: "graphql", patience, charge, readAfter, pause } as const;
   const answer = new AnswerBudget();
-  const pause = () => scope.work.turns.waitForTurn(answer);
-  return { scope, request: "", ...context, answer, errors: new FieldErrors(), pause, roots: new Gate(rootsAtOnce) };
+  const errors = new FieldErrors();
+  return { scope, request: "", ...contextOf(services, facts), answer, errors, roots: new Gate(rootsAtOnce) };
 }
 
 /**

@@ -103,9 +103,9 @@ export class ConnectPage {
   }
 
   #context(response: Response, operation: string): Context {
-    const { operations, clientAddress, patience } = scopeOf(response);
+    const { operations, clientAddress, patience, pause } = scopeOf(response);
     operations.push(operation);
-    return contextOf(this.#parts.services, { caller: undefined, clientAddress, door: "page", patience });
+    return contextOf(this.#parts.services, { caller: undefined, clientAddress, door: "page", patience, pause });
   }
 
   /** Shows what was wrong, so that the person can try again. */

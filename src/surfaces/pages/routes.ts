@@ -91,8 +91,8 @@ class PageDoor {
     const scope = scopeOf(response);
     scope.operations.push(operation.name);
     if (key !== undefined) await identifyCaller(scope, identify, `Bearer ${key}`);
-    const { caller, clientAddress, patience } = scope;
-    const context = contextOf(services, { caller, clientAddress, door: "page", patience });
+    const { caller, clientAddress, patience, pause } = scope;
+    const context = contextOf(services, { caller, clientAddress, door: "page", patience, pause });
     return execute(operation, context, Object.assign(new operation.input(), input));
   }
 }

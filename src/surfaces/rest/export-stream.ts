@@ -69,11 +69,11 @@ function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: Str
     input(null);
     await chargeCaller(services.budgets, scope, LIMITS.bulk.exportRequests - 1);
     const readPage = async (cursor: string | null) => {
-      const { clientAddress } = scope;
+      const { clientAddress, pause } = scope;
       const patience = new Patience(waitMs);
       // A slow client takes hours, so the rights of its key are read again for each page.
       const caller = cursor === null ? scope.caller : await scope.readCaller?.(patience);
-      const context = contextOf(services, { caller, clientAddress, door: "rest", patience });
+      const context = contextOf(services, { caller, clientAddress, door: "rest", patience, pause });
       return execute(operation, context, input(cursor));
     };
     await stream({ readPage, format, request, response, scope, stalledAnswerMs });
@@ -101,7 +101,7 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
       page = { records: [], nextCursor: page.nextCursor };
       if (!hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
       if (page.nextCursor === null) break;
-      await scope.work.turns.waitForTurn(response);
+      await scope.pause();
       page = await readPage(page.nextCursor);
     }
     response.end(writer.end());

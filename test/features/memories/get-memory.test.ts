@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { readMemories } from "../../../src/features/memories/read-memories.js";
@@ -83,7 +84,7 @@ async function readsFor(world: World, actor: Actor, { id }: { readonly id: strin
     };
     const before = await reads();
     const place = { graphId: actor.caller.personalGraphId, id };
-    await readMemories({ database }, [place], { withContent: false, withRelationships: true });
+    await readMemories({ database, pause: nextTurn }, [place], { withContent: false, withRelationships: true });
     const after = await reads();
     return { rows: after.rows - before.rows, scans: after.scans - before.scans };
   });

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../../limits.js";
 import { Between, NotBlank, TextLength } from "../../../operation/bounds.js";
@@ -222,7 +221,7 @@ export const searchMemories = defineOperation({
       const isEnough = found.length % PAUSE_AFTER.hits === 0 || characters >= PAUSE_AFTER.characters;
       if (!isEnough || found.length === hits.length) continue;
       characters = 0;
-      await (context.pause ?? nextTurn)();
+      await context.pause();
     }
     const wanted = input.full ? await withMemories(context, found) : found;
     const memories = withinPage(wanted);
