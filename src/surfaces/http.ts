@@ -6,7 +6,7 @@ import { LIMITS } from "../limits.js";
 import { assertJsonFits } from "./json-bounds.js";
 import { HTTP_STATUS } from "./http-status.js";
 import { scopeOf } from "./request-scope.js";
-import { stringify } from "./stringify.js";
+import { encode, stringify } from "./stringify.js";
 
 /** What each kind means, for the documentation. */
 export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
@@ -120,9 +120,11 @@ export function jsonBody(request: Pick<Request, "body">): unknown {
 
 /** Faster than `response.json`, which also handles other kinds of answers. */
 export async function answerJson(response: Response, status: number, plain: object): Promise<void> {
-  const text = await stringify(plain, scopeOf(response).pause);
+  const { pause } = scopeOf(response);
+  const text = encode(await stringify(plain, pause), pause);
+  const body = typeof text === "string" ? text : await text;
   response.statusCode = status;
   response.setHeader("Content-Type", "application/json; charset=utf-8");
-  response.setHeader("Content-Length", Buffer.byteLength(text));
-  response.end(text);
+  response.setHeader("Content-Length", Buffer.byteLength(body));
+  response.end(body);
 }

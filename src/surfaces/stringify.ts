@@ -52,3 +52,24 @@ function hasLongList(value: unknown, levels: number): boolean {
   for (const field of Object.values(value)) if (hasLongList(field, levels - 1)) return true;
   return false;
 }
+
+/**
+ * Encodes a long text as UTF-8 over several turns of the event loop, for which `pause` waits. Returns a shorter one as it
+ * is: Node encodes it together with the head of its answer.
+ */
+export function encode(text: string, pause: () => Promise<void>): string | Promise<Buffer> {
+  return text.length > PIECE_LENGTH ? encodeInPieces(text, pause) : text;
+}
+
+async function encodeInPieces(text: string, pause: () => Promise<void>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let start = 0;
+  while (start < text.length) {
+    await pause();
+    // Not between the halves of a surrogate pair.
+    const end = start + PIECE_LENGTH - (/[\uD800-\uDBFF]/.test(text.charAt(start + PIECE_LENGTH - 1)) ? 1 : 0);
+    pieces.push(Buffer.from(text.slice(start, end)));
+    start = end;
+  }
+  return Buffer.concat(pieces);
+}

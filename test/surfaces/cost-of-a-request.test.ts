@@ -364,11 +364,13 @@ it("lets other events run while it writes a long answer, by REST and by GraphQL"
   const ann = await world.user();
   await manyMemories(world, ann, 60, "x".repeat(50_000));
   const query = "{ memories(limit: 60) { memories { content } } }";
-  for (const request of [rest("/v1/memories?limit=60"), graphql(query)]) {
-    await send(url, ann.key, request);
+  // The first time Apollo answers it, then it is plain.
+  const requests = [rest("/v1/memories?limit=60"), graphql(query), graphql(query)];
+  for (const request of requests) {
     const { cost, result } = await during(() => send(url, ann.key, request));
     expect(result.status).toBe(200);
-    expect(cost.turns).toBeGreaterThan(15);
+    // Its list is made in as many pieces, and its text encoded in as many.
+    expect(cost.turns).toBeGreaterThan(40);
   }
 });
 

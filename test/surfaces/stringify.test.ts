@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { stringify } from "../../src/surfaces/stringify.js";
+import { encode, stringify } from "../../src/surfaces/stringify.js";
 
 const list = fc.array(fc.oneof(fc.jsonValue(), fc.constant(undefined), fc.date({ noInvalidDate: true })), {
   maxLength: 12,
@@ -16,6 +16,16 @@ it("writes the same as JSON.stringify", async () => {
     }),
     { numRuns: 500 },
   );
+});
+
+it("encodes a long text in several turns, and no half of a character", async () => {
+  for (const text of ["a".repeat(1_000_000), "😀".repeat(300_000), `a${"😀".repeat(300_000)}`]) {
+    let pauses = 0;
+    const encoded = await encode(text, async () => void pauses++);
+
+    expect(Buffer.from(text).equals(Buffer.from(encoded))).toBe(true);
+    expect(pauses).toBeGreaterThan(3);
+  }
 });
 
 it("lets other events run while it writes a long list at any place", async () => {

@@ -5,7 +5,7 @@ import {
 } from "@apollo/server/plugin/disabled";
 import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
 import type { Request } from "express";
-import type { GraphQLError } from "graphql";
+import type { FormattedExecutionResult, GraphQLError } from "graphql";
 import { LIMITS } from "../../limits.js";
 import type { RequestContext } from "./context.js";
 import type { Documents } from "./documents.js";
@@ -15,6 +15,7 @@ import { IntrospectionCache, isIntrospection } from "./introspection.js";
 import { explain } from "./literals.js";
 import { type AdmissionParts, admit, finishResult, noteErrors } from "./request.js";
 import { resolvePlainField } from "./schema.js";
+import { stringify } from "../stringify.js";
 
 /** How many persisted queries are cached, and how many characters they may have together. */
 const REGISTERED_MAX = 1_000;
@@ -26,6 +27,9 @@ export async function apolloPipeline(
   documents: Documents,
 ): Promise<(request: Request, contextOf: () => RequestContext) => Promise<HTTPGraphQLResponse>> {
   const introspection = new IntrospectionCache();
+  // Apollo does not say of which request a result is. An answer without data is small.
+  const pauses: Pauses = new WeakMap();
+  const pauseOf = ({ data }: FormattedExecutionResult) => (data && pauses.get(data)) ?? (() => Promise.resolve());
   const apollo = new ApolloServer<RequestContext>({
     schema: parts.schema,
     introspection: true,
@@ -39,7 +43,7 @@ export async function apolloPipeline(
     validationOptions: { maxErrors: LIMITS.refusal.issues },
     executionOptions: { maxCoercionErrors: LIMITS.graphql.coercionErrors },
     fieldResolver: resolvePlainField,
-    stringifyResult: (result) => introspection.stringify(result),
+    stringifyResult: (result) => introspection.textOf(result) ?? stringify(result, pauseOf(result)),
     documentStore: documents,
     persistedQueries: { cache: new InMemoryLRUCache({ max: REGISTERED_MAX, maxSize: REGISTERED_MAX_LENGTH }) },
     validationRules: documentRules,
@@ -48,7 +52,7 @@ export async function apolloPipeline(
       ApolloServerPluginLandingPageDisabled(),
       // The plugin would check every field of an answer, though none may be cached; `parseBody` sets the header.
       ApolloServerPluginCacheControlDisabled(),
-      requestPlugin(parts, introspection),
+      requestPlugin(parts, introspection, pauses),
     ],
   });
   await apollo.start();
@@ -65,9 +69,13 @@ export async function apolloPipeline(
   };
 }
 
+/** How to wait for a turn of the event loop, by the data of an answer. */
+type Pauses = WeakMap<object, RequestContext["pause"]>;
+
 const requestPlugin = (
   parts: AdmissionParts,
   introspection: IntrospectionCache,
+  pauses: Pauses,
 ): ApolloServerPlugin<RequestContext> => ({
   async unexpectedErrorProcessingRequest({ error, requestContext }) {
     requestContext.contextValue.scope.log.error({ err: error });
@@ -97,6 +105,7 @@ const requestPlugin = (
         if (body.kind !== "single") return;
         const { singleResult } = body;
         await finishResult(asked.contextValue, singleResult);
+        if (singleResult.data) pauses.set(singleResult.data, asked.contextValue.pause);
         if (!singleResult.errors && isIntrospection(asked)) introspection.store(asked, singleResult);
       },
       async didEncounterErrors({ contextValue, errors }) {

@@ -13,6 +13,7 @@ import { hasBody, readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
 import { UnsupportedMediaType, claimsJson, jsonBody } from "../http.js";
 import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
+import { encode } from "../stringify.js";
 import { refuseOtherMethods } from "../plain-errors.js";
 import { chargeCaller, chargeKeyless } from "../rate-limit.js";
 import { apolloPipeline } from "./apollo.js";
@@ -68,12 +69,14 @@ const answerBy =
     // The schema has no @defer, so an answer is never in parts.
     if (answer.body.kind !== "complete")
       throw new Error("Apollo sent an answer in parts, but the schema has no @defer.");
-    const bytes = Buffer.byteLength(answer.body.string);
+    const text = encode(answer.body.string, scopeOf(response).pause);
+    const body = typeof text === "string" ? text : await text;
+    const bytes = Buffer.byteLength(body);
     if (bytes > LIMITS.answer.graphqlBytes) throw new AnswerTooLarge();
     for (const [name, value] of answer.headers) response.setHeader(name, value);
     response.statusCode = answer.status ?? 200;
     response.setHeader("Content-Length", bytes);
-    response.end(answer.body.string);
+    response.end(body);
   };
 
 /**

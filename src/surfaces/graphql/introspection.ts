@@ -81,8 +81,8 @@ export class IntrospectionCache {
     void this.#answers.set(keyOf(parts), text);
   }
 
-  /** Returns an answer as JSON; one of the cache is JSON already. */
-  stringify(result: FormattedExecutionResult): string {
-    return (result.data && this.#texts.get(result.data)) ?? JSON.stringify(result);
+  /** The JSON of an answer that the cache has. */
+  textOf({ data }: FormattedExecutionResult): string | undefined {
+    return data ? this.#texts.get(data) : undefined;
   }
 }
