@@ -89,8 +89,8 @@ export const STEPS: readonly Step[] = [
   {
     step: "Turn of the event loop",
     bound:
-      `requests start within the first ${http.turnMs} ms of a turn, at least one a turn; large inputs are checked and large answers ` +
-      `made in pieces, for ${http.turnMs} ms of a turn`,
+      `requests start within the first ${http.turnMs} ms of a turn, at least one a turn; large inputs are ` +
+      `checked and large answers made in pieces, for ${http.turnMs} ms of a turn`,
     ...CONSTANT,
     beyond: "a later turn",
   },
