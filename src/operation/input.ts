@@ -52,8 +52,8 @@ class PartlyRead extends InvalidInput {
 }
 
 /**
- * Adds to a refusal of the reader the fields that it could read, but that are out of bounds, so that a caller can correct
- * all mistakes at once. Checks over several turns of the event loop, for which `pause` waits.
+ * Adds to a refusal of the reader the fields that it could read, but that are out of bounds, so that a caller can
+ * correct all mistakes at once. Checks over several turns of the event loop, for which `pause` waits.
  * @throws InvalidInput, or the error itself if it is another one.
  */
 export async function throwWithBounds(error: unknown, pause: () => Promise<void>): Promise<never> {

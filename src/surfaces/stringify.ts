@@ -54,8 +54,8 @@ function hasLongList(value: unknown, levels: number): boolean {
 }
 
 /**
- * Encodes a long text as UTF-8 over several turns of the event loop, for which `pause` waits. Returns a shorter one as it
- * is: Node encodes it together with the head of its answer.
+ * Encodes a long text as UTF-8 over several turns of the event loop, for which `pause` waits. Returns a shorter one as
+ * it is: Node encodes it together with the head of its answer.
  */
 export function encode(text: string, pause: () => Promise<void>): string | Promise<Buffer> {
   return text.length > PIECE_LENGTH ? encodeInPieces(text, pause) : text;
