@@ -130,7 +130,7 @@ describe("the snippet", () => {
 
     const sent = queries.mock.calls.map(([query]: readonly unknown[]) => query as Partial<pg.QueryConfig>);
     queries.mockRestore();
-    const bytes = sent.filter(({ name }) => name === searchHits.name).map(({ values }) => values?.[place] as unknown);
+    const bytes = sent.filter(({ text }) => text === searchHits.text).map(({ values }) => values?.[place] as unknown);
     expect(bytes).toEqual([0, LIMITS.search.snippetBytes]);
   });
 });
