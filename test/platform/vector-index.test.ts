@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { VectorIndex } from "../../src/platform/meaning/vector-index.js";
+import { VectorIndex, bytesOfMatrix } from "../../src/platform/meaning/vector-index.js";
 
 const DIMENSION = 384;
 const rowsOf = (count: number, piece = 0) =>
@@ -64,6 +64,24 @@ it("drops the least recently used matrix when there is no room", async () => {
   expect(await index.add("one", rowsOf(3_000), 3_000)).toBe(false);
   expect(await isThere("one")).toBe(false);
 });
+
+it.each([
+  [DIMENSION, 1_000],
+  [4_096, 50],
+  [1, 3_000],
+])(
+  "takes a matrix of %i numbers and %i rows in the memory that is counted for it, and not in much less",
+  async (dimension, count) => {
+    const rows = rowsOf(count).map((row) => ({ ...row, values: new Uint8Array(dimension).fill(1) }));
+    const bytes = bytesOfMatrix(dimension, count);
+    await using enough = new VectorIndex(bytes);
+    await using tooLittle = new VectorIndex(bytes - 131_073);
+
+    expect(await enough.add("one", rows.slice(0, 10), count)).toBe(true);
+    expect(await enough.add("one", rows.slice(10))).toBe(true);
+    expect(await tooLittle.add("one", rows, count)).toBe(false);
+  },
+);
 
 it("has a worker that imports only types and modules of Node, since the bundle has a copy of that file alone", () => {
   const source = readFileSync("src/platform/meaning/vector-worker.ts", "utf8");

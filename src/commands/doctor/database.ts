@@ -62,8 +62,8 @@ export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): P
   const { keepsNames } = await examinePooler(databaseUrl);
   return keepsNames
     ? "The pooler works, and keeps names of statements apart."
-    : "The pooler works. Each statement is planned anew: PgBouncer 1.21 or newer in transaction mode, with max_prepared_statements, " +
-        "saves that.";
+    : "The pooler works. Each statement is planned anew: PgBouncer 1.21 or newer in transaction mode, with " +
+        "max_prepared_statements, saves that.";
 }
 
 export async function checkReplica({ databaseReplicaUrl: url }: Config): Promise<string | undefined> {

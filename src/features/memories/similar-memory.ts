@@ -19,5 +19,5 @@ export class SimilarMemory {
 
 export const SIMILAR =
   `Only where a memory was just stored: up to ${most} others with much the same words, or that mean the same where the ` +
-  `operator has a model for it, the most alike first. Null where finding them failed or took longer than ${waitMs} ms, and for a key ` +
-  "without the scope `memories:read`.";
+  `operator has a model for it, the most alike first. Null where finding them failed or took longer than ${waitMs} ms, ` +
+  "and for a key without the scope `memories:read`.";

@@ -7,9 +7,14 @@ import type { NearVector, VectorAnswer, VectorQuestion, VectorRow, VectorWorkerD
 /** What a vector takes besides its numbers and their product. */
 const ROW_BYTES = 200;
 
-/** The memory that a matrix takes, as the worker counts it. */
-export const bytesOfMatrix = (dimension: number, rows: number): number =>
-  (Math.ceil(dimension / 16) * 16 + 4) * rows + ROW_BYTES * rows + 131_072;
+/** At most two pages of WebAssembly's memory are not filled. */
+const UNFILLED_BYTES = 131_072;
+
+/** The most memory that a matrix takes as the worker makes it: a query, and for each row its numbers and a product. */
+export function bytesOfMatrix(dimension: number, rows: number): number {
+  const columns = Math.ceil(dimension / 16) * 16;
+  return columns + rows * (columns + 4 + ROW_BYTES) + UNFILLED_BYTES;
+}
 
 /** Matrices of vectors in the memory of a worker thread, which is started with the first question. */
 export class VectorIndex implements AsyncDisposable {
@@ -55,7 +60,7 @@ export class VectorIndex implements AsyncDisposable {
   }
 
   #start(): Worker {
-    const workerData: VectorWorkerData = { module: dotProductsModule(), bytesMax: this.bytesMax };
+    const workerData: VectorWorkerData = { module: dotProductsModule(), bytesMax: this.bytesMax, rowBytes: ROW_BYTES };
     const worker = new Worker(new URL("./vector-worker.js", import.meta.url), { workerData });
     worker.unref();
     worker.on("message", ([id, answer]: readonly [number, VectorAnswer]) => {

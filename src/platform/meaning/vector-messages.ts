@@ -49,4 +49,6 @@ export interface VectorWorkerData {
   /** The module of `dotProductsModule`. */
   readonly module: Uint8Array<ArrayBuffer>;
   readonly bytesMax: number;
+  /** What a vector takes besides its numbers and their product. */
+  readonly rowBytes: number;
 }

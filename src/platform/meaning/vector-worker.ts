@@ -44,10 +44,7 @@ interface Matrix {
 type Near = Omit<NearVector, "pieces">;
 
 const PAGE_BYTES = 65_536;
-/** What a vector takes besides its numbers. */
-const ROW_BYTES = 200;
-
-const { module, bytesMax } = workerData as VectorWorkerData;
+const { module, bytesMax, rowBytes } = workerData as VectorWorkerData;
 const compiled = new WebAssembly.Module(module);
 const matrices = new Map<string, Matrix>();
 let uses = 0;
@@ -124,7 +121,7 @@ function makeRoom(kept: string): boolean {
 
 function bytesHeld(): number {
   let bytes = 0;
-  for (const { memory, owners } of matrices.values()) bytes += memory.buffer.byteLength + owners.length * ROW_BYTES;
+  for (const { memory, owners } of matrices.values()) bytes += memory.buffer.byteLength + owners.length * rowBytes;
   return bytes;
 }
 

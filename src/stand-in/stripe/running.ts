@@ -17,10 +17,10 @@ export async function runningStandIn(stateFile: string): Promise<SharedStandIn |
   if (kept?.url === undefined) return undefined;
   const control = `${kept.url}/_stand-in`;
   const said = await fetch(`${control}/`, { signal: AbortSignal.timeout(ANSWER_MS) })
-    .then((answer) => answer.json() as Promise<SharedStandIn>)
+    .then((answer) => answer.json() as Promise<SharedStandIn | null>)
     .catch(() => undefined);
   // Another program may listen at its port now.
-  if (said === undefined || said.secretKey !== kept.secretKey) return undefined;
+  if (!said || said.secretKey !== kept.secretKey) return undefined;
   const { url, secretKey, webhookSecret, priceId } = said;
   let events: string | undefined;
   const tell = async (path: string, address: string) => {

@@ -15,7 +15,7 @@ import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { fitObject } from "./fit.js";
 import { answerAlone, resultOf } from "./methods.js";
-import { CODES, type Message, ProtocolFailure, idOf, readMessage, clip } from "./protocol.js";
+import { CODES, type Message, ProtocolFailure, clip, failedCall, idOf, readMessage } from "./protocol.js";
 import { type Tool, toolsOf } from "./tools.js";
 
 interface McpParts {
@@ -190,7 +190,7 @@ async function callTool(tool: Tool, { params }: Message, { services, response, n
     const failure = noteFailure(error, response);
     // Clients check structured content against the schema of the tool's answers, which an error does not have.
     const text = JSON.stringify(fitObject(errorForAgents(failure, names), LIMITS.mcp.answerBytes));
-    return { content: [{ type: "text", text }], isError: true };
+    return failedCall(text);
   }
 }
 

@@ -89,7 +89,7 @@ export function readMessage(body: unknown, headers: IncomingHttpHeaders): Messag
 }
 
 export const META = "io.modelcontextprotocol";
-const VERSION_KEY = `${META}/protocolVersion`;
+export const VERSION_KEY = `${META}/protocolVersion`;
 const CAPABILITIES_KEY = `${META}/clientCapabilities`;
 
 type Unchecked = Omit<Message, "isModern">;
@@ -118,6 +118,9 @@ const unsupported = (requested: string, supported: readonly string[]): ProtocolF
   new ProtocolFailure(CODES.unsupportedVersion, `Unsupported protocol version. Use ${supported.join(" or ")}.`, {
     details: { supported, requested: clip(requested) },
   });
+
+/** The result of a tool call that failed: clients show agents the text, but often hide errors of the protocol. */
+export const failedCall = (text: string): object => ({ content: [{ type: "text", text }], isError: true });
 
 /** Shortens a text that the client sent, to repeat it in an answer. */
 export const clip = (text: string): string => shorten(text, LIMITS.mcp.shownLength);

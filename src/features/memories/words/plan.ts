@@ -72,7 +72,7 @@ export function planLiterally(
 }
 
 /** The same for a graph in which no memory matches the first gate, which is not looked up again. */
-export function withoutFirst<Gates extends Pick<Plan, "gates">>(plan: Gates): Gates {
+export function withoutFirst(plan: Plan): Plan {
   const [first, ...others] = plan.gates;
   return first ? { ...plan, gates: [{ ...first, query: NOTHING, further: null }, ...others] } : plan;
 }
