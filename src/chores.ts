@@ -18,7 +18,7 @@ export function choresOf(config: Config, shared: Services): Chore[] {
     ...idempotencyChores(services, retention),
     ...accessChores(services, retention),
     ...oauthChores(services),
-    ...memoryChores(services),
+    ...memoryChores(services, config.directDatabaseUrl ?? config.databaseUrl),
     ...billingChores(services),
     ...teamChores(services, retention),
     ...mailChores(services, retention, createMailer(config, services.log)),

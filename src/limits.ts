@@ -166,6 +166,10 @@ export const LIMITS = {
     vectorMb: 512, // In a process's memory, unless set; those of the graphs searched least recently are forgotten.
     loadedMbPerMinute: 1_024, // Or what fits into memory, if that is more; then searches are by words alone.
     loaded: 2_000, // Vectors, by one statement.
+    // Of a graph whose vectors do not fit into memory, if pgvector has an index of them:
+    indexed: 1_000, // The nearest that it returns, at most.
+    indexedAmong: 200, // If a filter lets pass at most so many memories, the nearest of them are found.
+    indexedAgainMs: 3_600_000, // After a failure to make an index.
     // The best hits by words and by meaning that are merged: pages beyond them are by words alone.
     mergedByWords: 100,
     mergedByMeaning: 50,

@@ -21,6 +21,7 @@ const STATEMENTS = [
   "features/memories/many-statements.ts: relationshipsOfEach",
   "features/memories/many-statements.ts: removeMemories",
   "features/memories/meaning/embedding-statements.ts: fillEmbeddings",
+  "features/memories/meaning/embedding-statements.ts: nearVectors",
   "features/memories/memory-statements.ts: copyStatement",
   "features/memories/memory-statements.ts: keepVersion",
   "features/memories/memory-statements.ts: readStatement",
@@ -50,7 +51,7 @@ const STATEMENTS = [
   "platform/database/idle-statement.ts: idleProcesses",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 43;
+const STATEMENTS_MAX = 44;
 
 interface Source {
   readonly path: string;

@@ -187,7 +187,7 @@ it("has no statement in a refused form, whether it runs here or not", async () =
 });
 
 async function doChores({ services }: World): Promise<void> {
-  for (const { run } of memoryChores(services)) while (await run()) continue;
+  for (const { run } of memoryChores(services, undefined)) while (await run()) continue;
 }
 
 /** Does what the example inputs of operations do not. */

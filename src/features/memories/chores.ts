@@ -4,17 +4,19 @@ import type { Chore } from "../../platform/chores.js";
 import { forgetAbandonedGraph } from "./abandoned-graphs.js";
 import { countWordsOfGraph } from "./words/count-words.js";
 import { embedDueMemories, fillModel, forgetUnusedVectors } from "./meaning/embed-memories.js";
+import { indexVectors } from "./meaning/index-vectors.js";
 import { forgetWords } from "./words/forget-words.js";
 
-export const memoryChores = (services: Services): Chore[] => [
+/** `url` is that of PostgreSQL itself; undefined for the embedded one. */
+export const memoryChores = (services: Services, url: string | undefined): Chore[] => [
   { name: "empty graphs of deleted teams and users", intervalMs: 2_000, run: () => forgetAbandonedGraph(services) },
   { name: "count words", intervalMs: 5_000, run: () => countWordsOfGraph(services) },
   { name: "forget words", intervalMs: 10_000, run: () => forgetWords(services) },
-  ...embeddingChores(services),
+  ...embeddingChores(services, url),
 ];
 
 /** None without an embeddings server. */
-function embeddingChores({ meaning, ...services }: Services): Chore[] {
+function embeddingChores({ meaning, ...services }: Services, url: string | undefined): Chore[] {
   if (!meaning) return [];
   const { lookedEveryMs: intervalMs } = LIMITS.embeddings;
   const context = { ...services, meaning };
@@ -22,5 +24,9 @@ function embeddingChores({ meaning, ...services }: Services): Chore[] {
     { name: "queue memories to embed", intervalMs, run: () => fillModel(context) },
     { name: "embed memories", intervalMs, run: () => embedDueMemories(context) },
     { name: "forget vectors", intervalMs: 60_000, run: () => forgetUnusedVectors(context) },
+    // The embedded PostgreSQL has no pgvector.
+    ...(url === undefined
+      ? []
+      : [{ name: "index vectors", intervalMs: 60_000, run: () => indexVectors(context, url) }]),
   ];
 }

@@ -8,6 +8,9 @@ type Connected = (error: Error) => void;
  * an error, so each counts as FATAL.
  */
 export class Client extends pg.Client {
+  /** Lets the process end while the connection is open. Its types lack it. */
+  declare readonly unref: () => void;
+
   override connect(): Promise<this>;
   override connect(connected: Connected): void;
   override connect(connected?: Connected): Promise<this> | void {

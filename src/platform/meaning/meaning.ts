@@ -6,6 +6,7 @@ import {
   type TextUse,
   type Vector,
 } from "./embeddings.js";
+import type { VectorSet } from "./near-indexes.js";
 import { beginningOf, withFittingSize } from "./text-size.js";
 import { VectorIndex } from "./vector-index.js";
 import { VectorLoads } from "./vector-loads.js";
@@ -40,6 +41,10 @@ export class Meaning implements AsyncDisposable {
   /** By the name of a matrix, up to which change of its graph its vectors are loaded. */
   readonly loaded = new Map<string, Promise<number>>();
   readonly loads: VectorLoads;
+  /** Vectors that searches wanted and that do not fit into memory, by the name of their matrix. */
+  readonly unfit = new Map<string, VectorSet>();
+  /** Set while indexes of them are made. */
+  indexing: Promise<void> | undefined;
 
   constructor(
     readonly server: EmbeddingsServer,

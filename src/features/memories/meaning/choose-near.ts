@@ -36,7 +36,7 @@ export async function findFewWithin(context: Choosing, graphId: string, filter: 
         }),
       ),
   ]);
-  const ids = worded?.ids?.split(",");
+  const ids = worded?.ids?.split(",").filter((id) => id !== "");
   if (!rows || rows.length > filtered || (ids && ids.length <= rows.length)) return ids;
   return rows.map(({ id }) => id);
 }

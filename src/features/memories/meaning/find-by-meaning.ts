@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
-import type { TextUse } from "../../../platform/meaning/embeddings.js";
+import type { TextUse, Vector } from "../../../platform/meaning/embeddings.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
 import { bytesOfMatrix } from "../../../platform/meaning/vector-index.js";
+import { DIMENSION_MAX } from "../../../platform/meaning/near-indexes.js";
 import { NoRoomForVectors } from "../../../platform/meaning/vector-loads.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
 import { type Filter, chooseNear, findFewWithin } from "./choose-near.js";
+import { nearVectors } from "./embedding-statements.js";
 
-const { loaded } = LIMITS.embeddings;
+const { indexed, indexedAmong, loaded } = LIMITS.embeddings;
 
 /**
  * A memory whose text, in the given version, is near to the query in meaning. Its score is 1 for the same meaning, and
@@ -75,22 +77,50 @@ async function find(
   if (!stored) return null;
   // A new model serves searches only after it has embedded everything.
   const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
-  const [vector, few, unrelated] = await Promise.all([
+  const [vector, few, unrelated, unloaded] = await Promise.all([
     meaning.vectorOf(text, use, serving),
     findFewWithin(context, graphId, filter),
     // Cosines are compared as they are until it is measured.
     meaning.unrelatedBy(serving, use).catch(() => 0),
-    loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }),
+    loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }).catch(withoutRoom),
   ]);
   const matrix = matrixOf(graphId, serving);
   const findNearest = async (most: number) => {
-    const found = await meaning.index.find(matrix, vector, most, few);
+    const found = unloaded
+      ? await findIndexed(context, { graphId, model: serving, vector, most, few })
+      : await meaning.index.find(matrix, vector, most, few);
+    if (unloaded && !found) throw unloaded;
     return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) }));
   };
   const chosen = await chooseNear(context, graphId, filter, findNearest);
   // The worker dropped the vectors to make room, or was restarted: the next search loads them again.
   if (!chosen) meaning.loaded.delete(matrix);
   return chosen ?? null;
+}
+
+const withoutRoom = (error: unknown): NoRoomForVectors => {
+  if (error instanceof NoRoomForVectors) return error;
+  throw error;
+};
+
+interface IndexedSearch {
+  readonly graphId: string;
+  readonly model: string;
+  readonly vector: Vector;
+  readonly most: number;
+  readonly few: readonly string[] | undefined;
+}
+
+/** The nearest memories by an index of pgvector; null without one. A filter to many holds only afterwards. */
+async function findIndexed(
+  { database }: Finding,
+  { graphId, model, vector, most, few }: IndexedSearch,
+): Promise<NearVector[] | null> {
+  const among = few && few.length <= indexedAmong ? few : null;
+  const values = { graphId, model, numbers: [...vector.values], among, most: Math.min(most, indexed) };
+  const [row] = await database.run(nearVectors, values);
+  const owners = new Set<string>();
+  return row?.near?.filter(({ owner }) => owners.size < owners.add(owner).size) ?? null;
 }
 
 const matrixOf = (graphId: string, model: string): string => `${graphId} ${model}`;
@@ -138,12 +168,15 @@ async function loadAfter(context: Finding, meaning: Meaning, loading: Loading, c
 /** Returns how many vectors a graph has, if there is room for them. @throws NoRoomForVectors */
 async function takeRoom(
   { database, now }: Finding,
-  { loads }: Meaning,
+  { loads, unfit }: Meaning,
   { graphId, model }: Loading,
   { rows, isLast }: Awaited<ReturnType<typeof readVectors>>,
 ): Promise<number> {
   const count = isLast ? rows.length : await database.models.memoryVector.count({ where: { graphId, model } });
-  loads.take(matrixOf(graphId, model), bytesOfMatrix(rows[0]?.values.length ?? 0, count), now().getTime());
+  const dimension = rows[0]?.values.length ?? 0;
+  const [matrix, bytes] = [matrixOf(graphId, model), bytesOfMatrix(dimension, count)];
+  if (bytes > loads.bytesMax && dimension <= DIMENSION_MAX) unfit.set(matrix, { graphId, model, dimension });
+  loads.take(matrix, bytes, now().getTime());
   return count;
 }
 
