@@ -104,3 +104,21 @@ it("redirects to no site without TLS, whatever type the client claims", async ()
     }
   }
 });
+
+it("connects a client that prefers to sign its requests and can do without, as ChatGPT's document says", async () => {
+  const client = `${CLIENT}?signing`;
+  const read = publish({
+    ...{ client_id: client, client_uri: "https://client.example.com/", client_name: "ChatGPT", logo_uri: LIST },
+    ...{ token_endpoint_auth_method: "private_key_jwt", token_endpoint_auth_signing_alg: "RS256" },
+    ...{ token_endpoint_auth_methods_supported: ["none", "private_key_jwt"], jwks_uri: LIST },
+    ...{ grant_types: ["authorization_code", "refresh_token"], response_types: ["code"] },
+  });
+
+  const code = (await walker.agree(client)).get("code") ?? "";
+  const { status, body } = await walker.exchange(client, code);
+  const refreshed = await walker.refresh(client, body.refresh_token);
+
+  expect([status, refreshed.status]).toEqual([200, 200]);
+  expect((await walker.say(refreshed.body.access_token, "tools/list")).status).toBe(200);
+  expect(read).toEqual([client]);
+});

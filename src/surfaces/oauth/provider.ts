@@ -97,6 +97,8 @@ function configurationOf({ urls, scopes, store, documents, renderProblem }: Prov
       pushedAuthorizationRequests: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },
+      // A document may prefer a signature, as ChatGPT's does, and say that its client can do without.
+      rpMetadataChoices: { enabled: true },
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: { enabled: true, allowedPolicy: (_context, client, token) => client.clientId === token.clientId },
       clientIdMetadataDocument: readDocumentsWithin(documents),
