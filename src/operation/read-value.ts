@@ -32,12 +32,14 @@ export type Path = ReadonlyArray<string | number>;
 /** The problems of an input. Reading stops at the maximum that an answer contains. */
 export class Issues {
   readonly #found: InputIssue[] = [];
+  /** The fields with a problem in them. A field without one may have a name that begins like the path of a problem. */
+  readonly #fields = new Set<string>();
 
   constructor(private readonly max: number = LIMITS.refusal.issues) {}
 
   /** Whether there is a problem of this field, or of something in it. */
   hasOf(field: string): boolean {
-    return this.#found.some(({ path }) => path === field || path.startsWith(`${field}.`));
+    return this.#fields.has(field);
   }
 
   get areNone(): boolean {
@@ -56,6 +58,7 @@ export class Issues {
     const place = path.join(".");
     if (this.#found.some((known) => known.path === place)) return;
     this.#found.push({ path: place, message });
+    this.#fields.add(String(path[0] ?? ""));
     if (this.#found.length >= this.max) throw this.failure;
   }
 

@@ -320,6 +320,21 @@ it("shows ten hits by default", async () => {
   expect((await hits({ limit: 20 }))["memories"]).toHaveLength(20);
 });
 
+it("says whether the total is of all hits", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await manyMemories(world, ann, 1_000, "A needle.");
+  const totals = async () => {
+    const { answer } = await callTool(url, ann.key, "search_memories", { query: "needle", limit: 1 });
+    return [answer["total"], answer["total_is_capped"]];
+  };
+
+  expect(await totals()).toEqual([1_000, false]);
+  await aMemory(ann, { title: "One more needle" });
+  expect(await totals()).toEqual([1_000, true]);
+});
+
 it("keeps within the bound for the largest possible memories", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -186,6 +186,7 @@ it("names every mistake of a call in one refusal, and each once", async () => {
     "max_limit: is unknown; known are id, graph, content_from; " +
       "content_from: must be a whole number, at least 0; graph: must be one of personal, team; id: is required",
   );
+  expect(await refusal("store_memory", { "title.x": 1, title: "" })).toContain("title: must have 1 to 500");
   expect(await refusal("search_memories", { query: "", limit: 0, offset: "x" })).toBe(
     "offset: must be a whole number; limit: must be from 1 to 20; query: must have 1 to 1000 characters",
   );

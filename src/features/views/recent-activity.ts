@@ -108,7 +108,7 @@ export const recentActivity = defineOperation({
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: [
-      ...["total", "byType", "days"],
+      ...["total", "totalIsCapped", "byType", "days"],
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
     ifCut:

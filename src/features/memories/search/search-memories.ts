@@ -166,7 +166,7 @@ export const searchMemories = defineOperation({
       ...["id", "type", "title", "summary", "tags", "updatedAt", "snippet", "relevance", "supersededBy"].map(
         (name) => `memories.${name}`,
       ),
-      "total",
+      ...["total", "totalIsCapped"],
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter", "offset"],
