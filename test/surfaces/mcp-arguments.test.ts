@@ -28,6 +28,8 @@ it.each([
   [{ tag: "a" }, { tags: ["a"] }],
   [{ created_after: "2020-01-31" }, { created_after: "2020-01-31T00:00:00Z" }],
   [{ created_after: "2020-01-31 08:30:00" }, { created_after: "2020-01-31T08:30:00Z" }],
+  [{ created_after: "2020-01-31T08:30" }, { created_after: "2020-01-31T08:30:00Z" }],
+  [{ created_after: "2020-01-31 08:30 UTC" }, { created_after: "2020-01-31T08:30:00Z" }],
 ])("takes a search with %j as one with %j", async (written, meant) => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -102,7 +104,7 @@ it("takes other names of arguments where only one input can be meant", async () 
   });
 });
 
-it("takes a day until which something holds to its end", async () => {
+it("takes a day until which something holds to its end, and a time without seconds", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -113,6 +115,8 @@ it("takes a day until which something holds to its end", async () => {
   expect(await call("get_memory", { id })).toMatchObject({ expires_at: "2999-12-31T23:59:59.000Z" });
   await call("update_memory", { id, expires_at: " 2999-06-30 " });
   expect(await call("get_memory", { id })).toMatchObject({ expires_at: "2999-06-30T23:59:59.000Z" });
+  await call("update_memory", { id, expires_at: "2999-06-30 08:30+0200" });
+  expect(await call("get_memory", { id })).toMatchObject({ expires_at: "2999-06-30T06:30:00.000Z" });
 });
 
 it("lets a change clear fields, and keeps text that may be intended", async () => {

@@ -96,16 +96,18 @@ const QUOTED_ID = /^\W*([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\W*$/i;
 const bareId = (value: unknown): unknown =>
   (typeof value === "string" && value.length <= LIMITS.mcp.otherNameLength && QUOTED_ID.exec(value)?.[1]) || value;
 
-const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d(?:\.\d+)?))?$/;
-
 const DAY = /^\d{4}-\d\d-\d\d$/;
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)? ?(?:(Z|UTC)|([+-]\d\d):?(\d\d))?)?$/i;
 
-/** In a change, completes only a day: what holds until a day holds to its end. A time must have its zone there. */
-const completeEnd = (value: unknown): unknown =>
-  typeof value === "string" && DAY.test(value.trim()) ? `${value.trim()}T23:59:59Z` : value;
-
-/** Completes a day, or a time without a zone, as UTC. */
-function completeTime(value: unknown): unknown {
-  const [, day, time = "00:00:00"] = (typeof value === "string" && LOCAL_TIME.exec(value.trim())) || [];
-  return day === undefined ? value : `${day}T${time}Z`;
+/** Completes a day, and a time without seconds or zone, as UTC. */
+function completeTime(value: unknown, zoneUnlessGiven = "Z"): unknown {
+  const [, day, time = "00:00", seconds = ":00", utc, hours, minutes] =
+    (typeof value === "string" && TIME.exec(value.trim())) || [];
+  if (day === undefined) return value;
+  const zone = hours === undefined ? utc && "Z" : `${hours}:${minutes}`;
+  return `${day}T${time}${seconds}${zone ?? zoneUnlessGiven}`;
 }
+
+/** In a change, a day is its end: what holds until a day holds to its end. A time must have its zone there. */
+const completeEnd = (value: unknown): unknown =>
+  typeof value === "string" && DAY.test(value.trim()) ? `${value.trim()}T23:59:59Z` : completeTime(value, "");
