@@ -38,25 +38,25 @@ const NOTES = `Files: one JSON object per line, or one JSON value for the whole 
   a memory        a name or title, and its content: observations, facts, content, text or similar
   a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
 That includes what mem0 lists (get_all), backups of OpenMemory, points of Qdrant, exports and backups of
-mcp-memory-service, exports of MemoryGraph, nodes and edges of Graphiti, blocks and passages of Letta. Memories that are
-marked as deleted are left out.
-Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC), confidence, the context
-of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and embeddings are only counted in the
-report. Fields that memories do not have become lines of the content: "status: open".
+mcp-memory-service, exports of MemoryGraph, nodes and edges of Graphiti, blocks and passages of Letta, memories.json of
+claude.ai. Memories that are marked as deleted are left out.
+Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC; a day as its end in
+expires_at), confidence, the context of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and
+embeddings are only counted in the report. Fields that memories do not have become lines of the content: "status: open".
 Relationship types that say the same as a well-known one are stored as that: fixes as SOLVES, "caused by" as CAUSES
 from the other memory. All others are kept: "part of" as PART_OF.
 A file has at most ${inMiB(LIMITS.importFile.bytes)}.
 
 Folders: each Markdown note is a memory, with its whole text, as Obsidian, Basic Memory, Logseq, Dendron and Foam keep
-them, as agents keep rules and skills, and as Joplin, Notion and MemoryGraph export them. Notes of a usual name, such as
-README and SKILL, get that of their folder, too.
+them, as agents keep rules, skills and memories, and as Joplin, Notion and MemoryGraph export them. Notes of a usual
+name, such as README and SKILL, get that of their folder, too.
   front matter  title, type, tags, summary, importance, confidence, created, updated or date, an id that is a UUID;
                 other fields become lines of the content; in YAML, or in simple TOML
   [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)", "type: [[Target]]" and
                 "type:: [[Target]]"
   [links](to)   the same, to a note of the folder, by its path or id
   #tags         tags
-A link finds a note by path, title, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each
+A link finds a note by path, title, name, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each
 and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are not followed, hidden files
 and node_modules not read.
 

@@ -26,7 +26,7 @@ const TIME_ID = /^\d{8,17}(?=[ _-])/;
 
 /**
  * Finds notes by the names that links use: their path from the top or from the folder of the linking note, the end of
- * their path, title, permalink, alias or id. Case does not matter. If several notes have a name, it belongs to the one
+ * their path, title, name, permalink, alias or id. Case does not matter. If several notes have a name, it belongs to the one
  * with the shortest path.
  */
 export class NoteNames {

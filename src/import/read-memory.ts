@@ -13,6 +13,8 @@ import { readNested } from "./read-relationship.js";
 
 const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP];
 
+const DAY_MS = 86_400_000;
+
 /** How many characters of a text without a name become its title. */
 const TITLE_FROM_TEXT = 100;
 
@@ -82,7 +84,7 @@ function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept 
   );
   // The service lets nobody store what has expired already, except together with the time when it was stored.
   const isKept = (end: Date) => times.createdAt !== undefined || end.getTime() > Date.now();
-  const asExpiry = (value: unknown) => [asTime(value)].find((end) => end && isKept(end));
+  const asExpiry = (value: unknown) => [asEnd(value)].find((end) => end && isKept(end));
   return {
     context: isContext && Object.keys(context).length > 0 ? context : undefined,
     clientId: id !== undefined && UUID.test(id) ? id : undefined,
@@ -91,6 +93,14 @@ function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept 
     expiresAt: fields.take(["expiresat", "expirationdate"], asExpiry),
   };
 }
+
+/** A time, or the end of a day: what mem0 lets expire on a day holds until that day is over. */
+const asEnd = (value: unknown): Date | undefined => {
+  const time = asTime(value);
+  return typeof value === "string" && /^\s*\d{4}-\d\d-\d\d\s*$/.test(value) && time
+    ? new Date(time.getTime() + DAY_MS - 1_000)
+    : time;
+};
 
 /** The time of a text. A date may also be that of an event, so it stays in the text. */
 const takeTime = (fields: Fields): Date | undefined =>

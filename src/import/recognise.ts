@@ -1,5 +1,6 @@
 import type { GraphDraft } from "./draft.js";
 import { Fields, asKey, asText, plainName, showValue } from "./fields.js";
+import { readClaudeMemory } from "./formats/claude-ai.js";
 import { readAgentFile } from "./formats/letta.js";
 import { isMem0Change } from "./formats/mem0.js";
 import { readOpenMemory } from "./formats/openmemory.js";
@@ -45,6 +46,11 @@ function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: S
   if (agentFile) {
     for (const [name, count] of agentFile.others) draft.notCarry(name, count);
     return readRecord({ place: "blocks", value: agentFile.blocks }, draft, "memory");
+  }
+  const ofClaude = shape ? undefined : readClaudeMemory(value);
+  if (ofClaude) {
+    draft.notCarry("account_uuid");
+    return readRecord({ place, value: ofClaude }, draft, "memory");
   }
   if (!shape && isContainer(value)) return readContainer({ place, value }, draft);
   if (isMem0Change(value)) {

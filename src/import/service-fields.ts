@@ -3,7 +3,7 @@ import { type Field, Fields } from "./fields.js";
 import { UUID, isObject } from "./text.js";
 
 export const isEmbedding = ({ name, value }: Field) =>
-  ["embedding", "embeddings", "vector"].includes(name) && (Array.isArray(value) || isObject(value));
+  /(?:embeddings?|^vector)$/.test(name) && (Array.isArray(value) || isObject(value));
 
 /** Fields that the service sets itself, and embeddings. */
 function isOfService(field: Field): boolean {

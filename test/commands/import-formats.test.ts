@@ -69,6 +69,35 @@ it("reads mem0's texts, categories, metadata, ids and times, and counts hashes",
   ]);
 });
 
+it("lets a memory of mem0 expire at the end of its day, as mem0 does", () => {
+  const memory = { id: "7", memory: "On trial", hash: "x", created_at: "2030-01-01T00:00:00Z" };
+  const graph = readText(JSON.stringify([{ ...memory, expiration_date: "2030-01-31" }]));
+
+  expect([...graph.notes.values()]).toMatchObject([{ kept: { expiresAt: new Date("2030-01-31T23:59:59Z") } }]);
+});
+
+/** `memories.json` of an export of claude.ai. */
+const CLAUDE_AI = [
+  {
+    conversations_memory: "**Work context**\n\nAnn works on payments.",
+    project_memories: { "0199aaaa-1111-7000-8000-000000000001": "**Purpose**\n\nThe shop.", other: "" },
+    account_uuid: "5e0b0c1a-1111-4000-8000-000000000009",
+  },
+];
+
+it("reads what claude.ai remembers of a person, and of each project", () => {
+  const graph = readText(JSON.stringify(CLAUDE_AI));
+
+  expect([...graph.notes.values()]).toMatchObject([
+    { title: "Claude's memory of conversations", content: "**Work context**\n\nAnn works on payments." },
+    {
+      ...{ title: "Claude's memory of project 0199aaaa-1111-7000-8000-000000000001" },
+      ...{ content: "**Purpose**\n\nThe shop.", kept: { clientId: "0199aaaa-1111-7000-8000-000000000001" } },
+    },
+  ]);
+  expect([leftOut(graph), [...graph.notCarried]]).toEqual([[], [["account_uuid", 1]]]);
+});
+
 it("creates the entities of mem0's graph with their relationships, if requested", () => {
   const graph = readText(JSON.stringify(MEM0), { createMissing: true });
 
@@ -216,10 +245,16 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
         labels: ["Entity", "Person"],
         created_at: "2025-01-01T00:00:00Z",
         summary: "Builds it",
+        name_embedding: [0.1, 0.2],
       },
       { uuid: acme, name: "Acme", labels: ["Entity"], summary: "" },
     ],
-    edges: [{ uuid: "5", source_node_uuid: ann, target_node_uuid: acme, name: "WORKS_AT", fact: "Ann works at Acme" }],
+    edges: [
+      {
+        ...{ uuid: "5", source_node_uuid: ann, target_node_uuid: acme, name: "WORKS_AT" },
+        ...{ fact_embedding: [0.3, 0.4], fact: "Ann works at Acme" },
+      },
+    ],
   };
   const letta = {
     agents: [
@@ -239,7 +274,7 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
 
   expect(nodes.notes.get("Ann")).toMatchObject({ type: "person", summary: "Builds it", kept: { clientId: ann } });
   expect(linksOf(nodes)).toEqual([["Ann", "WORKS_AT", "Acme", "fact: Ann works at Acme"]]);
-  expect(leftOut(nodes)).toEqual([]);
+  expect([leftOut(nodes), [...nodes.notCarried.keys()]]).toEqual([[], ["name_embedding", "fact_embedding", "uuid"]]);
   expect([...blocks.notes.values()]).toMatchObject([
     { title: "human", content: "Is Ann\n\nagents: Support, Sales" },
     { title: "persona", content: "Sells\n\nagents: Sales" },

@@ -350,6 +350,33 @@ it("names notes of a usual name after their folder, or as they say", async () =>
   ]);
 });
 
+it("reads the memories of Claude Code: their types, times and links by name", async () => {
+  const graph = await readNotesFolder(
+    await folderWith({
+      "MEMORY.md": "- [Freeze](project_freeze.md) — no merges",
+      "project_freeze.md":
+        "---\nname: merge-freeze\ndescription: No merges\nmetadata: \n  node_type: memory\n  type: project\n" +
+        "  originSessionId: 7\n  modified: 2026-01-02T03:04:05.678Z\n---\n\nUntil May.",
+      "tests.md": "---\nname: Tests\ntype: feedback\nmetadata:\n  type: x\n---\nSee [[merge-freeze]].",
+    }),
+  );
+
+  expect(Array.from(graph.notes.values(), ({ type, title, content }) => [type, title, content])).toEqual([
+    ["note", "MEMORY", "- [Freeze](project_freeze.md) — no merges"],
+    [
+      ...["project", "project_freeze"],
+      "Until May.\n\nname: merge-freeze\ndescription: No merges\nnode_type: memory\noriginSessionId: 7",
+    ],
+    ["feedback", "tests", "See [[merge-freeze]].\n\nname: Tests\nmetadata.type: x"],
+  ]);
+  expect([...graph.notes.values()][1]?.kept).toMatchObject({ updatedAt: new Date("2026-01-02T03:04:05.678Z") });
+  expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([
+    ["MEMORY", "LINKS_TO", "project_freeze"],
+    ["tests", "LINKS_TO", "project_freeze"],
+  ]);
+  expect(leftOut(graph)).toEqual([]);
+});
+
 it("reads rules of Cursor, and other kinds of Markdown files", async () => {
   const graph = await readNotesFolder(
     await folderWith({

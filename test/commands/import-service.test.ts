@@ -79,7 +79,7 @@ describe("importing into the service", () => {
     expect(await memoriesOf(ann)).toEqual({});
     const { body } = await ask(`${url}/v1/memories?include_expired=true`, { key: ann.key });
     expect(body).toMatchObject({
-      memories: [{ content: "Moves in January.", expires_at: "2020-01-01T00:00:00.000Z" }],
+      memories: [{ content: "Moves in January.", expires_at: "2020-01-01T23:59:59.000Z" }],
     });
   });
 
@@ -122,7 +122,7 @@ describe("importing into the service", () => {
     expect(Retry).toMatchObject({
       ...{ clientId: id, confidence: 0.7, context: { project_path: "/app", deep: [{ a: null }] } },
       ...{ createdAt: new Date("2025-11-30T09:00:00.123Z"), updatedAt: new Date("2025-11-30T10:53:20.500Z") },
-      ...{ expiresAt: new Date("2999-01-01T00:00:00Z"), createdBy: ann.caller.userId, content: "Wait." },
+      ...{ expiresAt: new Date("2999-01-01T23:59:59Z"), createdBy: ann.caller.userId, content: "Wait." },
     });
     expect(Later).toMatchObject({ clientId: other, content: "Now.\n\nexpires_at: 2020-01-01", expiresAt: null });
     expect(Third).toMatchObject({ clientId: expect.stringMatching(/^import:/), context: null, content: "Of no time." });

@@ -91,10 +91,20 @@ function parseFields(text: string): Field[] | undefined {
     if (document.errors.length > 0) return undefined;
     const read: unknown = document.toJS({ maxAliasCount: 0 });
     if (read === null || read === "") return [];
-    return isObject(read) ? Object.entries(read).map(([key, value]) => [key, valueOf(value)] as const) : undefined;
+    return isObject(read) ? withMetadata(read).map(([key, value]) => [key, valueOf(value)] as const) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The fields with those of `metadata` among them, where Claude Code writes the type and the time of a memory. */
+function withMetadata({ metadata, ...fields }: JsonObject): [string, unknown][] {
+  if (!isObject(metadata)) return Object.entries(metadata === undefined ? fields : { ...fields, metadata });
+  const inner = Object.entries(metadata).map(([key, value]): [string, unknown] => [
+    Object.hasOwn(fields, key) ? `metadata.${key}` : key,
+    value,
+  ]);
+  return [...Object.entries(fields), ...inner];
 }
 
 const LINKS_LINE = /^([^\s#:'"[{&*!|>%@`-][^:]{0,99}?)\s{0,10}:\s+(\[\[[^[\]]+\]\](?:,?\s{0,10}\[\[[^[\]]+\]\])+)\s*$/;

@@ -84,7 +84,7 @@ export function readMarkdownNote(text: string): MarkdownNote {
 /** A text without its first lines if these are blank. A regular expression for them may use up the stack. */
 const withoutBlankStart = (text: string): string => text.slice(text.lastIndexOf("\n", text.search(/[^ \t\n]/)) + 1);
 
-const OTHER_NAMES = ["permalink", "aliases", "alias", "id"];
+const OTHER_NAMES = ["permalink", "aliases", "alias", "id", "name"];
 const TAGS = ["tags", "tag", "keywords"];
 
 /** The fields of a front matter that are not read yet. Case, spaces and signs do not matter in their names. */
