@@ -105,20 +105,39 @@ it("redirects to no site without TLS, whatever type the client claims", async ()
   }
 });
 
-it("connects a client that prefers to sign its requests and can do without, as ChatGPT's document says", async () => {
-  const client = `${CLIENT}?signing`;
-  const read = publish({
-    ...{ client_id: client, client_uri: "https://client.example.com/", client_name: "ChatGPT", logo_uri: LIST },
+/** What the documents of published clients say, besides their ids and redirect URIs. */
+const PUBLISHED = {
+  "claude.ai": {
+    ...{ client_name: "Claude", client_uri: "https://claude.ai", token_endpoint_auth_method: "none" },
+    grant_types: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"],
+    response_types: ["code"],
+  },
+  ChatGPT: {
+    ...{ client_uri: "https://client.example.com/", client_name: "ChatGPT", logo_uri: LIST },
     ...{ token_endpoint_auth_method: "private_key_jwt", token_endpoint_auth_signing_alg: "RS256" },
     ...{ token_endpoint_auth_methods_supported: ["none", "private_key_jwt"], jwks_uri: LIST },
     ...{ grant_types: ["authorization_code", "refresh_token"], response_types: ["code"] },
-  });
+  },
+  "VS Code": {
+    ...{ client_name: "Visual Studio Code", logo_uri: LIST, client_uri: "https://vscode.dev/product" },
+    grant_types: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code"],
+    ...{ response_types: ["code"], token_endpoint_auth_method: "none", application_type: "native" },
+    redirect_uris: ["http://127.0.0.1:33418/", CALLBACK],
+  },
+};
 
-  const code = (await walker.agree(client)).get("code") ?? "";
-  const { status, body } = await walker.exchange(client, code);
-  const refreshed = await walker.refresh(client, body.refresh_token);
+it.each(Object.entries(PUBLISHED))(
+  "connects a client with the document of %s, and reads nothing else",
+  async (name, document) => {
+    const client = `${CLIENT}?${encodeURIComponent(name)}`;
+    const read = publish({ ...document, client_id: client });
 
-  expect([status, refreshed.status]).toEqual([200, 200]);
-  expect((await walker.say(refreshed.body.access_token, "tools/list")).status).toBe(200);
-  expect(read).toEqual([client]);
-});
+    const code = (await walker.agree(client)).get("code") ?? "";
+    const { status, body } = await walker.exchange(client, code);
+    const refreshed = await walker.refresh(client, body.refresh_token);
+
+    expect([status, refreshed.status]).toEqual([200, 200]);
+    expect((await walker.say(refreshed.body.access_token, "tools/list")).status).toBe(200);
+    expect(read).toEqual([client]);
+  },
+);
