@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { fetchDocument } from "../../src/surfaces/oauth/known-documents.js";
 import { CALLBACK, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -24,13 +25,13 @@ const CLIENT = "https://client.example.com/client.json";
 const LIST = "https://client.example.com:8443/list.json";
 
 /** Replaces the web, which tests do not reach. @returns the addresses that were read */
-function publish(document: object): string[] {
+function publish(document: object, answer = (): Response | undefined => undefined): string[] {
   const read: string[] = [];
   const { fetch } = globalThis;
   vi.stubGlobal("fetch", async (address: string | URL, options?: RequestInit) => {
     if (String(address).startsWith(url)) return fetch(address, options);
     read.push(String(address));
-    return Response.json({ client_id: CLIENT, redirect_uris: [CALLBACK], ...document });
+    return answer() ?? Response.json({ client_id: CLIENT, redirect_uris: [CALLBACK], ...document });
   });
   return read;
 }
@@ -141,3 +142,25 @@ it.each(Object.entries(PUBLISHED))(
     expect(read).toEqual([client]);
   },
 );
+
+it.each([
+  ["https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.ai/api/mcp/auth_callback"],
+  ["https://claude.ai/oauth/claude-code-client-metadata", "http://localhost:53123/callback"],
+])("connects %s also where its site shows only browsers the document", async (client, redirect_uri) => {
+  const read = publish({}, () => new Response("<title>Just a moment...</title>", { status: 403 }));
+
+  const code = (await walker.agree(client, { redirect_uri })).get("code") ?? "";
+  const { status } = await walker.exchange(client, code, { redirect_uri });
+  const unknown = await walker.begin(`${CLIENT}?refused`);
+  const elsewhere = await walker.begin(client, { redirect_uri: CALLBACK });
+
+  expect([status, unknown.status, elsewhere.status]).toEqual([200, 400, 400]);
+  expect(read[0]).toBe(client);
+});
+
+it("takes a document of claude.ai as it is published, where it can be read", async () => {
+  const client = "https://claude.ai/oauth/mcp-oauth-client-metadata";
+  publish({ client_id: client, client_name: "Claude of today" });
+
+  expect(await (await fetchDocument(client)).json()).toMatchObject({ client_name: "Claude of today" });
+});

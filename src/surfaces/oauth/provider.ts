@@ -16,6 +16,7 @@ import type { Scope } from "../../operation/permission.js";
 import { RateLimited } from "../../operation/budget.js";
 import { HTTP_STATUS } from "../http-status.js";
 import type { DocumentReadings } from "./documents.js";
+import { fetchDocument } from "./known-documents.js";
 import { plainName } from "./registration.js";
 import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";
 import { ENDPOINTS, GRANT_TYPES, type OAuthUrls } from "./urls.js";
@@ -60,6 +61,7 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
 function configurationOf({ urls, scopes, store, documents, renderProblem }: ProviderParts): Configuration {
   return {
     adapter: (kind) => adapterOf(kind, store),
+    fetch: fetchDocument,
     jwks: { keys: [unusedKey()] },
     enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
     clientAuthMethods: ["none"],
