@@ -6,6 +6,7 @@ import { exportGraph } from "../../src/features/bulk/export-graph.js";
 import { memoryChores } from "../../src/features/memories/chores.js";
 import { relationships } from "../../src/features/relationships/list-relationships.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
+import { nearVectors } from "../../src/features/memories/meaning/embedding-statements.js";
 import { forgetUnusedVectors } from "../../src/features/memories/meaning/embed-memories.js";
 import { findSimilar } from "../../src/features/memories/search/find-similar.js";
 import { forgetWords, verifyGraphs } from "../../src/features/memories/index.js";
@@ -218,6 +219,7 @@ async function doOtherThings(world: World): Promise<void> {
   for (const statement of [memoriesWithRelationships, memoriesWithLinks]) {
     await database.run(statement, { graphId, ids: [first.id], withContent: true });
   }
+  await database.run(nearVectors, { graphId, model: "a", numbers: [1, 2], among: null, most: 1 });
   for (const rows of ["memories", "linked", "relationships"] as const) {
     for (let depth = 1; depth <= LIMITS.walk.depth; depth++) {
       const values = { graphId, start: first.id, types: null, direction: "any", limit: 10, now: null };
