@@ -1,9 +1,11 @@
 import { expect, inject, it } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { findByMeaning } from "../../../src/features/memories/meaning/find-by-meaning.js";
 import { indexVectors } from "../../../src/features/memories/meaning/index-vectors.js";
+import { LIMITS } from "../../../src/limits.js";
 import { VectorIndex } from "../../../src/platform/meaning/vector-index.js";
 import { onServer } from "../../support/database-server.js";
-import { memoriesTitled } from "../../support/memories.js";
+import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { PATIENT, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
 
 let hasPgvector = false;
@@ -69,6 +71,34 @@ it.skipIf(!hasPgvector)("finds by meaning what does not fit into memory, by an i
     [physician.id],
   );
   expect(await find(ann, "doctor")).toEqual({ titles: ["A physician calls"], meaning: true });
+});
+
+it.skipIf(!hasPgvector)("finds what passes a filter behind many nearer ones, by an index of pgvector", async () => {
+  await using at = await roomlessWorld();
+  const { pool } = at.world.database;
+  await pool.query("CREATE EXTENSION vector");
+  const ann = await at.world.user();
+  const [near] = await memoriesTitled(ann, "The automobile");
+  const { id } = await aMemory(ann, { title: "Wagen der Flotte, and a physician", tags: ["rare"] });
+  await at.embed();
+  // As if there were many memories with almost the same text.
+  await pool.query("ALTER TABLE memory_vector DROP CONSTRAINT memory_vector_graph_id_memory_id_fkey");
+  await pool.query(
+    `INSERT INTO memory_vector (graph_id, memory_id, model, piece, version, change, scale, vector)
+     SELECT graph_id, gen_random_uuid(), model, piece, version, change + number, scale,
+       set_byte(vector, length(vector) - 1, number % 90)
+     FROM memory_vector, generate_series(1, $2) AS number WHERE memory_id = $1`,
+    [near.id, 3 * LIMITS.embeddings.indexed],
+  );
+  await pool.query("ANALYZE memory_vector");
+  await find(ann, "vehicle");
+  await index(at);
+  const context = { ...at.world.services, meaning: at.meaning };
+  const meant = { text: "vehicle", use: "query" } as const;
+
+  const found = await findByMeaning(context, ann.caller.personalGraphId, meant, { tags: ["rare"] });
+
+  expect(found?.map(({ owner }) => owner)).toEqual([id]);
 });
 
 it.skipIf(!hasPgvector)("deletes an index that was left unfinished, or whose model or graph is gone", async () => {
