@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -11,6 +11,7 @@ import { type Door, restDoor } from "../../src/commands/tour/doors.js";
 import { Guide } from "../../src/commands/tour/guide.js";
 import { walkBilling } from "../../src/commands/tour/walk-billing.js";
 import type { Company } from "../../src/commands/tour/walk-team.js";
+import { AGENTS_URL, AGENT_CLIENTS } from "../../src/surfaces/pages/agent-clients.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { fakeService } from "../support/imports.js";
@@ -161,7 +162,9 @@ it.each(shells)("lets the README be pasted from its first line to its last into 
   const { server, folder } = clone;
   const walk = README.slice(README.indexOf("## The first five minutes"), README.indexOf("## The map"));
   const blocks = Array.from(walk.matchAll(/^```sh\n([^]*?)^```$/gm), ([, lines = ""]) => lines);
-  const lines = blocks.filter((block) => !block.startsWith("npm run")).join("\n");
+  // These agents are not here: what each would be called with is printed.
+  const agents = ["claude", "codex", "gemini", "code"].map((name) => `${name}() { printf '%s\\n' ${name} "$@"; }\n`);
+  const lines = [...agents, ...blocks.filter((block) => !block.startsWith("npm run"))].join("\n");
 
   const pasted = await run(shell, ["-e", "-c", lines.replaceAll("http://127.0.0.1:4000", server.url)], { cwd: folder });
 
@@ -170,6 +173,18 @@ it.each(shells)("lets the README be pasted from its first line to its last into 
   for (const seen of ["SOLVES", "Payments time out", "Retry with backoff", "Use jitter", "accepted"]) {
     expect(pasted.output).toContain(seen);
   }
+  const key = (await readFile(join(folder, ".data", "demo-key"), "utf8")).trim();
+  for (const agent of ["claude", "gemini"]) {
+    expect(pasted.output).toMatch(new RegExp(`^${agent}\\nmcp\\nadd\\n([^]*\\n)?Authorization: Bearer ${key}\\n`, "m"));
+  }
+  const settingsOf = (client: string) => {
+    const { code = "" } = AGENT_CLIENTS.find(({ name }) => name === client) ?? {};
+    return JSON.parse(code.replaceAll(AGENTS_URL, server.url).replace("mg_live_…", key)) as Record<string, object>;
+  };
+  expect(JSON.parse(await readFile(join(folder, ".cursor", "mcp.json"), "utf8"))).toEqual(settingsOf("Cursor"));
+  const [, forCode = ""] = /^code\n--add-mcp\n(.+)$/m.exec(pasted.output) ?? [];
+  const { name, ...settings } = JSON.parse(forCode) as { name: string };
+  expect({ servers: { [name]: settings } }).toEqual(settingsOf("VS Code"));
 });
 
 it("keeps the README's shell lines free of placeholders, and of comments, which zsh rejects when pasted", () => {
