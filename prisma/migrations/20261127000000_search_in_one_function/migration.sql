@@ -59,8 +59,9 @@ DECLARE
   complete bigint[] := '{}';
   is_full boolean;
 BEGIN
-  IF p_probes AND NOT EXISTS (SELECT 1 FROM memory m
-    WHERE m.graph_id = p_graph_id AND m.search @@ wholes[1]) THEN
+  -- Two conditions, since the index then looks up the further words only for what matches the first ones.
+  IF p_probes AND NOT EXISTS (SELECT 1 FROM memory m WHERE m.graph_id = p_graph_id
+    AND m.search @@ p_gates[1]::tsquery AND m.search @@ coalesce(p_further_words[1], p_gates[1])::tsquery) THEN
     total := -1;
     RETURN NEXT;
     RETURN;
