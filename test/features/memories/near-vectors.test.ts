@@ -6,7 +6,7 @@ import { LIMITS } from "../../../src/limits.js";
 import { VectorIndex } from "../../../src/platform/meaning/vector-index.js";
 import { onServer } from "../../support/database-server.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
-import { PATIENT, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
+import { PATIENT, findNearest, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
 
 let hasPgvector = false;
 await onServer(inject("databaseServer").url, async (server) => {
@@ -130,6 +130,28 @@ it.skipIf(!hasPgvector)("deletes an index that was left unfinished, or whose mod
   await models.embeddingModel.deleteMany();
   await index(at);
   expect(await indexesOf(at)).toEqual([]);
+});
+
+it("finds as many memories in an index as in memory, also behind one with many pieces", async () => {
+  await using at = await roomlessWorld();
+  const ann = await at.world.user();
+  const titles = Array.from({ length: 3 }, (_, number) => `The automobile ${number}`);
+  const [first, ...others] = await memoriesTitled(ann, ...titles);
+  await at.embed();
+  // An index with many pieces of the first memory, then one of each other.
+  await at.world.database.pool.query(`
+    CREATE OR REPLACE FUNCTION near_vectors(p_graph_id uuid, p_model text, p_numbers int[], p_among uuid[], p_most int)
+    RETURNS json LANGUAGE sql STABLE AS $$
+      SELECT json_agg(near ORDER BY score DESC) FROM (
+        SELECT memory_id AS owner, version, number AS piece, 1 AS pieces,
+          CASE memory_id WHEN '${first?.id}' THEN 1 ELSE .9 END AS score
+        FROM memory_vector, generate_series(0, CASE memory_id WHEN '${first?.id}' THEN 500 ELSE 0 END) AS number
+        WHERE graph_id = p_graph_id ORDER BY score DESC LIMIT p_most) AS near
+    $$`);
+
+  const found = await findNearest({ ...at.world.services, meaning: at.meaning }, ann, "vehicle");
+
+  expect(found?.map(({ owner }) => owner).toSorted()).toEqual([first, ...others].map((one) => one?.id).toSorted());
 });
 
 it("searches by words, as before, without pgvector", async () => {

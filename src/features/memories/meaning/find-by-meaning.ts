@@ -117,10 +117,15 @@ async function findIndexed(
   { graphId, model, vector, most, few }: IndexedSearch,
 ): Promise<NearVector[] | null> {
   const among = few && few.length <= indexedAmong ? few : null;
-  const values = { graphId, model, numbers: [...vector.values], among, most: Math.min(most, indexed) };
-  const [row] = await database.run(nearVectors, values);
-  const owners = new Set<string>();
-  return row?.near?.filter(({ owner }) => owners.size < owners.add(owner).size) ?? null;
+  // The index finds pieces, of which a memory may have many.
+  for (let pieces = Math.min(most, indexed); ; pieces = indexed) {
+    const values = { graphId, model, numbers: [...vector.values], among, most: pieces };
+    const [row] = await database.run(nearVectors, values);
+    if (!row?.near) return null;
+    const owners = new Set<string>();
+    const nearest = row.near.filter(({ owner }) => owners.size < owners.add(owner).size);
+    if (nearest.length >= most || row.near.length < pieces || pieces === indexed) return nearest;
+  }
 }
 
 const matrixOf = (graphId: string, model: string): string => `${graphId} ${model}`;
