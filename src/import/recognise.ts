@@ -37,20 +37,10 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
 }
 
 function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
-  const backup = readOpenMemory(value);
-  if (backup) {
-    for (const [name, count] of backup.others) draft.notCarry(name, count);
-    return readRecord({ place: "memories", value: backup.memories }, draft, "memory");
-  }
-  const agentFile = shape ? undefined : readAgentFile(value);
-  if (agentFile) {
-    for (const [name, count] of agentFile.others) draft.notCarry(name, count);
-    return readRecord({ place: "blocks", value: agentFile.blocks }, draft, "memory");
-  }
-  const ofClaude = shape ? undefined : readClaudeMemory(value);
-  if (ofClaude) {
-    draft.notCarry("account_uuid");
-    return readRecord({ place, value: ofClaude }, draft, "memory");
+  const file = shape ? undefined : (readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value));
+  if (file) {
+    for (const [name, count] of file.others) draft.notCarry(name, count);
+    return readRecord({ place: file.place ?? place, value: file.memories }, draft, "memory");
   }
   if (!shape && isContainer(value)) return readContainer({ place, value }, draft);
   if (isMem0Change(value)) {

@@ -98,6 +98,35 @@ it("reads what claude.ai remembers of a person, and of each project", () => {
   expect([leftOut(graph), [...graph.notCarried]]).toEqual([[], [["account_uuid", 1]]]);
 });
 
+it("keeps or counts all else in what claude.ai remembers, and other memories with such a field", () => {
+  const [memories] = CLAUDE_AI;
+  const other = { memory: "In an object." };
+  const graph = readText(
+    JSON.stringify([{ ...memories, project_memories: { other, list: ["In a list."] }, new: "?" }]),
+  );
+  const contents = [...graph.notes.values()].map(({ content }) => content);
+
+  expect(contents.toSorted()).toEqual([memories?.conversations_memory, "In a list.", "In an object."]);
+  expect(graph.notCarried.get("new")).toBe(1);
+
+  const records = [
+    { name: "Tea", observations: ["Green."], project_memories: { shop: "Sold." } },
+    { title: "Talks", content: "Long.", conversations_memory: "None." },
+  ];
+  const texts = [...readText(JSON.stringify(records)).notes.values()].map((note) => JSON.stringify(note));
+
+  for (const text of ["Tea", "Green.", "Sold.", "Talks", "Long.", "None."]) {
+    expect(texts.some((found) => found.includes(text))).toBe(true);
+  }
+});
+
+it("counts in a file of another tool each field that holds no memories", () => {
+  const files = [CLAUDE_AI[0], OPEN_MEMORY, { agents: [], blocks: [] }];
+  for (const file of files) {
+    expect(readText(JSON.stringify({ ...file, news: ["one", "two"] })).notCarried.get("news")).toBe(2);
+  }
+});
+
 it("creates the entities of mem0's graph with their relationships, if requested", () => {
   const graph = readText(JSON.stringify(MEM0), { createMissing: true });
 

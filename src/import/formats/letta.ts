@@ -1,16 +1,11 @@
 import { type JsonObject, isObject } from "../text.js";
-
-interface AgentFile {
-  readonly blocks: readonly unknown[];
-  /** How many there are of each other list. */
-  readonly others: ReadonlyMap<string, number>;
-}
+import { type ToolFile, countOthers } from "./tool-file.js";
 
 /**
  * An agent file of Letta: `{"agents": [{"name", "block_ids"}], "blocks": [{"id", "label", "value"}], "tools", …}`. Its
  * blocks say whose they are, since those of all agents have the same labels. Undefined for any other file.
  */
-export function readAgentFile({ agents, blocks, ...others }: JsonObject): AgentFile | undefined {
+export function readAgentFile({ agents, blocks, ...others }: JsonObject): ToolFile | undefined {
   if (!Array.isArray(agents) || !Array.isArray(blocks) || !agents.every(isAgent)) return undefined;
   const namesOf = new Map<unknown, unknown[]>();
   for (const { name, block_ids: ids } of agents) {
@@ -24,10 +19,7 @@ export function readAgentFile({ agents, blocks, ...others }: JsonObject): AgentF
     const names = isObject(block) ? namesOf.get(block["id"]) : undefined;
     return names ? { ...(block as JsonObject), agents: names } : block;
   };
-  const counts = Object.entries({ agents, ...others }).map(
-    ([name, value]) => [name, [value ?? []].flat().length] as const,
-  );
-  return { blocks: blocks.map(withAgents), others: new Map(counts.filter(([, count]) => count > 0)) };
+  return { place: "blocks", memories: blocks.map(withAgents), others: countOthers({ agents, ...others }) };
 }
 
 interface Agent extends JsonObject {

@@ -1,23 +1,14 @@
 import { type JsonObject, isObject } from "../text.js";
-
-/** What a backup has besides memories: their apps' and categories' names are carried with them. */
-const OTHERS = ["user", "apps", "categories", "memory_categories", "status_history", "access_controls", "export_meta"];
-
-interface OpenMemory {
-  readonly memories: readonly unknown[];
-  /** How many there are of each other list. */
-  readonly others: ReadonlyMap<string, number>;
-}
+import { type ToolFile, countOthers } from "./tool-file.js";
 
 /**
  * The backup of OpenMemory, mem0's own server: `{"user", "apps", "categories", "memories": [{"content", "app_id",
  * "category_ids", "state", …}], …}`. Its memories get the names of their app and categories instead of ids. Undefined
  * for any other file.
  */
-export function readOpenMemory(value: JsonObject): OpenMemory | undefined {
-  const { memories } = value;
-  if (!Array.isArray(memories) || !("memory_categories" in value) || !("export_meta" in value)) return undefined;
-  const named = [value["apps"], value["categories"]].flatMap((list) => (Array.isArray(list) ? list : []));
+export function readOpenMemory({ memories, ...others }: JsonObject): ToolFile | undefined {
+  if (!Array.isArray(memories) || !("memory_categories" in others) || !("export_meta" in others)) return undefined;
+  const named = [others["apps"], others["categories"]].flatMap((list) => (Array.isArray(list) ? list : []));
   const names = new Map(named.filter(isObject).map(({ id, name }) => [id, name]));
   const nameOf = (id: unknown) => names.get(id) ?? id;
   const withNames = (memory: unknown) => {
@@ -25,8 +16,5 @@ export function readOpenMemory(value: JsonObject): OpenMemory | undefined {
     const { app_id: app, category_ids: categories, ...fields } = memory;
     return { ...fields, app: nameOf(app), categories: Array.isArray(categories) ? categories.map(nameOf) : categories };
   };
-  const counts = OTHERS.map((name) => [name, countOf(value[name])] as const);
-  return { memories: memories.map(withNames), others: new Map(counts.filter(([, count]) => count > 0)) };
+  return { place: "memories", memories: memories.map(withNames), others: countOthers(others) };
 }
-
-const countOf = (value: unknown): number => [value ?? []].flat().length;
