@@ -64,9 +64,9 @@ const nestedIn = ({ propertyName, constraints }: Rule): [string, Class] => [
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>["getTargetValidationMetadatas"]>[number];
 
-/** The most items that a list field of this input class may have. */
-export const itemsMaxOf = (inputClass: object, path: string): number =>
-  (boundsOf(inputClass as Class).sizes.get(path) ?? UNDECLARED).items;
+/** The size of a field of this input class, if a rule declares it. */
+export const sizeIn = (inputClass: object, path: string): Size | undefined =>
+  boundsOf(inputClass as Class).sizes.get(path);
 
 /** Whether a field of this input class has a mark. */
 export const isMarked = (inputClass: object, path: string, mark: Mark): boolean =>
@@ -80,6 +80,10 @@ export const UNDECLARED: Size = {
   items: LIMITS.text.itemsUnlessDeclared,
   message: `must have at most ${LIMITS.text.unitsUnlessDeclared} characters`,
 };
+
+/** What is wrong with a list of so many items. */
+export const itemsProblem = (items: number, size: Size | undefined): string | undefined =>
+  items > (size ?? UNDECLARED).items ? (size?.message ?? `must have at most ${UNDECLARED.items} items`) : undefined;
 
 /** The size of a field by its rules: `TextLength`, `ListSize` or `SetSize`. */
 function sizeOf(rules: readonly Rule[]): Size {

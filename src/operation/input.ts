@@ -1,6 +1,7 @@
 import {
   GraphQLBoolean,
   GraphQLFloat,
+  type GraphQLInputField,
   GraphQLInputObjectType,
   GraphQLInt,
   type GraphQLInputType,
@@ -9,7 +10,7 @@ import {
   getNullableType,
   isListType,
 } from "graphql";
-import { itemsMaxOf, isMarked } from "./class-bounds.js";
+import { isMarked, itemsProblem, sizeIn } from "./class-bounds.js";
 import { type InputIssue, InvalidInput } from "./failure.js";
 import { snakeCase } from "./names.js";
 import { type Operation, takesBody } from "./operation.js";
@@ -74,6 +75,12 @@ export function inputReader<Input extends object>(
 ): InputReader<Input> {
   const fields = new Map(Object.values(type.getFields()).map((field) => [snakeCase(field.name), field]));
   const belongsInBody = (name: string) => takesBody(rest) && !isMarked(inputClass, name, "selector");
+  // A list that is too long is refused unread. In a query string its items may be separated by commas.
+  const findTooMany = ({ type: declared, name }: GraphQLInputField, value: unknown, isQuery: boolean) => {
+    const items = isQuery && typeof value === "string" ? value.split(",") : value;
+    const isList = isListType(getNullableType(declared)) && Array.isArray(items);
+    return isList ? itemsProblem(items.length, sizeIn(inputClass, name)) : undefined;
+  };
   return ({ path, query, body }, found = []) => {
     const reading = { words: REST_WORDS, issues: new Issues() };
     const { issues } = reading;
@@ -86,14 +93,12 @@ export function inputReader<Input extends object>(
     const take = (source: object, read: (type: GraphQLInputType, value: unknown) => unknown) => {
       for (const [name, value] of Object.entries(source)) {
         const field = fields.get(name);
-        const mistake = field && source === query ? queryMistake(field.type, value) : undefined;
+        const isQuery = source === query;
+        const mistake = field && (findTooMany(field, value, isQuery) ?? (isQuery && queryMistake(field.type, value)));
         if (!field) addUnknown(type, [name], reading);
-        else if (source === query && belongsInBody(field.name))
-          issues.add([name], "belongs in the body, not in the query");
+        else if (isQuery && belongsInBody(field.name)) issues.add([name], "belongs in the body, not in the query");
         else if (raw.has(field.name)) issues.add([name], "is given twice");
-        else if (isListType(getNullableType(field.type)) && isTooLong(value, itemsMaxOf(inputClass, field.name)))
-          issues.add([name], `must have at most ${itemsMaxOf(inputClass, field.name)} items`);
-        else if (mistake !== undefined) issues.add([name], mistake);
+        else if (mistake) issues.add([name], mistake);
         else raw.set(field.name, read(field.type, value));
       }
     };
@@ -108,10 +113,6 @@ export function inputReader<Input extends object>(
     throw new PartlyRead(issues, Object.assign(new inputClass(), Object.fromEntries(right)));
   };
 }
-
-/** Whether a list has too many items; in a query string they may be separated by commas. */
-const isTooLong = (value: unknown, itemsMax: number): boolean =>
-  Array.isArray(value) ? value.length > itemsMax : typeof value === "string" && value.split(",").length > itemsMax;
 
 /** What goes wrong in query strings alone, which would otherwise be told as a value of a wrong type. */
 function queryMistake(type: GraphQLInputType, value: unknown): string | undefined {
@@ -133,7 +134,7 @@ function fromText(type: GraphQLInputType, value: unknown): unknown {
   }
   const named = getNamedType(type);
   if (typeof value !== "string") return value;
-  if (named === GraphQLInt && /^-?\d{1,15}$/.test(value)) return Number(value);
+  if (named === GraphQLInt && /^-?\d+$/.test(value)) return Number(value);
   if (named === GraphQLFloat && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value)) return Number(value);
   if (named === GraphQLBoolean && /^(?:true|false)$/.test(value)) return value === "true";
   return value;

@@ -1,6 +1,6 @@
 import { hasTooManyMarks } from "../combining-marks.js";
 import { LIMITS } from "../limits.js";
-import { type Bounds, type Class, type Size, UNDECLARED, boundsOf } from "./class-bounds.js";
+import { type Bounds, type Class, type Size, UNDECLARED, boundsOf, itemsProblem } from "./class-bounds.js";
 import { type InputIssue, InvalidInput } from "./failure.js";
 import { NIL_ID, UUID } from "./id.js";
 
@@ -116,8 +116,8 @@ function* convert(
   piece: Piece,
 ): Pieces<{ readonly problem?: string; readonly converted?: unknown }> {
   const bound = size ?? UNDECLARED;
-  if (typeof value !== "string" && value.length > bound.items)
-    return { problem: size?.message ?? `must have at most ${bound.items} items` };
+  const tooMany = typeof value === "string" ? undefined : itemsProblem(value.length, size);
+  if (tooMany !== undefined) return { problem: tooMany };
   const converted: unknown[] = [];
   for (const item of [value].flat()) {
     const isText = typeof item === "string";

@@ -8,7 +8,7 @@ import { isLeftOut } from "../../src/operation/tool.js";
 import { plainFieldsOf } from "../../src/surfaces/json-schema.js";
 import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
-import type { Said } from "./operations.js";
+import { type Said, refusalIn } from "./operations.js";
 import { type Answer, ask } from "./http.js";
 
 export const OLD = "2025-11-25";
@@ -114,6 +114,5 @@ export const argumentsOf = (input: Readonly<Record<string, unknown>>): Record<st
 export async function saidByMcp(...asked: Parameters<typeof callOperation>): Promise<Said> {
   const { isError, answer } = await callOperation(...asked);
   if (!isError) return { ok: true };
-  const { code, reason } = answer["error"] as { code: string; reason?: string };
-  return { ok: false, code, ...(reason === undefined ? {} : { reason }) };
+  return refusalIn(answer["error"] as Parameters<typeof refusalIn>[0]);
 }

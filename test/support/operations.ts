@@ -25,7 +25,26 @@ export interface Said {
   readonly ok: boolean;
   readonly code?: string;
   readonly reason?: string;
+  /** What is wrong with each field of the input, the same at all doors but for how they write names and choices. */
+  readonly issues?: readonly string[];
 }
+
+interface SaidError {
+  readonly code: string;
+  readonly reason?: string;
+  readonly details?: unknown;
+}
+
+/** A refusal, as a door has said it. */
+export const refusalIn = ({ code, reason, details }: SaidError): Said => ({
+  ok: false,
+  code: code.toLowerCase(),
+  ...(reason === undefined ? {} : { reason }),
+  ...(code.toLowerCase() === "bad_request" && Array.isArray(details) ? { issues: details.map(sayIssue) } : {}),
+});
+
+const sayIssue = ({ path, message }: { readonly path: string; readonly message: string }): string =>
+  `${path}: ${message}`.replaceAll(/\b[a-z]+(?:[A-Z][a-z]*)+\b/g, snakeCase).toLowerCase();
 
 export const inputFields = (type: GraphQLInputObjectType) => Object.values(type.getFields());
 
@@ -72,9 +91,8 @@ export async function askRest(
 
 export async function saidByRest(...[url, key, operation, input]: Parameters<typeof askRest>): Promise<Said> {
   const { status, body } = await askRest(url, key, operation, input);
-  const { error } = (body || {}) as { error?: { code: string; reason?: string } };
-  if (!error) return { ok: status < 300 };
-  return { ok: false, code: error.code, ...(error.reason === undefined ? {} : { reason: error.reason }) };
+  const { error } = (body || {}) as { error?: SaidError };
+  return error ? refusalIn(error) : { ok: status < 300 };
 }
 
 /** Calls by GraphQL with variables, selecting these fields. Enum values are given as REST writes them. */
@@ -121,9 +139,7 @@ export async function saidByGraphQL(
   ...[url, key, schema, operation, input]: Parameters<typeof askGraphQL>
 ): Promise<Said> {
   const { body } = await askGraphQL(url, key, schema, operation, input);
-  const { errors } = body as { errors?: Array<{ extensions: { code: string; reason?: string } }> };
+  const { errors } = body as { errors?: Array<{ extensions: SaidError }> };
   const [error] = errors ?? [];
-  if (!error) return { ok: true };
-  const { code, reason } = error.extensions;
-  return { ok: false, code: code.toLowerCase(), ...(reason === undefined ? {} : { reason }) };
+  return error ? refusalIn(error.extensions) : { ok: true };
 }

@@ -5,6 +5,7 @@ import {
   GraphQLID,
   GraphQLInt,
   type GraphQLInputType,
+  GraphQLString,
   getNamedType,
   getNullableType,
   isEnumType,
@@ -38,15 +39,26 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
     await fc.assert(
       fc.asyncProperty(anyInput(operation, annHas), async (input) => {
-        const byRest = await saidByRest(url, ann.key, operation, input);
-        const byGraphQL = await saidByGraphQL(url, bob.key, schema, operation, translate(input, annHas, bobHas));
+        const { issues = [], ...byRest } = await saidByRest(url, ann.key, operation, input);
+        const { issues: some = [], ...byGraphQL } = await saidByGraphQL(
+          ...([url, bob.key, schema, operation, translate(input, annHas, bobHas)] as const),
+        );
         said[byRest.ok ? "accepted" : "refused"]++;
         expect(byGraphQL).toEqual(byRest);
+        // GraphQL stops at the third issue of variables.
+        expect(issues).toEqual(expect.arrayContaining([...some]));
+        expect(some.length > 0).toBe(issues.length > 0);
         if (operation.mcp) {
-          expect(await saidToAgent(url, carol.key, operation, translate(input, annHas, carolHas))).toEqual(byRest);
+          const { issues: _, ...toAgent } = await saidToAgent(
+            ...([url, carol.key, operation, translate(input, annHas, carolHas)] as const),
+          );
+          expect(toAgent).toEqual(byRest);
         }
       }),
-      { numRuns: RUNS, endOnFailure: true, examples: certainInputs(operation, annHas).map((input) => [input]) },
+      {
+        ...{ numRuns: RUNS, endOnFailure: true },
+        examples: [...certainInputs(operation, annHas), ...largeInputs(operation, annHas)].map((input) => [input]),
+      },
     );
 
     expect(said.accepted).toBeGreaterThan(0);
@@ -76,6 +88,18 @@ function certainInputs(operation: Operation, things: Things): Array<Record<strin
   const inPath = fields.find(({ name }) => operation.rest.path.includes(`:${snakeCase(name)}`));
   const wrong = field ?? inPath;
   return wrong ? [{ ...example, [wrong.name]: "nothing" }, example] : [example];
+}
+
+/** The example with a list of too many texts, or a number that is too large. */
+function largeInputs(operation: Operation, things: Things): Array<Record<string, unknown>> {
+  const example = exampleInput(operation, things);
+  return inputFields(inputTypeOf(schema, operation)).flatMap(({ name, type }) => {
+    const named = getNamedType(type);
+    if (named === GraphQLInt) return [{ ...example, [name]: Number.MAX_SAFE_INTEGER }];
+    return isListType(getNullableType(type)) && named === GraphQLString
+      ? [{ ...example, [name]: Array.from({ length: 1_001 }, () => "A") }]
+      : [];
+  });
 }
 
 /** The example with some fields replaced by right or wrong values, some left out, and sometimes an unknown field. */
