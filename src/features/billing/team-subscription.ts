@@ -66,7 +66,7 @@ export class TeamSubscription {
   @Field(() => Date, { nullable: true, description: "When the present period ends: then it is renewed, or ends." })
   currentPeriodEnd!: Date | null;
 
-  @Field(() => Boolean, { description: "Whether it was cancelled: it is not renewed, and ends at `endsAt`." })
+  @Field(() => Boolean, { description: "Whether it was cancelled: it ends at `endsAt`, and is not renewed then." })
   cancelAtPeriodEnd!: boolean;
 
   @Field(() => Date, {

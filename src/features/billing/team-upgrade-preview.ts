@@ -63,7 +63,10 @@ export class TeamUpgradePreview {
   @Field(() => Float, { description: "The tax in the proration, in the same unit." })
   tax!: number;
 
-  @Field(() => NextInvoice, { nullable: true, description: "The next invoice; null for a cancelled subscription." })
+  @Field(() => NextInvoice, {
+    nullable: true,
+    description: "The next invoice; null for a subscription that ends with its period.",
+  })
   nextInvoice!: NextInvoice | null;
 }
 
@@ -114,7 +117,8 @@ export const teamUpgradePreview = defineTeamOperation({
     // Without more seats nothing is charged now, not even for changes that the provider's operator made before.
     const isNow = (line: Stripe.InvoiceLineItem) => isMore && isProration(line);
     const [now, later] = [lines.filter(isNow), lines.filter((line) => !isNow(line))];
-    const isRenewed = endOf(account) === null && periodEnd !== null;
+    const end = endOf(account);
+    const isRenewed = periodEnd !== null && (end === null || end > periodEnd);
     return {
       seats: maxMembers,
       seatsInUse: await countSeatsInUse(context.database, id),
