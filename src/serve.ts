@@ -62,10 +62,9 @@ async function telemetryOf({ telemetry }: Config) {
  */
 async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
   if (!development || stripeSecretKey !== undefined) return undefined;
-  const { runningStandIn, startStandInStripe } = await import("./stand-in/stripe/index.js");
+  const { shareStandIn } = await import("./stand-in/stripe/shared.js");
   const stateFile = join(dataDir, "stand-in-stripe.json");
-  const open = async () => (await runningStandIn(stateFile)) ?? (await startStandInStripe({ stateFile }));
-  const standIn = await open().catch((error: unknown) => {
+  const standIn = await shareStandIn(stateFile).catch((error: unknown) => {
     if (!(error instanceof SyntaxError)) throw error;
     throw new StartError(`The file of the stand-in for Stripe, ${stateFile}, is damaged: delete it, then start again.`);
   });

@@ -1,8 +1,14 @@
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it } from "vitest";
-import { type StandInRequest, runningStandIn, startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { join, relative } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { type StandInRequest, startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { stripeClient } from "../../src/platform/billing/stripe-client.js";
+import { shareStandIn } from "../../src/stand-in/stripe/shared.js";
+import { roundsOf } from "../support/rounds.js";
+import { manyOf } from "../support/teams.js";
 import { clientOf, errorOf, onlySubscription, openSession, startWorld, subscribe, upgrade } from "./world.js";
 
 const DAY_MS = 24 * 3_600_000;
@@ -55,28 +61,50 @@ it("delivers events of an earlier run that were not delivered then", async () =>
   expect(world.received.at(-1)?.event()).toMatchObject({ type: "customer.created", data: { object: { name: "Bob" } } });
 });
 
-it("is shared by another process with the same file while it runs, which gets its events until it ends", async () => {
+it("is shared by those who start it with the same file, who get its events until they end", async () => {
   await using folder = await temporaryFolder();
   const stateFile = join(folder.path, "stripe.json");
   await using world = await startWorld();
-  expect(await runningStandIn(stateFile)).toBeUndefined();
-  const first = await startStandInStripe({ stateFile, delivery: "once" });
+  await using first = await shareStandIn(stateFile);
 
-  const shared = await runningStandIn(stateFile);
-  await shared?.sendEventsTo(world.webhookUrl);
-  const { customers } = clientOf(first);
+  const shared = await shareStandIn(relative(".", stateFile));
+  await shared.sendEventsTo(world.webhookUrl);
+  const { customers } = stripeClient(first.secretKey, first.url);
   await customers.create({ name: "Bob" });
-  await first.delivered();
-  await shared?.[Symbol.asyncDispose]();
+  await expect.poll(() => world.received.length).toBeGreaterThan(0);
+  await shared[Symbol.asyncDispose]();
   await customers.create({ name: "Ann" });
-  await first.delivered();
 
   const { url, secretKey, webhookSecret, priceId } = first;
   expect(shared).toMatchObject({ url, secretKey, webhookSecret, priceId });
-  const names = world.received.map(({ body }) => (JSON.parse(body) as { data: { object: object } }).data.object);
-  expect(names).toMatchObject([{ name: "Bob" }]);
-  await first[Symbol.asyncDispose]();
-  expect(await runningStandIn(stateFile)).toBeUndefined();
+  await tell(url, "delivered");
+  const names = world.received.map(
+    ({ body }) => (JSON.parse(body) as { data: { object: { name: string } } }).data.object.name,
+  );
+  expect(new Set(names)).toEqual(new Set(["Bob"]));
+});
+
+it("is started once by many who start it at the same moment, again and again, also beside another program", async () => {
+  await using folder = await temporaryFolder();
+  const stateFile = join(folder.path, "stripe.json");
+  const seen = new Set<string>();
+  for (let round = 0; round < roundsOf(20); round++) {
+    const all = await manyOf(8, () => shareStandIn(stateFile));
+    const ports = new Set(all.map(({ url }) => new URL(url).port));
+    expect(ports.size).toBe(1);
+    for (const { secretKey } of all) seen.add(secretKey);
+    for (const one of all) await one[Symbol.asyncDispose]();
+    // Afterwards another program has the port.
+    if (round === 0) {
+      const other = createServer((_request, response) => void response.end("Hello.")).listen(
+        Number([...ports][0]),
+        "127.0.0.1",
+      );
+      onTestFinished(() => void other.close());
+      await once(other, "listening");
+    }
+  }
+  expect(seen.size).toBe(1);
 });
 
 it("says so when it did not write its file", async () => {

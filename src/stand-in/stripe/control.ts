@@ -12,7 +12,7 @@ type Body = Readonly<Record<string, unknown>>;
  * Controls the stand-in over HTTP, when it is a separate process. Bodies and answers are JSON; invalid
  * requests are answered 400 with `{ error: { message } }`.
  *
- *   GET  /_stand-in/           { url, secretKey, webhookSecret, priceId, now }
+ *   GET  /_stand-in/           { url, secretKey, webhookSecret, priceId, stateFile?, now }
  *   GET  /_stand-in/requests   every API request received, oldest first
  *   POST /_stand-in/fault      { kind, method?, path?, after?, times?, delayMs? }, path as a regular expression's source
  *   POST /_stand-in/faults/clear
@@ -31,8 +31,8 @@ type Body = Readonly<Record<string, unknown>>;
 export function control(standIn: StandInStripe): Router {
   const router = Router();
   router.get("/", (_request, response) => {
-    const { url, secretKey, webhookSecret, priceId } = standIn;
-    response.json({ url, secretKey, webhookSecret, priceId, now: standIn.now().toISOString() });
+    const { url, secretKey, webhookSecret, priceId, stateFile } = standIn;
+    response.json({ url, secretKey, webhookSecret, priceId, stateFile, now: standIn.now().toISOString() });
   });
   router.get("/requests", (_request, response) => void response.json(standIn.requests));
   router.use(express.json({ limit: BODY_MAX_BYTES }));

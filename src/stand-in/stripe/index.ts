@@ -33,7 +33,6 @@ import { Scene } from "./scene.js";
 import type { StandInOptions, StandInStripe } from "./stand-in-stripe.js";
 import { Store, newId } from "./state.js";
 
-export { runningStandIn } from "./running.js";
 export type { Fault, StandInOptions, StandInRequest, StandInStripe };
 
 const KEEP_ALIVE_MS = 60_000;
@@ -41,26 +40,31 @@ const KEEP_ALIVE_MS = 60_000;
 /** Starts the stand-in. Fails if the address is in use or the state file cannot be read. */
 export async function startStandInStripe(options: StandInOptions = {}): Promise<StandInStripe> {
   const { host = "127.0.0.1", port = 0, stateFile, webhook, delivery = "twice-shuffled" } = options;
-  const store = new Store(stateFile, webhook?.secret);
-  const courier = new Courier(store, delivery);
-  const scene = new Scene(store, courier);
-  const faults = new Faults();
-  const api = new Api(scene, faults);
-  // Those of an earlier run's options may no longer exist.
-  forgetEndpoints(scene, (url) => url !== webhook?.url);
-  // Before events are sent: the prepared objects cause no events.
-  const priceId = readyPrice(scene).id;
-  if (webhook) addEndpoint(scene, webhook.url, webhook.secret);
+  // Before the file is read: whoever had the port before has then written it.
   const server = createServer();
-  const standIn = controls({ scene, courier, faults, api, server, priceId });
-  server.on("request", application(scene, api, standIn));
   await listen(server, host, port);
-  scene.url = `http://${host}:${(server.address() as AddressInfo).port}`;
-  store.state.url = scene.url;
-  passTime(scene, store.nowMs());
-  store.save();
-  courier.start();
-  return standIn;
+  try {
+    const store = new Store(stateFile, webhook?.secret);
+    const courier = new Courier(store, delivery);
+    const scene = new Scene(store, courier);
+    scene.url = `http://${host}:${(server.address() as AddressInfo).port}`;
+    const faults = new Faults();
+    const api = new Api(scene, faults);
+    // Those of an earlier run's options may no longer exist.
+    forgetEndpoints(scene, (url) => url !== webhook?.url);
+    // Before events are sent: the prepared objects cause no events.
+    const priceId = readyPrice(scene).id;
+    if (webhook) addEndpoint(scene, webhook.url, webhook.secret);
+    const standIn = controls({ scene, courier, faults, api, server, priceId, stateFile });
+    server.on("request", application(scene, api, standIn));
+    passTime(scene, store.nowMs());
+    store.save();
+    courier.start();
+    return standIn;
+  } catch (error) {
+    server.close();
+    throw error;
+  }
 }
 
 interface Parts {
@@ -70,9 +74,10 @@ interface Parts {
   readonly api: Api;
   readonly server: Server;
   readonly priceId: string;
+  readonly stateFile: string | undefined;
 }
 
-function controls({ scene, courier, faults, api, server, priceId }: Parts): StandInStripe {
+function controls({ scene, courier, faults, api, server, priceId, stateFile }: Parts): StandInStripe {
   const { store, state } = scene;
   // So that errors thrown synchronously also become rejections.
   const saving = async (act: () => void): Promise<void> => {
@@ -87,6 +92,7 @@ function controls({ scene, courier, faults, api, server, priceId }: Parts): Stan
     secretKey: state.secretKey,
     webhookSecret: state.webhookSecret,
     priceId,
+    stateFile,
     requests: api.requests,
     sendEventsTo: (url, secret = state.webhookSecret) => addEndpoint(scene, url, secret),
     sendNoEventsTo: (url) => forgetEndpoints(scene, (known) => known === url),

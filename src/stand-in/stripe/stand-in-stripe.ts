@@ -24,6 +24,8 @@ export interface StandInStripe extends AsyncDisposable {
   readonly webhookSecret: string;
   /** A prepared monthly price per seat, of a prepared product. */
   readonly priceId: string;
+  /** The file of its state, as in the options. */
+  readonly stateFile: string | undefined;
   /** The last 10,000 API requests, oldest first. */
   readonly requests: readonly StandInRequest[];
   /** Sends events to this address too, signed with this secret. */

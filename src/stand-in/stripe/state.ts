@@ -222,8 +222,6 @@ export interface SavedAnswer {
 export interface State {
   readonly secretKey: string;
   readonly webhookSecret: string;
-  /** Where the stand-in that wrote the file listens, or listened. */
-  url?: string;
   /** How far the clock is ahead of the real one. */
   clockOffsetMs: number;
   readonly customers: Record<string, CustomerRecord>;
@@ -317,7 +315,7 @@ export class Store {
 }
 
 /** Undefined if there is no file. Throws if it cannot be read or is not JSON. */
-export function readState(file: string): Partial<State> | undefined {
+function readState(file: string): Partial<State> | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Partial<State>;
   } catch (error) {
