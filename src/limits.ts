@@ -252,6 +252,7 @@ export const LIMITS = {
   },
   stop: {
     leaveMs: 7_000, // In production, requests are still answered until proxies notice: HAProxy by default in 6 s.
+    acceptMs: 500, // To accept the connections that wait in the system's queue, before no more are accepted.
     drainMs: 10_000, // For running requests and background jobs; then their connections are cut.
     wholeMs: 21_000, // For the whole shutdown; then the process is killed, even if something hangs.
     echoMs: 500, // A second signal within this time is the same Ctrl-C, sent by the terminal and by npm.

@@ -42,6 +42,23 @@ function explainListening(error: NodeJS.ErrnoException, { host, port }: Place, p
     : error;
 }
 
+/**
+ * Accepts the connections that wait in the system's queue. If the server closed before, they would be reset, though
+ * their clients may have sent requests. A turn of the event loop accepts one, so the caller keeps turns short.
+ */
+export async function acceptWaiting(server: Server): Promise<void> {
+  const begun = performance.now();
+  let accepted = 0;
+  const count = () => void accepted++;
+  server.on("connection", count);
+  for (let before = -1; accepted > before && performance.now() - begun < LIMITS.stop.acceptMs;) {
+    before = accepted;
+    // The present turn may be past its look for connections.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
+  }
+  server.off("connection", count);
+}
+
 /** Stops accepting connections, and waits until every running request is answered. */
 export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {

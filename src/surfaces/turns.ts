@@ -9,6 +9,7 @@ export class Turns {
   #isFirst = false;
   #endsAt = 0;
   #isResuming = false;
+  #isHeld = false;
   #waiting: Array<() => void> = [];
   /** Waiting pieces by their owner. Owners take turns, so that small work overtakes large. */
   readonly #pieces = new Map<object, Array<() => void>>();
@@ -19,8 +20,15 @@ export class Turns {
 
   /** Runs `work` in this turn of the event loop or in a later one. */
   begin(work: () => void): void {
-    if (this.#waiting.length === 0 && this.#hasTime()) work();
+    const hasTime = this.#waiting.length === 0 && this.#hasTime();
+    if (hasTime && !this.#isHeld) work();
     else this.#waiting.push(work);
+  }
+
+  /** Begins no work until the returned function is called; pieces of begun work go on. */
+  hold(): () => void {
+    this.#isHeld = true;
+    return () => void (this.#isHeld = false);
   }
 
   /**
@@ -63,7 +71,7 @@ export class Turns {
    */
   async #continue(): Promise<void> {
     do {
-      const work = this.#waiting.shift();
+      const work = this.#isHeld ? undefined : this.#waiting.shift();
       if (!work) break;
       work();
       await new Promise<void>(process.nextTick);

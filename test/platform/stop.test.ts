@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { Agent, request } from "node:http";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
@@ -10,7 +11,8 @@ import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { connected } from "../support/socket.js";
-import { createWorld } from "../support/world.js";
+import { manyOf } from "../support/teams.js";
+import { type Actor, createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 60_000 };
 const NOTE = { type: "general", title: "A note", content: "Something." };
@@ -121,6 +123,44 @@ it("keeps answering for a while, so that proxies choose another server before it
   expect([status, headers.get("connection")]).toEqual([200, "close"]);
   expect(await ended).toBe(0);
 });
+
+it("loses no request of fifty clients that send on kept connections while it stops", async () => {
+  await using world = await createWorld();
+  const users = await manyOf(50, () => world.user());
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, { stop: { leaveMs: 2_000 } });
+  const statuses: Record<string, number> = {};
+  const send = async ({ key }: Actor): Promise<void> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let sent = 0; ; sent++) {
+      const answer = await post(agent, server.url, key, { ...NOTE, title: `Note ${sent}` });
+      statuses[answer] = (statuses[answer] ?? 0) + 1;
+      if (answer === "ECONNREFUSED") return;
+    }
+  };
+  const clients = users.map(send);
+  await expect.poll(() => statuses["201"] ?? 0, PATIENCE).toBeGreaterThan(100);
+
+  expect(await server.kill("SIGTERM")).toBe(0);
+  await Promise.all(clients);
+
+  const stored = await world.database.models.memory.count();
+  expect(statuses).toEqual({ 201: stored, ECONNREFUSED: 50 });
+});
+
+/** The status of an answer that was read to its end, or the code of the error. */
+const post = (agent: Agent, url: string, key: string, body: object): Promise<string> =>
+  new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const fail = (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message);
+    request(`${url}/v1/memories`, { agent, method: "POST", headers }, (response) => {
+      response
+        .on("error", fail)
+        .on("end", () => resolve(String(response.statusCode)))
+        .resume();
+    })
+      .on("error", fail)
+      .end(JSON.stringify(body));
+  });
 
 it("finishes running requests when the same Ctrl-C arrives twice", async () => {
   await using world = await createWorld();
