@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
+import { IRREGULAR_FORMS } from "../../../src/features/memories/words/vocabulary.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
@@ -98,6 +99,48 @@ it("finds other forms of a word, and synonyms of the field", async () => {
   expect(await found(ann, "how to undo it")).toEqual(["Revert a bad release"]);
   expect(await found(ann, "erased emails")).toEqual(["Removing old mail"]);
   expect(await found(ann, "replica lags")).toEqual(["Replication lags"]);
+});
+
+it.each([
+  ["freezing", "The import froze"],
+  ["wrote", "Written by hand"],
+  ["runs", "It ran twice"],
+  ["children", "A child process"],
+  ["fails", "A failure at night"],
+  ["decided", "Decisions of May"],
+  ["analysis", "We analyze churn"],
+  ["indices", "Index of the table"],
+])("finds by the form %s a word that English forms irregularly, and has the form itself first", async (form, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, `Some ${form}`, "Nothing of it");
+
+  expect(await found(ann, form)).toEqual([`Some ${form}`, title]);
+});
+
+it("finds no other word by the stem that it has in common with an irregular form", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "It indicates nothing", "A vertical line", "Our conversation", "An index", "Convert it");
+
+  expect(await found(ann, "index")).toEqual(["An index"]);
+  expect(await found(ann, "vertex")).toEqual([]);
+  expect(await found(ann, "convert")).toEqual(["Convert it"]);
+});
+
+it("has each irregular form in one group only, so that no group hides another", () => {
+  const all = IRREGULAR_FORMS.split(";").flatMap((group) => group.trim().split(/\s+/));
+
+  expect(all.filter((form, place) => all.indexOf(form) !== place)).toEqual([]);
+});
+
+it("finds a name of the field by a form of it, and by its own misspelling with one letter more", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Postgres oddity", "PostgreSQL oddity", "Deleting rows", "Removing rows");
+
+  expect((await found(ann, "postgress")).toSorted()).toEqual(["PostgreSQL oddity", "Postgres oddity"]);
+  expect(await found(ann, "deletes")).toEqual(["Deleting rows", "Removing rows"]);
 });
 
 it("ignores stop words, unless there are no others", async () => {
@@ -259,6 +302,7 @@ it("finds German compounds by their parts, and parts by compounds", async () => 
   expect(await found(ann, "Nummer der Rechnung")).toContain("Die Rechnungsnummer fehlt");
   expect(await found(ann, "Daten Kunde")).toEqual(["Kundendaten"]);
   expect(await found(ann, "Rechnungssequenz")).toEqual(["Die Sequenz der Rechnung"]);
+  expect(await found(ann, "Kundendatensatz")).toEqual(["Kundendaten"]);
 });
 
 it("finds three words by the one that they form, and a name of three words by these", async () => {

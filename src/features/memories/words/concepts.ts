@@ -22,8 +22,11 @@ export interface Concept {
   readonly variants: readonly Variant[];
   /** Its weight in the score: the fewer memories have it, the higher. */
   readonly weight: number;
-  /** The share of the weight for words that it only begins: counting these, more memories have it, so it tells less. */
-  readonly begunShare: number;
+  /**
+   * The share of the weight for words that it only begins, and for forms with other stems: counting these, more memories
+   * have it, so it tells less.
+   */
+  readonly besideShare: number;
   /** Whether it is a name as a whole: it scores in addition to its parts, but a memory need not have it. */
   readonly isExtra: boolean;
   /** Whether any memory is known to have it. */
@@ -139,8 +142,8 @@ export const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 
 function piecesOf({ words, names }: SearchQuery): Piece[] {
   const all = [
-    ...words.flatMap(({ piece, parts, asWritten, compounds, acronyms, synonyms }) => [
-      ...[piece, ...parts, ...asWritten, ...compounds, ...synonyms.flat()],
+    ...words.flatMap(({ piece, parts, asWritten, forms, compounds, acronyms, synonyms }) => [
+      ...[piece, ...parts, ...asWritten, ...forms, ...compounds, ...synonyms.flat()],
       ...acronyms.map((acronym) => acronym.piece),
     ]),
     ...names,
@@ -148,12 +151,15 @@ function piecesOf({ words, names }: SearchQuery): Piece[] {
   return [...new Map(all.map((piece) => [keyOf(piece), piece])).values()];
 }
 
+/** Whether memories with the word itself are worth as much as if no others matched in this way. */
+export const isBeside = (way: Variant["way"]): boolean => way === "beginning" || way === "form";
+
 function conceptOf(text: string, variants: readonly Variant[], memories: number): Concept {
-  const sure = variants.filter(({ way }) => way !== "beginning");
+  const sure = variants.filter(({ way }) => !isBeside(way));
   const having = (some: readonly Variant[]): number => sum(some.map(({ documents }) => documents));
   const everywhere = rarity(having(variants), memories);
   const weight = sure.some(({ documents }) => documents > 1) ? rarity(having(sure), memories) : everywhere;
-  return { text, variants, weight, begunShare: everywhere / weight, isExtra: false, isKnown: true };
+  return { text, variants, weight, besideShare: everywhere / weight, isExtra: false, isKnown: true };
 }
 
 /** One concept for a query of signs alone, or of stop words alone. */

@@ -6,6 +6,7 @@ import { TUNING } from "./tuning.js";
 
 const KINDS: Readonly<Record<Variant["way"], MatchKind>> = {
   word: MatchKind.WORD,
+  form: MatchKind.WORD,
   parts: MatchKind.PARTS,
   apart: MatchKind.PARTS,
   name: MatchKind.BEGINNING,

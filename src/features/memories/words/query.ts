@@ -2,7 +2,7 @@ import { LIMITS } from "../../../limits.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { otherScripts } from "./han.js";
 import { type SignedName, signedNamesOf } from "./names.js";
-import { AMOUNTS, IDLE_WORDS, SYNONYMS } from "./vocabulary.js";
+import { AMOUNTS, FORMS, IDLE_WORDS, SYNONYMS } from "./vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
 export interface Piece {
@@ -26,6 +26,8 @@ export interface QueryWord {
   readonly parts: readonly Piece[];
   /** A name in camelCase without stemming: the index has the ends of longer names in this form. */
   readonly asWritten: readonly Piece[];
+  /** Its irregular forms, and words of other stems made of it, such as "froze" and "failure". */
+  readonly forms: readonly Piece[];
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
   /** The same as German forms it, perhaps in the other order. */
@@ -78,7 +80,8 @@ const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
 function synonymsOf(word: string): readonly string[] {
   const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
   const [, stem = letters] = ENDING.exec(letters) ?? [];
-  const names = synonyms.get(letters) ?? synonyms.get(stem) ?? synonyms.get(`${stem}e`) ?? [];
+  const known = [letters, stem, `${stem}e`].find((form) => synonyms.has(form)) ?? letters;
+  const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
   return names.map((name) => (digits ? `${name} ${digits}` : name));
 }
 
@@ -247,6 +250,7 @@ function plainWord(word: string): QueryWord {
     piece: pieceToStem(word),
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
+    forms: (FORMS.get(word.toLowerCase()) ?? []).map(pieceToStem),
     compounds: [],
     composed: [],
     otherScripts: [],
@@ -267,6 +271,7 @@ function neighboursOf(run: string, many: number): QueryWord[] {
     piece: pieceAsWritten(text),
     parts: [],
     asWritten: [],
+    forms: [],
     compounds: [],
     composed: [],
     otherScripts: otherScripts(text),

@@ -1,4 +1,4 @@
-import type { Concept, Variant } from "./concepts.js";
+import { type Concept, type Variant, isBeside } from "./concepts.js";
 import { MARKS, type Mark, TEXT, TITLE, conceptQuery, placeWorth, variantsQuery } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
 
@@ -21,8 +21,8 @@ export interface Scored extends Concept {
   readonly place: number;
 }
 
-const worthOf = ({ begunShare }: Concept, way: Variant["way"]): number =>
-  TUNING.ways[way] * (way === "beginning" ? begunShare : 1);
+const worthOf = ({ besideShare }: Concept, way: Variant["way"]): number =>
+  TUNING.ways[way] * (isBeside(way) ? besideShare : 1);
 const worthsOf = (concept: Concept): number[] => concept.variants.map(({ way }) => worthOf(concept, way));
 export const bestWorth = (concept: Concept): number => Math.max(...worthsOf(concept));
 export const leastWorth = (concept: Concept): number => Math.min(...worthsOf(concept));

@@ -113,6 +113,23 @@ export const splitFromStopWord = (word: string): string[][] =>
     return rest === undefined ? [] : [[rest]];
   });
 
+/** The least length of a word of which one part is enough, of this part, and of the other. */
+const PARTLY_KNOWN_LENGTH_MIN = 10;
+const KNOWN_PART_LENGTH_MIN = 5;
+const OTHER_PART_LENGTH_MIN = 4;
+
+/** The longest known word of at least half of a long one that begins or ends with it: "flughafen" in "flughafenbetrieb". */
+export function knownPartOf(word: string, isKnown: (part: string) => boolean): string[][] {
+  if (!/^\p{L}+$/u.test(word) || word.length < PARTLY_KNOWN_LENGTH_MIN) return [];
+  const least = Math.max(KNOWN_PART_LENGTH_MIN, word.length / 2);
+  const parts = splitWord(word)
+    .filter((halves) => halves.every(({ length }) => length >= OTHER_PART_LENGTH_MIN))
+    .flat()
+    .filter((part) => part.length >= least && isKnown(part));
+  const longest = Math.max(0, ...parts.map(({ length }) => length));
+  return parts.filter(({ length }) => length === longest).map((part) => [part]);
+}
+
 /** The least length of each part when a word is split in three. */
 const THIRD_LENGTH_MIN = 3;
 

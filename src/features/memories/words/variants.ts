@@ -4,6 +4,7 @@ import type { Piece, QueryWord } from "./query.js";
 import {
   closestWords,
   groupNumber,
+  knownPartOf,
   nearSpellings,
   nearestWords,
   shortHashes,
@@ -75,6 +76,15 @@ export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: F
     ...written.map((variant) => (isName && variant.way === "parts" ? { ...variant, way: "apart" as const } : variant)),
     ...(isUnknown && mayBeSplit(word) ? splitsOf(word, spelt) : []),
   ];
+  const isUnlike = isUnknown && variants.length === written.length && found.every(([words]) => words.length === 0);
+  if (isUnlike && mayBeSplit(word))
+    variants.push(
+      ...knownSplits(
+        knownPartOf(word.text, (part) => spelt.has(part)),
+        spelt,
+        "apart",
+      ),
+    );
   for (const made of found.flatMap(([words, way]) => words.map((other) => variantOfAlike(other, way)))) {
     if (!variants.some((variant) => variant.lexemes.join(" ") === made.lexemes.join(" "))) variants.push(made);
   }
@@ -99,7 +109,7 @@ export const hasSpellings = (word: QueryWord, alike: Alike): boolean =>
 
 /** The word itself, its parts, the compounds that it is a part of, and the names that mean the same. */
 export function variantsOf(
-  { piece, parts, asWritten, compounds, acronyms, synonyms }: QueryWord,
+  { piece, parts, asWritten, forms, compounds, acronyms, synonyms }: QueryWord,
   known: Known,
 ): FoundVariant[] {
   const own = variantOf([piece], "word", known);
@@ -109,15 +119,16 @@ export function variantsOf(
     .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
     .filter(({ way, documents }) => way === "abbreviation" || !own.isKnown || documents <= own.documents);
   const others = [
-    ...asWritten
-      .map((whole) => variantOf([whole], "word", known))
-      .filter(({ lexemes }) => lexemes.join(" ") !== own.lexemes.join(" ")),
+    ...asWritten.map((whole) => variantOf([whole], "word", known)),
     ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
     ...compounds.map((compound) => variantOf([compound], "parts", known)),
     ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
     ...initials,
+    ...forms.map((form) => variantOf([form], "form", known)),
   ];
-  return [own, ...others.filter(({ isKnown }) => isKnown)];
+  const stemsOf = ({ lexemes }: FoundVariant): string => lexemes.join(" ");
+  const found = [own, ...others.filter(({ isKnown }) => isKnown)];
+  return found.filter((one, place) => found.findIndex((other) => stemsOf(other) === stemsOf(one)) === place);
 }
 
 function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
@@ -188,12 +199,16 @@ export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWo
   return inGroups.length > 0 ? inGroups : knownSplits(splitFromStopWord(text), spelt);
 }
 
-function knownSplits(splits: readonly string[][], spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
+function knownSplits(
+  splits: readonly string[][],
+  spelt: ReadonlyMap<string, AlikeWord>,
+  way: Variant["way"] = "parts",
+): Variant[] {
   return splits.flatMap((parts) => {
     const found = parts.flatMap((part) => spelt.get(part) ?? []);
     if (found.length < parts.length) return [];
     const lexemes = [...new Set(found.flatMap(({ word, stem }) => (stem.length > 0 ? stem : [word])))];
     const documents = Math.max(1, Math.min(...found.map((part) => part.documents)));
-    return [{ text: parts.join(" "), lexemes, way: "parts", documents }];
+    return [{ text: parts.join(" "), lexemes, way, documents }];
   });
 }

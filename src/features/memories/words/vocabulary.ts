@@ -8,6 +8,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["db", "dbs", "database"],
   ["auth", "authentication", "authorization", "authn", "authz"],
   ["repo", "repos", "repository"],
+  ["gh", "github"],
   ["env", "envs", "environment"],
   ["config", "cfg", "configuration", "conf"],
   ["js", "javascript"],
@@ -85,6 +86,13 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["spec", "specification"],
   ["temp", "tmp", "temporary"],
   ["temp", "temperature"],
+  ["tz", "timezone", "time zone"],
+  ["tbl", "table"],
+  ["img", "image"],
+  ["addr", "address"],
+  ["acct", "account"],
+  ["mgmt", "management"],
+  ["qty", "quantity"],
   ["info", "information"],
   ["max", "maximum"],
   ["min", "minimum"],
@@ -180,7 +188,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["normalize", "normalise"],
   ["optimize", "optimise"],
   ["organize", "organise"],
-  ["organization", "organisation"],
+  ["org", "orgs", "organization", "organisation"],
   ["serialize", "serialise"],
   ["behavior", "behaviour"],
   ["color", "colour"],
@@ -191,6 +199,71 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["gray", "grey"],
   ["license", "licence"],
 ];
+
+/**
+ * Forms of English verbs and nouns, and nouns made of verbs, that stemming keeps apart: each finds the others of its
+ * group. The first is a verb or a noun with regular forms besides. Forms that are usually another word ("left", "bit",
+ * "bound") are not among them.
+ */
+export const IRREGULAR_FORMS = `
+  arise arose arisen; become became; begin began begun; bend bent; blow blew blown; break broke broken; bring brought;
+  build built; rebuild rebuilt; burn burnt; buy bought; catch caught; choose chose chosen choice; come came; deal dealt;
+  draw drew drawn; redraw redrew redrawn; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
+  fight fought; find found; fly flew flown; forbid forbade forbidden; foresee foresaw foreseen; forget forgot forgotten;
+  freeze froze frozen; unfreeze unfroze unfrozen; give gave given; grow grew grown growth; hang hung; hear heard;
+  hide hid hidden; hold held; withhold withheld; keep kept; know knew known; lead led; learn learnt; lend lent;
+  lose lost loss losses; make made; mean meant; meet met; mislead misled; mistake mistook mistaken; outgrow outgrew outgrown;
+  override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid; repay repaid;
+  prove proven proof; ride rode ridden; rise risen; run ran; rerun reran; seek sought; sell sold; resell resold;
+  send sent; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept; slide slid;
+  speak spoke spoken; spell spelt; spend spent; spill spilt; spin spun; stand stood; steal stole stolen; stick stuck;
+  strike struck; swear swore sworn; sweep swept; swing swung; take took taken; teach taught; tear torn; think thought;
+  throw threw thrown; rethrow rethrew rethrown; undergo underwent undergone; understand understood;
+  misunderstand misunderstood; undo undid undone; wake woke woken; wear wore worn; weave wove woven; win won;
+  withdraw withdrew withdrawn; withstand withstood; write wrote written; rewrite rewrote rewritten;
+  child children; man men; woman women; mouse mice; foot feet; tooth teeth; half halves; shelf shelves;
+  criterion criteria; phenomenon phenomena; schema schemata; matrix matrices; axis axes; crisis crises;
+  hypothesis hypotheses; parenthesis parentheses; diagnose diagnosis diagnoses; synthesis syntheses;
+  analyze analyse analysis analyses;
+  acquire acquisition; admit admission; argue argument; assume assumption; close closure; collide collision;
+  compare comparison; conclude conclusion; consume consumption; decide decision; deduce deduction; defend defense defence;
+  define definition; deny denial; describe description; destroy destruction; disclose disclosure; divide division;
+  erase erasure; erode erosion; evolve evolution; exclude exclusion; expand expansion; explain explanation;
+  explode explosion; expose exposure; extend extension; fail failure; include inclusion; intrude intrusion;
+  introduce introduction; invert inversion; invoke invocation; maintain maintenance; occur occurrence; omit omission;
+  permit permission; recognize recognise recognition; recur recurrence; reduce reduction; repeat repetition;
+  reproduce reproduction; resolve resolution; respond response; resume resumption; retain retention; revoke revocation;
+  solve solution; submit submission; subscribe subscription; succeed success; suspend suspension;
+  transcribe transcription; transmit transmission
+`;
+
+/** The same where the other form has the stem of another word, such as "indic" of "indicate": only the first finds it. */
+const FORMS_ONE_WAY = "indices index; vertices vertex; conversion convert; conversions convert";
+
+const splitGroups = (list: string): string[][] => list.split(";").map((group) => group.trim().split(/\s+/));
+
+/** The regular forms of a verb or a noun, and others that nobody writes. */
+const listRegularForms = (word: string): string[] => {
+  const stem = word.replace(/e$/, "");
+  return [
+    word,
+    `${word}s`,
+    `${word}es`,
+    `${word.replace(/y$/, "i")}es`,
+    `${stem}ed`,
+    `${stem}ing`,
+    `${word}${word.slice(-1)}ing`,
+  ];
+};
+
+/** For each form of such a word, the others that are not regular. */
+export const FORMS: ReadonlyMap<string, readonly string[]> = new Map<string, string[]>([
+  ...splitGroups(IRREGULAR_FORMS).flatMap(([base = "", ...others]) => [
+    ...listRegularForms(base).map((form): [string, string[]] => [form, others]),
+    ...others.map((form): [string, string[]] => [form, [base, ...others.filter((other) => other !== form)]]),
+  ]),
+  ...splitGroups(FORMS_ONE_WAY).map(([form = "", ...others]): [string, string[]] => [form, others]),
+]);
 
 /**
  * Words that say nothing about the subject of a query: English prepositions and the like that English stemming keeps,
