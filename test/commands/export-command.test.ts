@@ -214,8 +214,8 @@ it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs 
 
 it("leaves no file if the connection breaks, and says so", async () => {
   const server = createServer((_request, response) => {
-    response.writeHead(200).write('{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n');
-    setTimeout(() => response.destroy(), 50);
+    const first = '{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n';
+    response.writeHead(200).write(first, () => response.destroy());
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   onTestFinished(() => void server.close());

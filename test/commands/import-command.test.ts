@@ -133,7 +133,7 @@ describe("the command", () => {
     const file = await fileWith(jsonLines({ type: "_aim" }, ...many, ...RETRY, entity("Client", "x"), 7));
 
     // The URL comes from the environment, as the key does.
-    const said = await command([file, "--dry-run"], ann.key, { MEMORY_GRAPH_URL: url });
+    const said = await command([file, "--dry-run"], ann.key, { environment: { MEMORY_GRAPH_URL: url } });
 
     expect(said.err[0]).toBe("Found 102 memories and 1 relationship. Reading the existing memories …");
     expect(said.err[1]).toBe("103 changes to make, which would take a few seconds.");
@@ -234,19 +234,14 @@ describe("the command", () => {
   });
 
   it("says how much was imported when it is interrupted", async () => {
-    const before = process.listeners("SIGINT");
-    const ctrlC = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
     let posts = 0;
-    const service = await fakeService((request) => {
-      if (request.method === "GET" || ++posts === 1) return undefined;
-      // By then the client waits for Retry-After.
-      setTimeout(() => ctrlC().forEach((listener) => listener("SIGINT")), 200);
-      return { status: 429, headers: { "retry-after": "600" } };
-    });
+    const service = await fakeService((request) =>
+      request.method === "GET" || ++posts === 1 ? undefined : { status: 429, headers: { "retry-after": "600" } },
+    );
     const many = Array.from({ length: 600 }, (_, index) => entity(`Entity ${index}`, "x"));
     const file = await fileWith(jsonLines(...many));
 
-    const said = await command([file, "--url", service.url, "--json"], "key");
+    const said = await command([file, "--url", service.url, "--json"], "key", { ctrlC: true });
 
     expect(said.exitCode).toBe(130);
     expect(JSON.parse(said.out.join(""))).toMatchObject({ complete: false, memories: { read: 600, created: 500 } });
@@ -264,21 +259,18 @@ describe("the command", () => {
     ],
     ["is refused", false, 1, /^Such a one is there\.\nRestored so far: 500 memories/m],
   ])("says how much of an export was restored when that %s", async (_what, isInterrupted, exitCode, message) => {
-    const before = process.listeners("SIGINT");
-    const ctrlC = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
     let posts = 0;
     const service = await fakeService((request) => {
       if (request.method === "GET") return undefined;
       if (++posts === 1) return { status: 200, body: { memories: 500, existing_memories: 0 } };
       if (!isInterrupted)
         return { status: 409, body: { error: { code: "conflict", message: "Such a one is there." } } };
-      setTimeout(() => ctrlC().forEach((listener) => listener("SIGINT")), 200);
       return { status: 429, headers: { "retry-after": "600" } };
     });
     const begin = { record: "graph", format: "memory-graph", memories: 600, relationships: 0 };
     const file = await fileWith(jsonLines(begin, ...Array.from({ length: 600 }, () => ({ record: "memory" }))));
 
-    const said = await command([file, "--url", service.url, "--json"], "key");
+    const said = await command([file, "--url", service.url, "--json"], "key", { ctrlC: isInterrupted });
 
     expect(said.exitCode).toBe(exitCode);
     expect(said.err.join("\n")).toMatch(message);
@@ -298,16 +290,29 @@ interface Wrong {
   url?: string;
 }
 
+interface Wishes {
+  environment?: Readonly<Record<string, string>>;
+  /** Presses Ctrl-C as soon as the command waits because the service asked it to. */
+  ctrlC?: boolean;
+}
+
 /** Runs the command in this process, with these arguments and this key in its environment. */
-async function command(args: string[], key: string, environment: Readonly<Record<string, string>> = {}) {
+async function command(args: string[], key: string, { environment = {}, ctrlC = false }: Wishes = {}) {
   const out: unknown[] = [];
   const err: unknown[] = [];
   const before = process.listeners("SIGINT");
+  const added = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+  const press = () => added().forEach((listener) => listener("SIGINT"));
+  const watchProgress = (text: unknown) => {
+    // It waits from the next turn of the event loop on.
+    if (ctrlC && String(text).includes("waiting 600 s")) setImmediate(press);
+    return true;
+  };
   for (const [name, value] of Object.entries({ MEMORY_GRAPH_KEY: key, ...environment })) vi.stubEnv(name, value);
   const spies = [
     vi.spyOn(console, "log").mockImplementation((line) => void out.push(line)),
     vi.spyOn(console, "error").mockImplementation((line) => void err.push(line)),
-    vi.spyOn(process.stderr, "write").mockReturnValue(true),
+    vi.spyOn(process.stderr, "write").mockImplementation(watchProgress),
   ];
   try {
     const [{ program }, { exitCodeOf }, { sentenceFor }] = await Promise.all([
@@ -321,7 +326,7 @@ async function command(args: string[], key: string, environment: Readonly<Record
     });
     return { out: out.map(String), err: err.map(String), exitCode: process.exitCode };
   } finally {
-    for (const listener of process.listeners("SIGINT")) if (!before.includes(listener)) process.off("SIGINT", listener);
+    for (const listener of added()) process.off("SIGINT", listener);
     process.exitCode = undefined;
     vi.unstubAllEnvs();
     for (const spy of spies) spy.mockRestore();

@@ -8,7 +8,7 @@ import { isTimeout, openDatabase } from "../../src/platform/database/database.js
 import type { Statement } from "../../src/platform/database/statement.js";
 import { createWorld } from "../support/world.js";
 
-const { searchTimeoutMs, searchConnections, idleInTransactionMs, connections, connectionWaitMs } = LIMITS.database;
+const { searchTimeoutMs, searchConnections, connections, connectionWaitMs } = LIMITS.database;
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const reasonOf = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error);
 
@@ -88,15 +88,19 @@ it("answers 503 to a search that takes too long, and says how to search instead"
 it("ends an idle transaction, so that statements waiting for its locks continue", async () => {
   await using world = await createWorld();
   const lock: Statement = { name: "lock", text: "LOCK TABLE memory" };
+  let tellLocked = () => {};
+  const locked = new Promise<void>((done) => (tellLocked = done));
+  const counted = locked.then(() => world.database.models.memory.count());
   const idle = reasonOf(
     world.database.transaction(async (inner) => {
       await inner.run(lock, []);
-      await new Promise((done) => setTimeout(done, idleInTransactionMs + 1_000));
+      tellLocked();
+      await counted;
       return inner.run(sleep, [0]);
     }),
   );
 
-  await expect.poll(() => world.database.models.memory.count()).toBe(0);
+  expect(await counted).toBe(0);
 
   expect(whyUnavailable(await idle)).toBeDefined();
 });

@@ -73,8 +73,8 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
     kill(postmasterOf(dataDir) ?? 0, "SIGINT");
     await test.expect.poll(() => log.text(), PATIENCE).toContain("cannot be restarted");
     expect(await works()).toBe(false);
-    // A few more attempts, with growing waits.
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const attempts = () => log.text().match(/"level":"debug".*could not be restarted/g)?.length;
+    await test.expect.poll(attempts, PATIENCE).toBeGreaterThan(2);
 
     expect(log.text().match(/cannot be restarted/g)).toHaveLength(1);
     expect(log.text()).toContain(`The database in ${join(dataDir, "postgres")} is incomplete: restore a backup`);
@@ -112,7 +112,7 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
 async function start(test: TestContext) {
   const dataDir = await madeFolder(test);
   const lines: string[] = [];
-  const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
+  const log = loggerTo({ write: (line) => void lines.push(line) }, "debug");
   const kept: KeptRunning = await keepRunning({ dataDir, log });
   const database = openDatabase(() => kept.databaseUrl);
   test.onTestFinished(async () => {

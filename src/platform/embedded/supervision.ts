@@ -99,10 +99,12 @@ async function takeAgain(
       await letGo(hold);
     } catch (error) {
       if (error instanceof AnotherServer) return error;
+      const reason = error instanceof Error ? error.message : String(error);
       if (!signal.aborted && performance.now() - loggedAt >= restartTellMs) {
         loggedAt = performance.now();
-        const reason = error instanceof Error ? error.message : String(error);
         log.error({ reason }, "the embedded PostgreSQL cannot be restarted: requests are answered 503; retrying");
+      } else {
+        log.debug({ reason }, "the embedded PostgreSQL could not be restarted again");
       }
       await sleep(waitMs, undefined, { signal }).catch(() => {});
       waitMs = Math.min(waitMs * 2, restartLongestMs);

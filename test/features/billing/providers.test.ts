@@ -79,8 +79,11 @@ describe.each(PROVIDERS)("with %s", (_name, start) => {
     const { provider, payer } = scene;
     const customer = await scene.bought();
     const { id: older } = await payer.owner.did(teamSubscription);
-    // Stripe's times are whole seconds.
-    await new Promise((done) => setTimeout(done, 1_100));
+    const read = () => provider.api.subscriptions.retrieve(older ?? "");
+    const { created } = await read();
+    // Stripe's times are whole seconds, by its own clock.
+    const secondNow = async () => Date.parse((await read()).lastResponse.headers["date"] ?? "") / 1_000;
+    await expect.poll(secondNow, { timeout: TIMEOUT_MS }).toBeGreaterThan(created);
     const items = [{ price: provider.settings.priceId, quantity: 9 }];
     const second = await provider.api.subscriptions.create({ customer, items });
 
