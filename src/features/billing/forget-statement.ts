@@ -1,0 +1,14 @@
+import { forgetStatement, isPast } from "../../operation/forget-statement.js";
+
+/**
+ * Accounts of deleted teams. One stays while requests are stored, a subscription is live, somebody holds its lock, or
+ * it was read from the provider lately: events of its customer could still tell of a payment.
+ */
+export const forgetAccounts = forgetStatement(
+  "billing_account",
+  `status IN ('none', 'canceled', 'incomplete_expired') AND (customer_id IS NULL OR ${isPast("mirrored_at")})
+          AND (locked_until IS NULL OR locked_until < now())
+          AND NOT EXISTS (SELECT FROM team WHERE team.id = billing_account.team_id)
+          AND NOT EXISTS (SELECT FROM billing_operation o WHERE o.team_id = billing_account.team_id)`,
+  "abandoned",
+);
