@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
-import { afterAll, beforeAll, describe } from "vitest";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
 
 export const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 /** With CI_STRICT=1 a missing browser is an error, not a reason to skip. */
@@ -18,6 +18,12 @@ export function describeInBrowser(what: string, tests: (browser: () => Browser) 
       browser = await chromium.launch({ executablePath: CHROMIUM, args });
     });
     afterAll(() => browser?.close());
+    let shared: BrowserContext[] = [];
+    beforeEach(() => void (shared = browser?.contexts() ?? []));
+    // The tabs that a test leaves would go on drawing during the next ones.
+    afterEach(async () => {
+      for (const context of browser?.contexts() ?? []) if (!shared.includes(context)) await context.close();
+    });
     tests(() => {
       if (!browser) throw new Error("The browser is not started yet.");
       return browser;
