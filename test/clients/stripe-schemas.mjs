@@ -1,7 +1,7 @@
 /**
- * Prints as JSON a schema of the `stripe` package's declarations, with a definition for each type that is reached from
- * the type in the arguments: `stripe-answers Answers`, or `stripe-requests Requests`. Resources that no answer
- * contains match nothing, which keeps the schema small.
+ * Prints as JSON schemas of the `stripe` package's declarations, with a definition for each type that is reached from
+ * the answers, and for each that is reached from the requests. Resources that no answer contains match nothing, which
+ * keeps the schemas small.
  */
 import { fileURLToPath } from "node:url";
 import { ExposeNodeParser, createGenerator, symbolAtNode } from "ts-json-schema-generator";
@@ -30,10 +30,8 @@ ExposeNodeParser.prototype.getDefinitionName = function nameOf(node, context) {
   return `${file}:${name}${typeArguments.length > 0 ? `<${typeArguments.join(",")}>` : ""}`;
 };
 
-const [file, type] = process.argv.slice(2);
-
 const generator = createGenerator({
-  path: fileURLToPath(new URL(`${file}.ts`, import.meta.url)),
+  path: fileURLToPath(new URL("stripe-{answers,requests}.ts", import.meta.url)),
   tsconfig: fileURLToPath(new URL("tsconfig.json", import.meta.url)),
   skipTypeCheck: true,
   expose: "export",
@@ -41,10 +39,8 @@ const generator = createGenerator({
   additionalProperties: false,
   functions: "hide",
 });
-const { definitions } = generator.createSchema(type);
-
 /** The SDK has a class for decimals, which are text on the wire. Values of later API versions are never returned. */
-const schemaOf = (name) => {
+const schemaOf = (definitions, name) => {
   if (name === "esm/shared:OtherString") return false;
   if (name === "esm/Decimal:Decimal") return { type: "string", pattern: "^-?\\d+(\\.\\d+)?$" };
   const [, owner = ""] = /^([^.<]*)/.exec(name) ?? [];
@@ -52,14 +48,23 @@ const schemaOf = (name) => {
   return isResource && !HELD.has(owner) && !name.includes("<") ? false : definitions[name];
 };
 
-const reached = {};
-const reach = (name) => {
-  if (name in reached) return;
-  reached[name] = schemaOf(name);
-  JSON.stringify(reached[name], (key, value) => {
-    if (key === "$ref") reach(decodeURIComponent(value.replace("#/definitions/", "")));
-    return value;
-  });
+function schemaFrom(file, type) {
+  const { definitions } = generator.createSchema(type);
+  const reached = {};
+  const reach = (name) => {
+    if (name in reached) return;
+    reached[name] = schemaOf(definitions, name);
+    JSON.stringify(reached[name], (key, value) => {
+      if (key === "$ref") reach(decodeURIComponent(value.replace("#/definitions/", "")));
+      return value;
+    });
+  };
+  reach(`clients/${file}:${type}`);
+  return { definitions: reached };
+}
+
+const schemas = {
+  answers: schemaFrom("stripe-answers", "Answers"),
+  requests: schemaFrom("stripe-requests", "Requests"),
 };
-reach(`clients/${file}:${type}`);
-console.log(JSON.stringify({ definitions: reached }));
+console.log(JSON.stringify(schemas));

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,8 @@ import { promisify } from "node:util";
 /** The folder of third-party clients and tools, with its own packages and lockfile. */
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const INSTALLED = `${FOLDER}node_modules/.installed`;
-const LOCK = fileURLToPath(new URL("../../node_modules/.cache/clients-installing", import.meta.url));
+const CACHE = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url));
+const LOCK = `${CACHE}/clients-installing`;
 const INSTALL_TIMEOUT_MS = 300_000;
 
 const run = promisify(execFile);
@@ -27,6 +28,24 @@ export async function runTool(script: string, ...args: readonly string[]): Promi
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
     throw new Error(`${script} failed:\n${stdout}${stderr}`, { cause: error });
   }
+}
+
+/** What `stripe-schemas.mjs` prints, kept until its sources change: it takes six seconds. */
+export async function stripeSchemas(): Promise<Record<"answers" | "requests", object>> {
+  const names = ["stripe-schemas.mjs", "stripe-answers.ts", "stripe-requests.ts", "tsconfig.json", "package-lock.json"];
+  const hash = createHash("sha256");
+  for (const name of [...names, "../../package-lock.json"]) hash.update(readFileSync(FOLDER + name)).update("\0");
+  const file = `${CACHE}/stripe-schemas-${hash.digest("hex")}.json`;
+  if (!existsSync(file)) {
+    const printed = await runTool("stripe-schemas.mjs");
+    const outdated = readdirSync(CACHE).filter((name) => /^stripe-schemas-\w+\.json$/.test(name));
+    for (const name of outdated) rmSync(`${CACHE}/${name}`, { force: true });
+    const draft = `${file}-${process.pid}`;
+    writeFileSync(draft, printed);
+    // Renamed when it is complete, since another test file may read it.
+    renameSync(draft, file);
+  }
+  return JSON.parse(readFileSync(file, "utf8")) as Record<"answers" | "requests", object>;
 }
 
 /** Test files run in parallel, and only one of them may install. */

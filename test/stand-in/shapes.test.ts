@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import type { Stripe } from "stripe";
 import { beforeAll, expect, it } from "vitest";
-import { runTool } from "../clients/tools.js";
+import { stripeSchemas } from "../clients/tools.js";
 import { missingIn } from "./published.js";
 import { onlySubscription, openSession, startWorld, subscribe, upgrade, whole } from "./world.js";
 
@@ -12,8 +12,7 @@ type Kind = "customer" | "product" | "price" | "session" | "subscription" | "inv
 let problemsOf: (kind: Kind, answer: unknown) => unknown;
 
 beforeAll(async () => {
-  const schemas = JSON.parse(await runTool("stripe-schemas.mjs", "stripe-answers", "Answers")) as object;
-  const ajv = new Ajv({ strict: false }).addSchema(schemas, "stripe");
+  const ajv = new Ajv({ strict: false }).addSchema((await stripeSchemas()).answers, "stripe");
   problemsOf = (kind, answer) => {
     const check = ajv.getSchema(`stripe#/definitions/clients%2Fstripe-answers%3AAnswers/properties/${kind}`);
     if (!check) throw new Error(`There is no schema of ${kind}.`);

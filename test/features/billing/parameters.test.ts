@@ -14,7 +14,7 @@ import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { type StandInRequest, startStandInStripe } from "../../../src/stand-in/stripe/index.js";
-import { runTool } from "../../clients/tools.js";
+import { stripeSchemas } from "../../clients/tools.js";
 import { excessesOf, isExpandable } from "../../stand-in/published.js";
 import { aPayer, createBillingWorld, customerOf, subscriptionOf } from "../../support/billing.js";
 import { createWorld } from "../../support/world.js";
@@ -23,8 +23,7 @@ import { createWorld } from "../../support/world.js";
 const ajv = new Ajv({ strict: false, coerceTypes: true });
 
 beforeAll(async () => {
-  const schemas = JSON.parse(await runTool("stripe-schemas.mjs", "stripe-requests", "Requests")) as object;
-  ajv.addSchema(schemas, "stripe");
+  ajv.addSchema((await stripeSchemas()).requests, "stripe");
 }, 400_000);
 
 /** The endpoint, such as "POST /v1/subscriptions/:id". */
