@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
+import { LIMITS } from "../../../src/limits.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { createWorld } from "../../support/world.js";
 import { roundsOf } from "../../support/rounds.js";
@@ -89,5 +90,24 @@ it("answers any query, and finds a memory by its own title", async () => {
     }),
     { numRuns: roundsOf(300) },
   );
+  expect(world.bugs).toEqual([]);
+});
+
+it("answers a query of one long word in any script", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  // One to four bytes each; some are folded into several letters, some are looked up by their neighbours.
+  const letters = ["x", "α", "क", "\u0958", "ሀ", "ก", "記", "ﷲ", "ﬃ", "\u{10330}", "\u{1d160}"];
+  const size = LIMITS.search.queryLength;
+  for (const letter of letters) {
+    await ann.did(createMemory, { type: "general", title: letter.repeat(100), content: letter.repeat(size) });
+    for (const length of [100, 255, 511, 512, 682, 683, size - 4]) {
+      const word = letter.repeat(length / letter.normalize("NFC").length);
+      for (const query of [word, `"${word}" a`, `a.${word}`, `A${word} b`]) {
+        const verdict = await ann.does(searchMemories, { query });
+        expect([letter, length, verdict.ok]).toEqual([letter, length, true]);
+      }
+    }
+  }
   expect(world.bugs).toEqual([]);
 });

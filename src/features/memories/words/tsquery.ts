@@ -17,8 +17,12 @@ export const placeWorth = (mark: Mark): number => PLACE_WORTH[mark];
 /** Matches nothing: no word is a space. */
 export const NOTHING = "' '";
 
+/** PostgreSQL has no longer words in an index, and refuses them in a tsquery. */
+const LEXEME_BYTES_MAX = 2_046;
+
 /** Quotes a word of the index for a tsquery. */
-export const quote = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
+export const quote = (lexeme: string): string =>
+  Buffer.byteLength(lexeme) > LEXEME_BYTES_MAX ? NOTHING : `'${lexeme.replace(/['\\]/g, "$&$&")}'`;
 export const all = (queries: readonly string[]): string => join(queries, "&");
 export const any = (queries: readonly string[]): string => join(queries, "|");
 
