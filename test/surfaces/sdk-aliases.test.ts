@@ -303,8 +303,22 @@ it("looks at no more of a long text than it keeps", () => {
   split.mockRestore();
 
   expect(kept).toEqual(["a😀a", "a😀…", "😀😀😀", "😀😀…"]);
-  expect(lengths).toEqual([6, 7, 6, 7]);
+  expect(lengths).toEqual([6, 4, 7, 6, 7]);
 });
+
+it.each(["a", "\u0958", "\ufb2c", "\u{1d160}", "😀", "\u200b", "\u3164", " "])(
+  "cuts and never refuses a long query: %j",
+  async (text) => {
+    await using server = await startServer();
+    for (const length of [1, 500, 999, 1_000, 1_001]) {
+      const body = { query: text.repeat(length) };
+      const found = await ask(`${server.url}/search/recall`, { key: server.ann.key, body });
+      expect([length, found]).toMatchObject([length, { status: 200, body: { memories: [] } }]);
+    }
+    const search = new URLSearchParams({ query: text.repeat(400) });
+    expect(await server.call(`/memories/recall?${search.toString()}`)).toMatchObject({ status: 200 });
+  },
+);
 
 it("names fields in refusals as the client does", async () => {
   await using server = await startServer();

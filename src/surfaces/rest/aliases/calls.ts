@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../limits.js";
+import { isBlank } from "../../../operation/bounds.js";
 import { Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Plain } from "../../run.js";
 import { type AliasAnswer, type RunNamed, created, ok, runNaming } from "./alias.js";
@@ -67,8 +68,8 @@ export async function findMemories(
   const filter = { ...narrowed, tags_match: tagsMatch };
   const most = cutTo([1, LIST_MAX], request["limit"], LIMIT_DEFAULT);
   const start = cutTo([0, storage.team.memories], request["offset"], 0);
-  const isBlank = query == null || (typeof query === "string" && query.trim() === "");
-  if (!isBlank) return (await searchMemories(run, { ...filter, query }, start, most)).map(form);
+  const isGiven = query != null && !(typeof query === "string" && isBlank(query));
+  if (isGiven) return (await searchMemories(run, { ...filter, query }, start, most)).map(form);
   // An export without the expired memories would lose them silently.
   const include_expired = listsAll && Object.keys(narrowed).length === 0;
   return listMemories(run, { ...filter, include_expired }, { start, most, form });

@@ -60,8 +60,13 @@ export function shorten(text: unknown, most: number): unknown {
   return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
 }
 
-/** The first `most` characters of a text. */
-export const beginningOf = (text: string, most: number): string =>
+/**
+ * The first `most` characters of a text. They are counted in NFC, as the operation counts them: it has two or three
+ * characters for one of some scripts. NFC is quadratic in combining marks, so the text is cut before, too.
+ */
+export const beginningOf = (text: string, most: number): string => cut(cut(text, most).normalize("NFC"), most);
+
+const cut = (text: string, most: number): string =>
   Array.from(text.slice(0, 2 * most))
     .slice(0, most)
     .join("");
