@@ -58,8 +58,8 @@ describe("strangers", () => {
   });
 
   it("can send only small bodies of the right type", async () => {
-    const send = async (path: string, body: string, type = "application/json") => {
-      const answer = await ask(`${url}/oauth${path}`, { body, headers: { "content-type": type } });
+    const send = async (path: string, body: string, type = "application/json", others = {}) => {
+      const answer = await ask(`${url}/oauth${path}`, { body, headers: { "content-type": type, ...others } });
       return [answer.status, (answer.body as { error?: string }).error];
     };
     const registration = JSON.stringify({ redirect_uris: [CALLBACK] });
@@ -78,6 +78,12 @@ describe("strangers", () => {
     expect(await send("/token", "client_id=a", `${form}; charset=none`)).toEqual([401, "invalid_client"]);
     expect(await send("/token", "{}")).toEqual([400, "invalid_request"]);
     expect(await send("/revoke", "client_id=a&token=b", form)).toEqual([401, "invalid_client"]);
+    const [html, zipped] = [{ accept: "text/html, */*; q=.2" }, { "content-encoding": "gzip" }];
+    expect(await send("/token", "client_id=a", form, html)).toEqual([401, "invalid_client"]);
+    expect(await send("/revoke", "client_id=a&token=b", form, html)).toEqual([401, "invalid_client"]);
+    expect(await send("/register", '{"redirect_uris": ["x"]}', undefined, html)).toEqual([400, "invalid_redirect_uri"]);
+    expect(await send("/token", "client_id=a", form, zipped)).toEqual([400, "invalid_request"]);
+    expect(await send("/register", registration, undefined, zipped)).toEqual([400, "invalid_client_metadata"]);
     for (const path of ["/token", "/register", "/revoke"]) {
       const { status, headers } = await ask(`${url}/oauth${path}`);
       expect([path, status, headers.get("allow")]).toEqual([path, 405, "POST"]);

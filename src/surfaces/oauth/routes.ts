@@ -161,14 +161,14 @@ const readRegistration: Handler = (request: Request & { body?: unknown }, _respo
 };
 
 /** A failure as OAuth's clients read it: RFC 6749, 5.2. */
-function oauthError(failure: Failure | undefined): object {
+function oauthError(failure: Failure | undefined, { req }: Response): object {
   if (!failure) return { error: "server_error", error_description: BUG_MESSAGE };
-  return { error: codeOf(failure), error_description: failure.message };
+  return { error: codeOf(failure, req.path === ENDPOINTS.registration), error_description: failure.message };
 }
 
-function codeOf(failure: Failure): string {
+function codeOf(failure: Failure, isRegistration: boolean): string {
   if (failure.kind === "rate_limited" || failure.kind === "unavailable") return "temporarily_unavailable";
-  return failure instanceof InvalidInput ? "invalid_client_metadata" : "invalid_request";
+  return isRegistration && failure instanceof InvalidInput ? "invalid_client_metadata" : "invalid_request";
 }
 
 const showFailure =
