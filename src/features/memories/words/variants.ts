@@ -86,10 +86,12 @@ export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: F
       ),
     );
   for (const made of found.flatMap(([words, way]) => words.map((other) => variantOfAlike(other, way)))) {
-    if (!variants.some((variant) => variant.lexemes.join(" ") === made.lexemes.join(" "))) variants.push(made);
+    if (!variants.some((variant) => stemsOf(variant) === stemsOf(made))) variants.push(made);
   }
   return variants;
 }
+
+const stemsOf = ({ lexemes }: Variant): string => lexemes.join(" ");
 
 /** Whether a word of the graph is a stem itself: "files" is not, so "filesy" (which begins "filesystem") is no kin of it. */
 const isStem = ({ word, stem }: AlikeWord): boolean => stem.length === 0 || stem.includes(word);
@@ -124,11 +126,11 @@ export function variantsOf(
     ...compounds.map((compound) => variantOf([compound], "parts", known)),
     ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
     ...initials,
-    ...forms.map((form) => variantOf([form], "form", known)),
-  ];
-  const stemsOf = ({ lexemes }: FoundVariant): string => lexemes.join(" ");
-  const found = [own, ...others.filter(({ isKnown }) => isKnown)];
-  return found.filter((one, place) => found.findIndex((other) => stemsOf(other) === stemsOf(one)) === place);
+  ].filter((other) => other.isKnown && stemsOf(other) !== stemsOf(own));
+  const inForms = forms.map((form) => variantOf([form], "form", known)).filter(({ isKnown }) => isKnown);
+  const found = [own, ...others];
+  for (const form of inForms) if (!found.some((other) => stemsOf(other) === stemsOf(form))) found.push(form);
+  return found;
 }
 
 function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
