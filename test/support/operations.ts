@@ -43,8 +43,16 @@ export const refusalIn = ({ code, reason, details }: SaidError): Said => ({
   ...(code.toLowerCase() === "bad_request" && Array.isArray(details) ? { issues: details.map(sayIssue) } : {}),
 });
 
+const NAMES = new Set(operations.map(({ name }) => name));
+
+/** REST names an operation by its method and path, the other doors by its name. */
+const hideOperation = (quoted: string, inside: string): string =>
+  NAMES.has(inside) || /^[A-Z]+ \//.test(inside) ? "`an operation`" : quoted;
+
 const sayIssue = ({ path, message }: { readonly path: string; readonly message: string }): string =>
-  `${path}: ${message}`.replaceAll(/\b[a-z]+(?:[A-Z][a-z]*)+\b/g, snakeCase).toLowerCase();
+  `${path}: ${message.replaceAll(/`([^`]+)`/g, hideOperation)}`
+    .replaceAll(/\b[a-z]+(?:[A-Z][a-z]*)+\b/g, snakeCase)
+    .toLowerCase();
 
 export const inputFields = (type: GraphQLInputObjectType) => Object.values(type.getFields());
 
