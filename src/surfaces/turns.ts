@@ -20,8 +20,7 @@ export class Turns {
 
   /** Runs `work` in this turn of the event loop or in a later one. */
   begin(work: () => void): void {
-    const hasTime = this.#waiting.length === 0 && this.#hasTime();
-    if (hasTime && !this.#isHeld) work();
+    if (this.#waiting.length === 0 && this.#hasTime() && !this.#isHeld) work();
     else this.#waiting.push(work);
   }
 

@@ -19,10 +19,9 @@ export function innerRequest(request: Request, issuer: string, path: string): In
   const headers = {
     ...Object.fromEntries(kept),
     host,
-    // Programs that post would be shown a page where they prefer HTML, as HTTP clients of Java do: RFC 6749, 5.2.
-    ...(method === "POST" ? { accept: "application/json" } : {}),
     cookie: (request.headers.cookie ?? "").replaceAll(/(?<=^|;) *_session(?:\.sig)?=[^;]*;?/g, ""),
-    ...(method === "POST" ? { "content-length": String(bytes.length) } : {}),
+    // Programs that post would be shown a page where they prefer HTML, as HTTP clients of Java do: RFC 6749, 5.2.
+    ...(method === "POST" ? { accept: "application/json", "content-length": String(bytes.length) } : {}),
   };
   const socket = { encrypted: protocol === "https:", remoteAddress: clientAddressOf(request) };
   const inner = Readable.from(bytes.length > 0 ? [bytes] : []);
