@@ -27,7 +27,7 @@ export interface Wide {
  * share of all, have any, and as many have the words: it costs more than to look at what has the words.
  */
 const ALTERNATIVES = 8;
-const COMPARED = { matches: 40_000, share: 0.2 };
+const COMPARED = { matches: 10_000, share: 0.2 };
 
 /** The queries of the index for a narrowing; a memory must match all of them. */
 export const narrowingQueries = (narrowing: Narrowing): string[] => alternativesOf(narrowing).map(any);
