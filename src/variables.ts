@@ -165,7 +165,8 @@ function isDecodable(text: string): boolean {
  * Whether a name is a typing error for another one. Short names allow fewer errors, since they differ little. Only names
  * with the same beginning or end are compared letter by letter: comparing all took each start 20 ms.
  */
-function isSlipOf(name: string, other: string): boolean {
+function isSlipOf(given: string, other: string): boolean {
+  const name = given.toUpperCase();
   const slipsMax = Math.min(2, Math.floor(other.length / 6));
   const isNear = name[0] === other[0] || name.at(-1) === other.at(-1);
   return isNear && Math.abs(name.length - other.length) <= slipsMax && editDistance(name, other) <= slipsMax;

@@ -30,9 +30,14 @@ export function commandLine({ script, description, examples, notes, exitCodes }:
   const call = `npm run ${script} --`;
   const program = new Command(call);
   const endings = exitCodes ? `${EXIT_CODES.replace(/\.$/, ";")}\n${exitCodes}` : EXIT_CODES;
+  // As from a variable that is not set: no file, id or address has no name.
+  const refuseEmpty = (_program: Command, called: Command) => {
+    if (called.args.includes("")) called.error("An argument is empty.");
+  };
   return program
     .description(description)
     .exitOverride()
+    .hook("preAction", refuseEmpty)
     .configureOutput({
       outputError: (message, write) => write(`${sentenceOf(message)} ${call} --help shows how to use it.\n`),
     })

@@ -1,3 +1,5 @@
+import { access } from "node:fs/promises";
+import { explain } from "./embedded/cannot-start.js";
 import { AnotherServer, CannotStart, startEmbeddedPostgres } from "./embedded/index.js";
 import { keepRunning } from "./embedded/supervision.js";
 import { makeFolder } from "./folder.js";
@@ -32,7 +34,15 @@ interface DataFolderConfig {
 export async function openDataFolder(config: DataFolderConfig, server?: { readonly log: Logger }): Promise<DataFolder> {
   const { development, dataDir } = config;
   const databaseUrl = config.directDatabaseUrl ?? config.databaseUrl;
-  if (development) await makeFolder(dataDir);
+  if (development) {
+    try {
+      await makeFolder(dataDir);
+      // The slash at the end makes a file in the place of the folder an error.
+      await access(`${dataDir}/`);
+    } catch (error) {
+      throw explain(error, { dataDir, said: "" });
+    }
+  }
   // Any number of servers may share the operator's own database.
   if (databaseUrl) return { databaseUrl, lost: never(), async [Symbol.asyncDispose]() {} };
   refuseRoot(config);

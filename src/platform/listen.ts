@@ -31,6 +31,7 @@ const listeningSentences = (prefix: string): Readonly<Record<string, string>> =>
   EADDRINUSE: `another program listens there. Stop it, or choose another ${prefix}PORT`,
   EACCES: `this user has no permission. Choose a ${prefix}PORT from 1024 on`,
   EADDRNOTAVAIL: `this machine does not have the address. Correct ${prefix}HOST`,
+  EINVAL: `the address cannot be used. Correct ${prefix}HOST`,
   ENOTFOUND: `the host name is unknown. Correct ${prefix}HOST`,
   EAI_AGAIN: `the host name cannot be resolved. Correct ${prefix}HOST, or check DNS`,
 });

@@ -102,6 +102,16 @@ it.each(named)("refuses in one line what `%s` does not accept, with exit code 2"
   }
 });
 
+const takesOperand = ({ program, words }: Call) =>
+  (program.commands.find((command) => command.name() === words[0]) ?? program).registeredArguments.length > 0;
+
+it.each(named.filter(([, call]) => takesOperand(call)))("refuses an empty argument of `%s`", async (_name, call) => {
+  const { code, output, errors } = await parse(call.program, [...call.words, ""]);
+
+  expect({ code, output }).toEqual({ code: 2, output: "" });
+  expect(errors).toMatch(/^An argument is empty\. npm run [\w-]+ -- --help shows how to use it\.\n$|must be the id/);
+});
+
 it("refuses an unknown command and an invalid value in one line", async () => {
   const [unknown, value] = [await parse(user, ["crate"]), await parse(mail, ["retry", "none"])];
   const nonsense: Array<[Command, string[]]> = [

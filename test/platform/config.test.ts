@@ -84,6 +84,7 @@ it.each([
   [{ OTEL_BSP_MAX_QUEUE_SIZE: "0" }, "OTEL_BSP_MAX_QUEUE_SIZE must be a whole number from 1"],
   [{ DATABSE_URL: "postgres://a@b/c" }, "DATABSE_URL is no variable of the service: set DATABASE_URL instead"],
   [{ MAIL_FORM: "a@b.example" }, "set MAIL_FROM instead"],
+  [{ database_url: "postgres://a@b/c" }, "database_url is no variable of the service: set DATABASE_URL instead"],
   [{ OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER must be one of always_on, parentbased_always_on"],
   [{ METRICS_PORT: "4000" }, "METRICS_PORT must differ from PORT"],
   [{ METRICS_PORT: "5", PORT: "5", HOST: "::", METRICS_HOST: "10.0.0.1" }, "METRICS_PORT must differ from PORT"],

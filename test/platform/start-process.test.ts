@@ -25,13 +25,16 @@ const TROUBLES: ReadonlyArray<readonly [what: string, trouble: Trouble, sentence
   ["the address is none", () => ({ HOST: "a b" }), /cannot listen on a b|HOST/],
   ["the URL of the database is none", () => ({ DATABASE_URL: "postgres://[" }), /DATABASE_URL must be a URL/],
   ["the database does not run", () => ({ DATABASE_URL: "postgres://a@127.0.0.1:1/b" }), /No PostgreSQL can be reached/],
-  [
-    "the data folder is a file",
-    (folder) => ({ DATA_DIR: fileIn(folder) }),
-    /\(ENOTDIR\): a part of its path is a file/,
-  ],
+  ["the data folder is a file", (folder) => ({ DATA_DIR: fileIn(folder) }), /is a file: set DATA_DIR to a folder/],
+  ["the data folder's name is too long", () => ({ DATA_DIR: "d".repeat(3_000) }), /is too long: set DATA_DIR/],
   ...(process.platform === "linux"
-    ? [["nobody can make the data folder", () => ({ DATA_DIR: "/proc/none" }), /\/proc\/none .*\(ENOENT\)/] as const]
+    ? [
+        [
+          "nobody can make the data folder",
+          () => ({ DATA_DIR: "/proc/none" }),
+          /\/proc\/none cannot be .*DATA_DIR/,
+        ] as const,
+      ]
     : []),
   ["the demo user's key is a folder", (folder) => withFolder(folder, "demo-key"), /demo-key .*\(EISDIR\)/],
   ["the stand-in's file is damaged", (folder) => withDamage(folder), /is damaged: delete it, then start again/],
