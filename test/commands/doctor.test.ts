@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
@@ -330,6 +330,28 @@ it("says as the start does that it would be refused, and leaves the database as 
   const { rows } = await pool.query("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace");
   expect(rows).toEqual([]);
 });
+
+it.each([-3_600_000, -10_000, 10_000, 3_600_000])(
+  "says that this machine's clock is off by %d ms, but not by less than it needs",
+  async (offByMs) => {
+    await using world = await createWorld();
+    const realNow = Date.now;
+    const findingWith = async (ms: number) => {
+      const clock = vi.spyOn(Date, "now").mockImplementation(() => realNow() + ms);
+      const { by } = await examined({ DATABASE_URL: world.databaseUrl }).finally(() => clock.mockRestore());
+      return by.get("database");
+    };
+
+    const { state, says = "" } = (await findingWith(offByMs)) ?? {};
+    expect([state, says]).toEqual([
+      "wrong",
+      expect.stringMatching(/^The clocks .* differ by \d+ s: set both by NTP\.$/),
+    ]);
+    const seconds = Math.abs(offByMs) / 1_000;
+    expect(Math.abs(Number(/\d+/.exec(says)) - seconds)).toBeLessThanOrEqual(2);
+    expect(await findingWith(Math.sign(offByMs) * 1_000)).toMatchObject({ state: "ok" });
+  },
+);
 
 it("says that the data folder cannot be used", async () => {
   const folder = await mkdtemp(join(tmpdir(), "doctor-"));

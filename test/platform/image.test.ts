@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { readConfig } from "../../src/config.js";
 import { ask } from "../support/http.js";
 import { startServerProcess } from "../support/server-process.js";
 import { createWorld } from "../support/world.js";
@@ -12,6 +13,29 @@ const run = promisify(execFile);
 /** With the 150 MB of the base image, the whole image stays below 250 MB. */
 const BYTES_MAX = 80_000_000;
 const NOBODY = 65_532;
+
+/** The variables that the image sets. */
+async function imageEnvironment(): Promise<Record<string, string>> {
+  const [, line = ""] = /^ENV (.*)$/m.exec(await readFile("deploy/Dockerfile", "utf8")) ?? [];
+  return Object.fromEntries(line.split(" ").map((pair) => pair.split("=")));
+}
+
+it("listens where the files of deploy/ look for it", async () => {
+  const { development, host, port } = readConfig(await imageEnvironment());
+  const [image, ...files] = await Promise.all(
+    ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => readFile(`deploy/${name}`, "utf8")),
+  );
+  const portsIn = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, found]) => Number(found));
+
+  expect({ development, host }).toEqual({ development: false, host: "0.0.0.0" });
+  expect(portsIn(image ?? "", /^EXPOSE (\d+)$/gm)).toEqual([port]);
+  const named = files.map((text) => portsIn(text, /(?:127\.0\.0\.1:|server:|name: http, containerPort: )(\d+)/g));
+  expect(named).toEqual([[port, port], [port]]);
+  const metrics = files.map((text) =>
+    portsIn(text, /(?:METRICS_PORT(?:: |, value: )"|prometheus.io\/port: "|name: metrics, containerPort: )(\d+)/g),
+  );
+  expect(metrics.map((ports) => new Set(ports).size)).toEqual([1, 1]);
+});
 
 it("runs as an ordinary user from a read-only folder, with only the files that the image gets", async () => {
   await using world = await createWorld();
@@ -23,8 +47,9 @@ it("runs as an ordinary user from a read-only folder, with only the files that t
   const files = await Promise.all(paths.map((path) => stat(join(folder, path))));
   await run("chmod", ["-R", "a-w", folder]);
 
+  const { PORT: _port, ...environment } = await imageEnvironment();
   await using server = await startServerProcess(
-    { DATABASE_URL: world.databaseUrl, DATA_DIR: folder },
+    { ...environment, DATABASE_URL: world.databaseUrl, DATA_DIR: folder },
     {},
     {
       folder,
