@@ -113,19 +113,20 @@ export const teamUpgradePreview = defineTeamOperation({
     const isStale = mayBeOutdated(known, context.now());
     const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isStale);
     const { currency, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
-    const { periodEnd } = account;
     // Without more seats nothing is charged now, not even for changes that the provider's operator made before.
     const isNow = (line: Stripe.InvoiceLineItem) => isMore && isProration(line);
     const [now, later] = [lines.filter(isNow), lines.filter((line) => !isNow(line))];
+    // As the provider says with the prices: the copy may be older, if an event was lost.
+    const chargedAt = beginningOf(later.filter(isRegular));
     const end = endOf(account);
-    const isRenewed = periodEnd !== null && (end === null || end > periodEnd);
+    const isRenewed = chargedAt !== null && (end === null || end > chargedAt);
     return {
       seats: maxMembers,
       seatsInUse: await countSeatsInUse(context.database, id),
       currency,
       proration: sum(now, totalOf),
       tax: sum(now, taxOfLine),
-      nextInvoice: isRenewed ? { chargedAt: periodEnd, amount: sum(later, totalOf), tax: sum(later, taxOfLine) } : null,
+      nextInvoice: isRenewed ? { chargedAt, amount: sum(later, totalOf), tax: sum(later, taxOfLine) } : null,
     };
   },
 });
@@ -165,6 +166,14 @@ const buildPreview = (
     proration_behavior: isMore ? "create_prorations" : "none",
   },
 });
+
+/** The price of a period, and no item that was added to the invoice. */
+const isRegular = (line: Stripe.InvoiceLineItem): boolean =>
+  !isProration(line) && line.parent?.type === "subscription_item_details";
+
+/** When the last of these periods begins. */
+const beginningOf = (lines: readonly Stripe.InvoiceLineItem[]): Date | null =>
+  lines.length === 0 ? null : new Date(Math.max(...lines.map(({ period }) => period.start)) * 1_000);
 
 const isProration = ({ parent }: Stripe.InvoiceLineItem): boolean =>
   (parent?.subscription_item_details ?? parent?.invoice_item_details)?.proration === true;

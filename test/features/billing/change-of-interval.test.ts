@@ -241,6 +241,19 @@ describe.each(CHANGES)("$name whose connection fails, before the interval change
   );
 });
 
+it("shows the day of the next invoice that belongs to its price, also when the event of a change was lost", async () => {
+  await using world = await createWorldOfIntervals();
+  const payer = await aSubscriberBy(world, "month");
+  world.stripe.sendNoEventsTo(`${world.app.url}/billing/stripe-webhook`);
+  await world.change(payer, "year");
+
+  const { nextInvoice } = await payer.owner.did(teamUpgradePreview, { maxMembers: 8 });
+
+  const [item] = (await world.held(payer)).subscription.items.data;
+  const chargedAt = new Date(Number(item?.current_period_end) * 1_000);
+  expect(nextInvoice).toMatchObject({ chargedAt, amount: 8 * PRICES.year });
+});
+
 it("shows when and what a subscription costs next that ends only after further periods", async () => {
   await using world = await createWorldOfIntervals();
   const payer = await aSubscriberBy(world, "year");
