@@ -39,9 +39,9 @@ export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
-    const { work, span } = scopeOf(response);
+    const { work, span, caller } = scopeOf(response);
     if (hasBody(request)) request.body = await bytesOf(request, { limit, hold: work.holdBody(response) });
-    work.begin(response, span ? span.bind(next) : next);
+    work.begin(response, span ? span.bind(next) : next, caller?.userId);
   };
 
 export const readBody: Handler = readBodyUpTo(LIMITS.http.bodyBytes);

@@ -1,5 +1,5 @@
 /**
- * Starts work in order of arrival, and splits long work into pieces. Each turn of the event loop does only what fits
+ * Starts work in order of arrival, that of each account by itself, and splits long work into pieces. Each turn of the event loop does only what fits
  * into `turnMs`, so that health checks are answered in between, even under heavy load.
  */
 export class Turns {
@@ -10,7 +10,8 @@ export class Turns {
   #endsAt = 0;
   #isResuming = false;
   #isHeld = false;
-  #waiting: Array<() => void> = [];
+  /** Work that has not begun, by its account. Accounts take turns, so that one with much work delays others little. */
+  readonly #waiting = new Map<string, Array<() => void>>();
   /** Waiting pieces by their owner. Owners take turns, so that small work overtakes large. */
   readonly #pieces = new Map<object, Array<() => void>>();
 
@@ -18,10 +19,24 @@ export class Turns {
     this.#turnMs = turnMs;
   }
 
-  /** Runs `work` in this turn of the event loop or in a later one. */
-  begin(work: () => void): void {
-    if (this.#waiting.length === 0 && this.#hasTime() && !this.#isHeld) work();
-    else this.#waiting.push(work);
+  /** Runs `work` of an account in this turn of the event loop or in a later one. */
+  begin(work: () => void, account = ""): void {
+    if (this.#waiting.size === 0 && this.#hasTime() && !this.#isHeld) return work();
+    const waiting = this.#waiting.get(account);
+    if (waiting) waiting.push(work);
+    else this.#waiting.set(account, [work]);
+  }
+
+  /** The first waiting work of the account that has waited longest since its last turn. */
+  #nextWork(): (() => void) | undefined {
+    const [lane] = this.#waiting;
+    if (!lane) return undefined;
+    const [account, waiting] = lane;
+    const work = waiting.shift();
+    // Moves the account behind all others.
+    this.#waiting.delete(account);
+    if (waiting.length > 0) this.#waiting.set(account, waiting);
+    return work;
   }
 
   /** Begins no work until the returned function is called; pieces of begun work go on. */
@@ -53,7 +68,7 @@ export class Turns {
   }
 
   readonly #next = (): void => {
-    this.#isOpen = this.#waiting.length > 0 || this.#pieces.size > 0;
+    this.#isOpen = this.#waiting.size > 0 || this.#pieces.size > 0;
     if (!this.#isOpen) return;
     setImmediate(this.#next);
     // Requests arrive before the immediates of the same turn, in which they must not get its time once more.
@@ -70,7 +85,7 @@ export class Turns {
    */
   async #continue(): Promise<void> {
     do {
-      const work = this.#isHeld ? undefined : this.#waiting.shift();
+      const work = this.#isHeld ? undefined : this.#nextWork();
       if (!work) break;
       work();
       await new Promise<void>(process.nextTick);

@@ -32,7 +32,7 @@ export class Work implements Disposable {
   }
 
   /** Starts a request's work in this turn of the event loop or in a later one; it counts until the answer is made. */
-  begin(response: Response, work: () => void): void {
+  begin(response: Response, work: () => void, account?: string): void {
     this.#begun++;
     this.#isQuiet = false;
     let isDone = false;
@@ -41,7 +41,7 @@ export class Work implements Disposable {
       isDone = true;
     };
     response.once("answered", done).once("close", done);
-    this.turns.begin(work);
+    this.turns.begin(work, account);
   }
 
   /** Whether no request is being answered, and none was begun since the last call. */

@@ -103,6 +103,24 @@ it("refuses new requests while every turn of the event loop is late, but not aft
   expect(await isOverloadedAfter(1, 1_000)).toBe(false);
 });
 
+it("lets one account's much waiting work delay the work of others by one piece", async () => {
+  const turns = new Turns(5);
+  const begun: string[] = [];
+  const begin = (name: string, account?: string) =>
+    turns.begin(() => {
+      keepBusy(10);
+      begun.push(name);
+    }, account);
+
+  begin("busy");
+  for (let n = 0; n < 5; n++) for (const account of ["a", "b"]) begin(account, account);
+  begin("c", "c");
+  begin("new");
+  await expect.poll(() => begun.length, PATIENCE).toBe(13);
+
+  expect(begun.join(" ")).toBe("busy a b c new a b a b a b a b");
+});
+
 it.each([
   ["at once", (work: () => void) => work()],
   ["in microtasks", (work: () => void) => void Promise.resolve().then(() => Promise.resolve().then(work))],
