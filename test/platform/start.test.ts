@@ -182,6 +182,7 @@ it("waits for another server that migrates and says so, but only for a limited t
 
 it.each([
   ["203.0.113.1", /cannot listen on 203\.0\.113\.1, port 0: this machine does not have the address\. Correct HOST/],
+  ["h".repeat(300), /cannot listen on h{300}, port 0: the address cannot be used\. Correct HOST/],
   ["no-such-host.invalid", /cannot listen on no-such-host\.invalid, port 0: the host name .* Correct HOST/],
 ])("says what to do when it cannot listen on %s", async (host, sentence) => {
   await using world = await createWorld();
