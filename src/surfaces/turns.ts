@@ -1,6 +1,6 @@
 /**
- * Starts work in order of arrival, that of each account by itself, and splits long work into pieces. Each turn of the event loop does only what fits
- * into `turnMs`, so that health checks are answered in between, even under heavy load.
+ * Starts work in order of arrival, in turn for each account, and splits long work into pieces. Each turn of the event
+ * loop does only what fits into `turnMs`, so that health checks are answered in between, even under heavy load.
  */
 export class Turns {
   readonly #turnMs: number;
