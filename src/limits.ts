@@ -220,6 +220,8 @@ export const LIMITS = {
   bulk: {
     items: 500, // Memories and relationships together that one call makes, and memories that one call deletes.
     itemsPerRequest: 25, // That count as one request of the budget: making 500 takes less time than 25 requests.
+    bytesPerRequest: 100_000, // Of texts, the same: a megabyte takes PostgreSQL 1 to 3 s, however few memories it is.
+    sharedBytes: 4_000_000, // Of texts that one call moves into a team's graph.
     exportRequests: 20, // As how many requests a stream of a whole graph counts, whatever its size.
     relationshipsDeleted: 20_000, // By one call with its memories.
   },

@@ -14,8 +14,10 @@ import {
   NewMemory,
   NoTeamGraph,
   assertHolds,
+  bytesOf,
   chosenGraphId,
   contentsOf,
+  costOfBytes,
   resolveMemoryIds,
   linkContentsOf,
   MemoryExists,
@@ -23,10 +25,16 @@ import {
 import { NewRelationship, RELATIONSHIP_EXAMPLE, TooManyRelationships } from "../relationships/index.js";
 import { type LinkToStore, storeAll } from "./store-all.js";
 
-const { items: ITEMS_MAX, itemsPerRequest } = LIMITS.bulk;
+const { items: ITEMS_MAX, itemsPerRequest, bytesPerRequest } = LIMITS.bulk;
 
 /** How many requests of the rate limit a number of memories and relationships counts as. */
 export const costOfItems = (items: number): number => Math.max(1, Math.ceil(items / itemsPerRequest));
+
+/** The same for memories and relationships to store: by their number, or by the size of the memories if that is more. */
+export function costOfStoring({ memories, relationships }: Readonly<Record<"memories" | "relationships", object[]>>) {
+  const bytes = memories.reduce((sum, memory) => sum + bytesOf(Object.values(memory)), 0);
+  return Math.max(costOfItems(memories.length + relationships.length), costOfBytes(bytes));
+}
 
 @InputType({ description: "One of the memories to store." })
 export class BulkMemoryInput extends NewMemory(Object) {
@@ -80,8 +88,8 @@ export const createMemories = defineOperation({
   effect: "transaction",
   summary: `Stores up to ${ITEMS_MAX} memories and relationships together: all of them or none.`,
   notes:
-    `${itemsPerRequest} of them count as one request of the rate limit. A relationship refers to a new memory by ` +
-    "its `ref`, and to an existing one by its id or client id.",
+    `${itemsPerRequest} of them, or ${bytesPerRequest / 1_000} kB of memories, count as one request of the rate limit. A ` +
+    "relationship refers to a new memory by its `ref`, and to an existing one by its id or client id.",
   input: CreateMemoriesInput,
   output: CreatedMemories,
   permission: "memories:write",
@@ -97,7 +105,7 @@ export const createMemories = defineOperation({
     output: { memoryIds: [MEMORY_EXAMPLE.id], relationshipIds: [RELATIONSHIP_EXAMPLE.id], existingRelationships: 0 },
   },
   audit: { none: "Memories and relationships say who made them and when." },
-  cost: ({ memories, relationships }) => costOfItems(memories.length + relationships.length),
+  cost: (input) => costOfStoring(input),
   check: (_context, input) => assertFew(input),
   async handle(context, input) {
     const { caller, newId, now } = context;

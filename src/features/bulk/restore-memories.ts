@@ -21,7 +21,7 @@ import {
   MemoryExists,
 } from "../memories/index.js";
 import { RelationshipContents, TooManyRelationships } from "../relationships/index.js";
-import { costOfItems } from "./create-memories.js";
+import { costOfStoring } from "./create-memories.js";
 import { storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX } = LIMITS.bulk;
@@ -144,7 +144,7 @@ export const restoreMemories = defineOperation({
     },
     output: { memories: 1, existingMemories: 0, relationships: 0, existingRelationships: 0 },
   },
-  cost: ({ memories, relationships }) => costOfItems(memories.length + relationships.length),
+  cost: (input) => costOfStoring(input),
   check: (context, input) => assertRestorable(context, input),
   audit: ({ caller }, input, { memories, relationships }) => ({
     teamId: chosenTeamId(caller, input),

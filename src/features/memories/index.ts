@@ -26,8 +26,10 @@ export {
   CONTENT_TYPES,
   type Contents,
   MEMORY_COLUMNS,
+  bytesOf,
   columnOf,
   contentsOf,
+  costOfBytes,
   memoryBytes,
 } from "./memory-columns.js";
 export {

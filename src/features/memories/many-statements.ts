@@ -68,6 +68,17 @@ export const relationshipsOfEach = defineStatement({
     ) outgoing`,
 });
 
+/** The bytes of the texts of some memories. SQL for `AMONG_IDS`, and so that no text is read. */
+export const textBytes = defineStatement({
+  name: "text_bytes",
+  values: OF_MANY,
+  row: { bytes: "float8" },
+  text: `
+    SELECT coalesce(sum(octet_length(title) + octet_length(content) + coalesce(octet_length(summary), 0)), 0)::float8
+      AS bytes
+    FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}`,
+});
+
 /** Deletes memories, and by foreign keys their versions and relationships. SQL for `AMONG_IDS`. */
 export const removeMemories = defineStatement({
   name: "remove_memories",

@@ -1,3 +1,4 @@
+import { LIMITS } from "../../limits.js";
 import { isBlank } from "../../operation/bounds.js";
 import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
@@ -102,6 +103,9 @@ export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return typeof value === "object" && value !== null && !(value instanceof Date) ? JSON.stringify(value) : "";
 }
+
+/** How many requests of the rate limit memories of this size count as, when one call stores or moves them. */
+export const costOfBytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / LIMITS.bulk.bytesPerRequest));
 
 /** The bytes that a memory or a version counts for. `memory_bytes` of the database computes the same. */
 export const memoryBytes = (contents: Contents): number => bytesOf(CONTENTS.map((name) => contents[name]));

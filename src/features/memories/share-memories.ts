@@ -1,3 +1,4 @@
+import { LIMITS } from "../../limits.js";
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import { Marked, Nullable, SetSize } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
@@ -5,18 +6,20 @@ import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { NoTeamGraph } from "./graph.js";
-import { GraphFull, assertRoom, measure, settle } from "./graph-room.js";
+import { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";
 import { ClientIdExists, refuseTakenId } from "./client-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
 import { countRelationships } from "./count-relationships.js";
-import { memoriesByIds, removeMemories } from "./many-statements.js";
+import { memoriesByIds, removeMemories, textBytes } from "./many-statements.js";
+import { costOfBytes } from "./memory-columns.js";
 import { findExistingIds, resolveMemoryIds } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 import { copyMemories, copyRelationships } from "./memory-statements.js";
 
-/** How many memories one call moves, all or none: its statements must not take long. */
+/** How many memories one call moves, all or none, and the bytes of their texts: its statements must not take long. */
 const SHARED_MAX = 2_000;
+const { sharedBytes: SHARED_BYTES, bytesPerRequest } = LIMITS.bulk;
 
 @InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
 export class ShareMemoriesInput {
@@ -26,7 +29,7 @@ export class ShareMemoriesInput {
   @SetSize(1, SHARED_MAX)
   ids?: string[] | null;
 
-  @Field(() => Boolean, { defaultValue: false, description: `All of them, if there are no more than ${SHARED_MAX}.` })
+  @Field(() => Boolean, { defaultValue: false, description: `All of them, if one call can move them.` })
   all!: boolean;
 
   @Field(() => Boolean, {
@@ -71,7 +74,10 @@ export class TooManyToShare extends Failure {
   override readonly reason = "too_many_memories";
 
   constructor() {
-    super(`At most ${SHARED_MAX} memories can be shared at once. Share them by their ids, in several requests.`);
+    super(
+      `At most ${SHARED_MAX} memories with ${SHARED_BYTES / 1_000_000} MB of texts can be shared at once. Share them by ` +
+        "their ids, in several requests.",
+    );
   }
 }
 
@@ -80,6 +86,9 @@ export const shareMemories = defineOperation({
   effect: "transaction",
   summary:
     "Moves memories of the caller's own graph, with their relationships, into the team's. Their earlier versions are dropped.",
+  notes:
+    `At most ${SHARED_MAX} memories with ${SHARED_BYTES / 1_000_000} MB of texts. ${bytesPerRequest / 1_000} kB of them ` +
+    "count as one request of the rate limit.",
   input: ShareMemoriesInput,
   output: SharedMemories,
   permission: "memories:write",
@@ -107,8 +116,9 @@ export const shareMemories = defineOperation({
   },
   async handle(context, { ids, dropRelationships: mayDrop }) {
     const { caller, database } = context;
-    if (!caller.team) throw new NoTeamGraph();
-    const [own, shared] = [caller.personalGraphId, await holdTeamGraph(context, caller.team.id)];
+    const { personalGraphId: own, team } = caller;
+    if (!team) throw new NoTeamGraph();
+    const shared = team.graphId;
     const found = await chooseShared(context, own, ids);
     // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
@@ -124,17 +134,25 @@ export const shareMemories = defineOperation({
     const [taken] = await findExistingIds(context, shared, wanted);
     if (taken !== undefined) throw new MemoryExists(`The memory ${taken}`);
     await assertClientIdsFree(context, sharing, shared);
-    await assertRoom(context, shared, { memories: freed.memories, bytes: 0 });
+    const [{ bytes: moved } = { bytes: 0 }] = await database.run(textBytes, sharing);
+    if (moved > SHARED_BYTES) throw new TooManyToShare();
+    // A lower bound: only the written rows tell the exact number of bytes.
+    await assertRoom(context, shared, { memories: freed.memories, bytes: moved });
+    const cost = costOfBytes(moved);
+    if (cost > 1) await context.charge(cost - 1);
     try {
       // Copied, since the team's graph may be on another node. Only the present version: earlier ones may say what the
       // author has taken back.
       const copying = { ...sharing, toGraphId: shared };
-      const { length: memories } = await database.run(copyMemories, copying);
+      const { length: memories } = await database
+        .run(copyMemories, copying)
+        .catch((error: unknown) => refuseWithoutRoom(context, shared, error));
       const { length: relationships } = await database.run(copyRelationships, copying);
       await database.run(removeMemories, sharing);
       const { bytes } = await measure(context, shared, wanted);
       await settle(context, own, { memories: -memories, bytes: -freed.bytes });
       await settle(context, shared, { memories, bytes, written: wanted });
+      await holdMembership(context, team.id);
       return { memories, relationships, droppedRelationships: lost, droppedVersions: freed.versions };
     } catch (error) {
       refuseTakenId(error);
@@ -165,17 +183,14 @@ async function assertClientIdsFree(
 }
 
 /**
- * Locks the caller's team until the end, so that nobody deletes it meanwhile, and returns its graph. The membership is
- * read again: memories moved to a team that the caller has left or that was deleted would be lost to them.
+ * Locks the caller's team until the end, and reads the membership again: memories moved to a team that the caller has
+ * left or that was deleted would be lost to them. Called last, since every change of the team and its members waits for
+ * this lock, also the caller's removal.
  */
-async function holdTeamGraph({ caller, database }: Context, teamId: string): Promise<string> {
+async function holdMembership({ caller: { userId }, database }: Context, teamId: string): Promise<void> {
   await lockRow(database, "team", { id: teamId }, { strength: "KEY SHARE" });
-  const member = await database.models.teamMember.findFirst({
-    where: { userId: caller.userId, teamId },
-    select: { team: { select: { graph: { select: { id: true } } } } },
-  });
-  if (!member?.team.graph) throw new NoTeamGraph();
-  return member.team.graph.id;
+  const membership = await database.models.teamMember.count({ where: { userId, teamId } });
+  if (membership === 0) throw new NoTeamGraph();
 }
 
 /** The ids of the memories to share: the given ones, or all. */

@@ -74,7 +74,7 @@ export const STEPS: readonly Step[] = [
       .map(([plan, limit]) => `${plan} ${count(limit)}`)
       .join(", ")
       .concat(
-        ` requests a minute; in a call of many, ${bulk.itemsPerRequest} items count as one, and if too few are left, the call counts as one`,
+        ` requests a minute; in a call of many, ${bulk.itemsPerRequest} items or ${bulk.bytesPerRequest / 1_000} kB count as one, and if too few are left, the call counts as one`,
       ),
     ...CONSTANT,
     beyond: "429",

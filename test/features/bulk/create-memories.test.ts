@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { costOfItems, createMemories } from "../../../src/features/bulk/create-memories.js";
+import {
+  BulkMemoryInput,
+  CreateMemoriesInput,
+  costOfItems,
+  createMemories,
+} from "../../../src/features/bulk/create-memories.js";
 import { DeleteMemoriesInput, deleteMemories } from "../../../src/features/bulk/delete-memories.js";
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
@@ -19,7 +24,7 @@ import { listenTo } from "../../support/statements.js";
 import { createWorld } from "../../support/world.js";
 
 const NOTE = { type: "general", title: "A note", content: "Something." };
-const { items: ITEMS, itemsPerRequest } = LIMITS.bulk;
+const { items: ITEMS, itemsPerRequest, bytesPerRequest } = LIMITS.bulk;
 const notes = (count: number) => Array.from({ length: count }, (_, index) => ({ ...NOTE, title: `Note ${index}` }));
 
 it("stores memories with all fields, and links them to each other and to existing memories", async () => {
@@ -242,12 +247,17 @@ it("costs one request if too few are left: its body was read", async () => {
   expect([await leftAfter(ITEMS), await leftAfter(1)]).toEqual([before - 1, before - 2]);
 });
 
-it("costs a request for each part of a request's items, at least one", () => {
+it("costs a request for each part of a request's items or texts, at least one", () => {
   const few = [0, 1, itemsPerRequest, itemsPerRequest + 1, 2 * itemsPerRequest].map(costOfItems);
   const ids = Array.from({ length: itemsPerRequest + 1 }, () => "x");
+  const costOfText = (size: number) => {
+    const memories = ["x", "x".repeat(size - 1)].map((content) => Object.assign(new BulkMemoryInput(), { content }));
+    return createMemories.cost?.(Object.assign(new CreateMemoriesInput(), { memories, relationships: [] }));
+  };
   const deletions = [{ ids }, { ids, dryRun: true }, { tags: ["x"] }, { tags: ["x"], dryRun: true }];
 
   expect(few).toEqual([1, 1, 1, 2, 2]);
+  expect([1, bytesPerRequest - 500, bytesPerRequest, 5 * bytesPerRequest].map(costOfText)).toEqual([1, 1, 2, 6]);
   expect(deletions.map((each) => deleteMemories.cost?.(Object.assign(new DeleteMemoriesInput(), each)))).toEqual([
     ...[2, 1, LIMITS.bulk.items / itemsPerRequest, 1],
   ]);

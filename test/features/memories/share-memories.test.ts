@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
@@ -8,6 +8,9 @@ import { searchMemories } from "../../../src/features/memories/search/search-mem
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../../src/features/relationships/create-relationship.js";
+import { removeMember } from "../../../src/features/teams/members/remove-member.js";
+import { LIMITS } from "../../../src/limits.js";
+import { ask } from "../../support/http.js";
 import {
   aLink,
   aMemory,
@@ -16,6 +19,7 @@ import {
   manyMemories,
   miscounted,
 } from "../../support/memories.js";
+import { listenTo } from "../../support/statements.js";
 import { aTeam, manyOf } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
@@ -211,21 +215,13 @@ it.each([
   await connection.query("SELECT id FROM team WHERE id = $1 FOR UPDATE", [teamId]);
   await connection.query(change, [teamId]);
   const sharing = member.does(shareMemories, { all: true });
-  await vi.waitFor(async () => expect(await waiting(world)).toBe(1), { timeout: 60_000, interval: 20 });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
   await connection.query("COMMIT");
   connection.release();
 
   expect(await sharing).toBeRefused("not_found", "no_team");
   expect(await member.did(memory, { id })).toMatchObject({ id });
 });
-
-/** How many connections wait for a lock. */
-async function waiting({ database }: World): Promise<number> {
-  const { rows } = await database.pool.query<{ count: number }>(
-    `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows[0]?.count ?? 0;
-}
 
 it("moves no memory that lost the client id by which it was named at the same moment", async () => {
   await using world = await createWorld();
@@ -238,7 +234,7 @@ it("moves no memory that lost the client id by which it was named at the same mo
   await connection.query("UPDATE memory SET client_id = 'one' WHERE id = $1", [other.id]);
 
   const sharing = member.does(shareMemories, { ids: ["one"] });
-  await vi.waitFor(async () => expect(await waiting(world)).toBe(1), { timeout: 60_000, interval: 20 });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
   await connection.query("COMMIT");
   connection.release();
 
@@ -264,6 +260,66 @@ it("moves and counts a memory once when it is shared twice at the same moment", 
   expect(await miscounted(world)).toEqual([]);
 });
 
+it("holds up no change of the team while it copies: a member may be removed meanwhile, who then moves nothing", async () => {
+  await using world = await createWorld();
+  const { teamId, owner, member } = await aTeam(world);
+  const { id } = await own(member);
+  const { userId } = member.caller;
+  const holder = await world.database.pool.connect();
+  await holder.query("BEGIN");
+  // The last that a share changes.
+  await holder.query(
+    "SELECT FROM graph_usage u JOIN graph g ON g.id = u.graph_id WHERE g.team_id = $1 FOR UPDATE OF u",
+    [teamId],
+  );
+
+  const sharing = member.does(shareMemories, { all: true });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await owner.did(removeMember, { teamId, userId });
+  await holder.query("COMMIT");
+  holder.release();
+
+  expect(await sharing).toBeRefused("not_found", "no_team");
+  expect(await member.did(memory, { id })).toMatchObject({ id });
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("moves no more text than it can copy in time, and counts as requests by its size", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { member } = await aTeam(world);
+  const { bytesPerRequest, sharedBytes } = LIMITS.bulk;
+  const rows = await manyMemories(world, member, 1 + sharedBytes / bytesPerRequest, "Text".repeat(bytesPerRequest / 4));
+  const ids = rows.slice(0, 3).map(({ id }) => id);
+  const share = async (body: object) => {
+    const { body: answer, headers } = await ask(`${url}/v1/memories/share`, { key: member.key, body });
+    return { answer, left: Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]) };
+  };
+
+  const all = await share({ all: true });
+  const some = await share({ ids });
+
+  expect(all.answer).toMatchObject({ error: { code: "conflict", reason: "too_many_memories" } });
+  expect(some.answer).toMatchObject({ memories: 3 });
+  // The titles make it a little more than three times as much.
+  expect(all.left - some.left).toBe(4);
+});
+
+it("copies nothing into a team's graph that has no room for the texts", async () => {
+  const full = { memories: 10, bytes: 1_000 };
+  await using world = await createWorld({ storage: { free: full, pro: full, team: full } });
+  const { member } = await aTeam(world);
+  await manyMemories(world, member, 2, "Text".repeat(150));
+  using ear = listenTo(world);
+  const { url } = await ear.serve();
+
+  const answer = await ask(`${url}/v1/memories/share`, { key: member.key, body: { all: true } });
+
+  expect(answer.body).toMatchObject({ error: { reason: "graph_full" } });
+  expect(ear.heard(/INSERT INTO memory /)).toEqual([]);
+});
+
+/** How many connections wait for a lock. */
 async function waitingForLocks({ database }: World): Promise<number> {
   const { rows } = await database.pool.query<{ count: number }>(
     `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
