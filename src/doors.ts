@@ -223,7 +223,7 @@ function answerOptions(charge: Handler): Handler {
     if (method !== "OPTIONS" && known.has(method)) return next();
     if (method !== "OPTIONS" || url === "*") return void refuseUnknownMethods(request, response, next);
     const isPreflight = headers.origin !== undefined && "access-control-request-method" in headers;
-    if (isPreflight) response.status(204).end();
-    else charge(request, response, next);
+    // Returned, so that Express answers the refusal of the charge.
+    return isPreflight ? void response.status(204).end() : charge(request, response, next);
   };
 }

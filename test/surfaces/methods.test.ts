@@ -107,4 +107,7 @@ it("charges OPTIONS to the address, but not what a browser asks before a request
     [204, `"keyless";r=${keylessPerAddress - 2}`],
     [204, `"keyless";r=${keylessPerAddress - 3}`],
   ]);
+  for (let left = keylessPerAddress - 3; left > 0; left--) await ask(`${url}/me`, { method: "OPTIONS" });
+  expect((await statuses({})).map(([status]) => status)).toEqual([429, 429, 429]);
+  expect((await statuses({ headers })).map(([status]) => status)).toEqual([204, 204, 204]);
 });
