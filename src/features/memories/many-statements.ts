@@ -21,15 +21,18 @@ const eachOf = (list: string, column: string): string => `
     SELECT own.* FROM unnest((SELECT :${list})) AS wanted(value)
     CROSS JOIN LATERAL (${rowsWith("memory", column, "wanted.value")}) own`;
 
-/** The memories that have one of these ids, or one of these client ids. SQL for `rowsWith`. */
+/** PostgreSQL knows the length of a long text without reading it. */
+const TEXT_BYTES = "octet_length(title) + octet_length(content) + coalesce(octet_length(summary), 0)";
+
+/** The memories that have one of these ids, or one of these client ids, with the bytes of their texts. SQL for `rowsWith`. */
 export const memoriesByIds = defineStatement({
   name: "meant_memories",
   values: { ...OF_MANY, clientIds: "text[]" },
-  row: { id: "uuid", clientId: "text?" },
+  row: { id: "uuid", clientId: "text?", bytes: "int4" },
   text: `
-    SELECT id, client_id AS "clientId" FROM (${eachOf("ids", "id")}) by_id
+    SELECT id, client_id AS "clientId", ${TEXT_BYTES} AS bytes FROM (${eachOf("ids", "id")}) by_id
     UNION
-    SELECT id, client_id FROM (${eachOf("clientIds", "client_id")}) by_client_id`,
+    SELECT id, client_id, ${TEXT_BYTES} FROM (${eachOf("clientIds", "client_id")}) by_client_id`,
 });
 
 /** Those of some memories that pass a filter, see `filterOf`. SQL for `rowsWith`. */
@@ -66,17 +69,6 @@ export const relationshipsOfEach = defineStatement({
       SELECT count(*) AS count, count(*) FILTER (WHERE to_id IN (SELECT unnest(:ids))) AS to_others
       FROM relationship WHERE graph_id = :graphId AND from_id = wanted.id
     ) outgoing`,
-});
-
-/** The bytes of the texts of some memories. SQL for `AMONG_IDS`, and so that no text is read. */
-export const textBytes = defineStatement({
-  name: "text_bytes",
-  values: OF_MANY,
-  row: { bytes: "float8" },
-  text: `
-    SELECT coalesce(sum(octet_length(title) + octet_length(content) + coalesce(octet_length(summary), 0)), 0)::float8
-      AS bytes
-    FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}`,
 });
 
 /** Deletes memories, and by foreign keys their versions and relationships. SQL for `AMONG_IDS`. */

@@ -4,13 +4,14 @@ import { Marked, Nullable, SetSize } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
+import type { RowOf } from "../../platform/database/statement.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { NoTeamGraph } from "./graph.js";
 import { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";
 import { ClientIdExists, refuseTakenId } from "./client-id-exists.js";
 import { MemoryExists } from "./memory-exists.js";
 import { countRelationships } from "./count-relationships.js";
-import { memoriesByIds, removeMemories, textBytes } from "./many-statements.js";
+import { memoriesByIds, removeMemories } from "./many-statements.js";
 import { costOfBytes } from "./memory-columns.js";
 import { findExistingIds, resolveMemoryIds } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
@@ -133,8 +134,9 @@ export const shareMemories = defineOperation({
     // Both graphs may have the same memory if an export was restored into both.
     const [taken] = await findExistingIds(context, shared, wanted);
     if (taken !== undefined) throw new MemoryExists(`The memory ${taken}`);
-    await assertClientIdsFree(context, sharing, shared);
-    const [{ bytes: moved } = { bytes: 0 }] = await database.run(textBytes, sharing);
+    const moving = await database.run(memoriesByIds, { ...sharing, clientIds: [] });
+    await assertClientIdsFree(context, moving, shared);
+    const moved = moving.reduce((sum, each) => sum + each.bytes, 0);
     if (moved > SHARED_BYTES) throw new TooManyToShare();
     // A lower bound: only the written rows tell the exact number of bytes.
     await assertRoom(context, shared, { memories: freed.memories, bytes: moved });
@@ -166,11 +168,10 @@ export const shareMemories = defineOperation({
  */
 async function assertClientIdsFree(
   context: Context,
-  { graphId, ids }: { readonly graphId: string; readonly ids: readonly string[] },
+  moved: ReadonlyArray<RowOf<typeof memoriesByIds>>,
   shared: string,
 ): Promise<void> {
   const { database } = context;
-  const moved = await database.run(memoriesByIds, { graphId, ids, clientIds: [] });
   const clientIds = moved.flatMap(({ clientId }) => clientId ?? []);
   if (clientIds.length === 0) return;
   const found = await database.run(memoriesByIds, { graphId: shared, ids: [], clientIds });
