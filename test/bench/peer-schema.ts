@@ -1,6 +1,7 @@
 import DataLoader from "dataloader";
 import type { GraphQLResolveInfo, SelectionNode } from "graphql";
 import type { LinkItem } from "../../src/features/memories/memory-statements.js";
+import { MEMORY_FIELDS } from "./documents.js";
 import { newMemory } from "./floor-input.js";
 import type { Caller, Memory, Related, Work } from "./floor-work.js";
 
@@ -11,21 +12,9 @@ scalar JSONObject
 enum Direction { IN OUT }
 
 type Memory {
-  id: ID!
-  type: String!
-  title: String!
-  content: String!
-  summary: String
-  tags: [String!]!
-  importance: Float!
-  context: JSONObject
-  confidence: Float!
-  clientId: String
-  expiresAt: DateTimeISO
-  createdAt: DateTimeISO!
-  updatedAt: DateTimeISO!
-  version: Int!
-  createdBy: ID!
+  ${Object.entries(MEMORY_FIELDS)
+    .map(([name, type]) => `${name}: ${type}`)
+    .join("\n  ")}
   relationships: [MemoryRelationship!]
 }
 type MemoryRelationship {

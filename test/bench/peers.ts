@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { built } from "./built.js";
 import { type Case, GRAPHQL_GET } from "./cases.js";
+import { MEMORY_FIELDS } from "./documents.js";
 import type { contextOf, resolversOf } from "./peer-schema.js";
 import type { Work } from "./floor-work.js";
 
@@ -39,8 +40,9 @@ export const PEERS: readonly Peer[] = [
     documents: {
       [GRAPHQL_GET]: `query Get($id: UUID!) {
   memory: ownMemory(id: $id) {
-    id: rowId type title content summary tags importance context confidence clientId expiresAt createdAt updatedAt
-    version createdBy
+    ${Object.keys(MEMORY_FIELDS)
+      .map((name) => (name === "id" ? "id: rowId" : name))
+      .join(" ")}
   }
 }`,
     },
