@@ -1,3 +1,9 @@
+/** The most characters of a type, of a relationship or a memory. */
+export const TYPE_MAX = 50;
+
+/** The form of a relationship's type. That of a memory's type is the same in lower case. */
+export const RELATIONSHIP_FORM = new RegExp(`^[A-Z][A-Z0-9_]{0,${TYPE_MAX - 1}}$`);
+
 /** A well-known relationship type; others with the same format are accepted, too. */
 export interface WellKnownType {
   readonly name: string;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
+import { LIMITS } from "../limits.js";
 import { TEMPORARY, callService, codeOf, noAnswer, notServed } from "./call-service.js";
 import type { Budget } from "./estimate.js";
 import type { DatedNote, Note } from "./graph.js";
@@ -28,7 +29,7 @@ export interface ClientOptions {
   readonly onPause: (seconds: number, why: string) => void;
 }
 
-export const PAGE_LIMIT = 100;
+const PAGE_LIMIT = LIMITS.answer.pageItems;
 const ANSWER_TIMEOUT_MS = 30_000;
 /** How often a request is retried after a lost connection, or while the service is busy. */
 const RETRIES_MAX = 5;

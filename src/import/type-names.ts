@@ -1,7 +1,5 @@
 import { hasTooManyMarks } from "../combining-marks.js";
-
-/** The format of a relationship's type. That of a memory's type is the same in lower case. */
-const TYPE_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
+import { RELATIONSHIP_FORM } from "../relationship-types.js";
 
 /**
  * Converts a free text to a relationship type: "verified by" and "verifiedBy" become VERIFIED_BY. Undefined if the
@@ -20,7 +18,7 @@ export function relationshipType(text: string): string | undefined {
     .split(/[^A-Z0-9]+/)
     .filter(Boolean)
     .join("_");
-  return TYPE_FORM.test(name) ? name : undefined;
+  return RELATIONSHIP_FORM.test(name) ? name : undefined;
 }
 
 /** Converts a free text to a memory type: "TaskGroup" becomes task_group. Undefined if that is impossible. */

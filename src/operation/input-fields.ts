@@ -1,4 +1,6 @@
 import { Field } from "type-graphql";
+import { Nullable } from "./bounds.js";
+import { combine } from "./combine.js";
 
 interface FieldOptions {
   readonly description: string;
@@ -8,14 +10,15 @@ interface FieldOptions {
 
 /**
  * Declares a field of two inputs: one that creates an object, and one that changes it. In a change every field may be
- * omitted, and null clears a field that may be null.
+ * omitted, and null clears a field that is `nullable`.
  */
 export const inputField =
   (of: "new" | "change") =>
   (type: NonNullable<Parameters<typeof Field>[0]>, options: FieldOptions): PropertyDecorator => {
-    if (of === "new") return Field(type, options);
     const { description, nullable } = options;
-    return Field(type, { nullable: true, description: nullable ? `${description} Null removes it.` : description });
+    const changing = { nullable: true, description: nullable ? `${description} Null removes it.` : description };
+    const field = Field(type, of === "new" ? options : changing);
+    return nullable ? combine(field, Nullable()) : field;
   };
 
 /** Requires the fields that an input type lacks: passing such an input does not compile, and the error names them. */

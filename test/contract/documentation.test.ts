@@ -95,6 +95,18 @@ it("names in the README every variable of the configuration, and no other", () =
   expect(named.toSorted()).toEqual(own.toSorted());
 });
 
+it("reads no variable whose value nothing uses", () => {
+  const declared = readFileSync(join("src", "config.ts"), "utf8").matchAll(/^ {2}readonly (\w+): /gm);
+  const settings = Array.from(declared, ([, name = ""]) => name);
+  const others = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && file !== "config.ts")
+    .map((file) => readFileSync(join("src", file), "utf8"))
+    .join("\n");
+
+  expect(settings.length).toBeGreaterThan(30);
+  expect(settings.filter((name) => !new RegExp(`\\b${name}\\b`).test(others))).toEqual([]);
+});
+
 it("gives in the README the same defaults as the code", () => {
   const {
     host,

@@ -13,6 +13,7 @@ import {
   chosenTeamId,
   countRelationships,
   filterOf,
+  isNarrowed,
   findNarrowed,
   resolveMemoryIds,
   measure,
@@ -112,9 +113,8 @@ export const deleteMemories = defineOperation({
 });
 
 /** @throws InvalidInput unless either ids or a filter is given: nobody deletes everything by leaving out a field. */
-function assertChosen({ ids, tags, types, minImportance, project, createdAfter, createdBefore }: DeleteMemoriesInput) {
-  const isNarrowed = [tags, types, minImportance, project, createdAfter, createdBefore].some((field) => field != null);
-  if (isNarrowed === (ids != null)) {
+function assertChosen(input: DeleteMemoriesInput): void {
+  if (isNarrowed(input) === (input.ids != null)) {
     throw new InvalidInput([{ path: "ids", message: "give either ids or at least one field of the filter" }]);
   }
 }

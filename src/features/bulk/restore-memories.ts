@@ -13,7 +13,7 @@ import {
   MemoryNotFound,
   NewMemory,
   NoTeamGraph,
-  RELATIONSHIP_FORM,
+  RelationshipTypeForm,
   chosenGraphId,
   chosenTeamId,
   contentsOf,
@@ -79,7 +79,7 @@ export class RestoredRelationshipInput extends RelationshipContents(Object) {
   to!: string;
 
   @Field(() => String, { description: "Its type, such as SOLVES." })
-  @Form(RELATIONSHIP_FORM, "must be an upper-case name such as SOLVES, of up to 50 characters")
+  @RelationshipTypeForm()
   type!: string;
 
   @Field(() => ID, { nullable: true, description: `Who created it. ${AUTHOR}` })

@@ -2,7 +2,7 @@ import { Field } from "type-graphql";
 import { CLIENT_ID_MAX } from "../../operation/id.js";
 import { Form, ListSize, Marked, Nullable, TextLength } from "../../operation/bounds.js";
 import { combine } from "../../operation/combine.js";
-import { betterTypeFor } from "../../relationship-types.js";
+import { RELATIONSHIP_FORM, TYPE_MAX, betterTypeFor } from "../../relationship-types.js";
 import { TYPE_FORM } from "./memory-contents.js";
 
 /**
@@ -36,9 +36,11 @@ export const ProjectField = (description: string): PropertyDecorator =>
     TextLength(1, PROJECT_MAX),
   );
 
-/** The form of a relationship's type. */
-export const RELATIONSHIP_FORM = /^[A-Z][A-Z0-9_]{0,49}$/;
 const TYPES_MAX = 50;
+
+/** A field that is the type of a relationship. */
+export const RelationshipTypeForm = (): PropertyDecorator =>
+  Form(RELATIONSHIP_FORM, `must be an upper-case name such as SOLVES, of up to ${TYPE_MAX} characters`);
 
 /** A filter by types of memories. */
 export const TypesField = (): PropertyDecorator =>
@@ -46,7 +48,7 @@ export const TypesField = (): PropertyDecorator =>
     Field(() => [String], { nullable: true, description: "Only memories of one of these types." }),
     Nullable(),
     Form(TYPE_FORM, "must be lower-case words such as code_pattern"),
-    ListSize(1, TYPES_MAX, 50),
+    ListSize(1, TYPES_MAX, TYPE_MAX),
   );
 
 /** A filter by types of relationships. */
@@ -54,8 +56,8 @@ export const RelationshipTypesField = (description: string): PropertyDecorator =
   combine(
     Field(() => [String], { nullable: true, description }),
     Nullable(),
-    Form(RELATIONSHIP_FORM, "must be upper-case names such as SOLVES, of up to 50 characters"),
-    ListSize(1, TYPES_MAX, 50),
+    Form(RELATIONSHIP_FORM, `must be upper-case names such as SOLVES, of up to ${TYPE_MAX} characters`),
+    ListSize(1, TYPES_MAX, TYPE_MAX),
   );
 
 /** For every operation that leaves out expired memories by default. */

@@ -42,13 +42,13 @@ export {
   linkContentsOf,
 } from "./relationship-columns.js";
 export { findNarrowed, wordsOf } from "./words/find-narrowed.js";
-export { MemoryFilterInput, expiryFor, filterOf } from "./memory-filter.js";
+export { MemoryFilterInput, expiryFor, filterOf, isNarrowed } from "./memory-filter.js";
 export {
   ClientIdField,
   IncludeExpiredField,
   ProjectField,
   TypesField,
-  RELATIONSHIP_FORM,
+  RelationshipTypeForm,
   RelationshipTypesField,
   hintOfTypes,
 } from "./common-fields.js";

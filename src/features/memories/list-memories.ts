@@ -11,7 +11,7 @@ import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { UNREAD } from "./memory-columns.js";
 import { findNarrowed, wordsOf } from "./words/find-narrowed.js";
 import { LONG_FIELDS, type Place, readMemories } from "./read-memories.js";
-import { MemoryFilterInput, filterOf } from "./memory-filter.js";
+import { MemoryFilterInput, filterOf, isNarrowed } from "./memory-filter.js";
 
 /** As many as the largest graph holds. */
 const OFFSET_MAX = LIMITS.storage.team.memories;
@@ -118,7 +118,3 @@ async function chooseMemories(context: Context, input: MemoriesInput, page: Memo
 const NEAR = 1_000;
 
 const NOT_READ = { content: "", context: null };
-
-/** Whether there is a filter besides expiry, which leaves out only few memories. */
-const isNarrowed = ({ types, tags, minImportance, project, createdAfter, createdBefore }: MemoriesInput): boolean =>
-  [types, tags, minImportance, project, createdAfter, createdBefore].some((filter) => filter != null);

@@ -1,4 +1,5 @@
 import { defineStatement } from "../../platform/database/statement.js";
+import { ROW_FILTERS } from "./memory-filter.js";
 
 /**
  * The right side of `column = ANY(…)` for the ids given to a statement. `SELECT` hides the length of the list from the
@@ -39,8 +40,7 @@ export const memoriesByIds = defineStatement({
 export const passingMemories = defineStatement({
   name: "passing_memories",
   values: {
-    ...{ ...OF_MANY, types: "text[]?", tags: "text[]", anyTag: "bool", minImportance: "float8?" },
-    ...{ createdAfter: "timestamptz?", createdBefore: "timestamptz?", project: "text?", now: "timestamptz?" },
+    ...{ ...OF_MANY, types: "text[]?", tags: "text[]", anyTag: "bool", ...ROW_FILTERS, now: "timestamptz?" },
   },
   row: { id: "uuid", version: "int4" },
   text: `

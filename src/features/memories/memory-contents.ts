@@ -1,8 +1,9 @@
 import { GraphQLJSONObject } from "graphql-scalars";
 import { Field, Float, ObjectType } from "type-graphql";
+import { TYPE_MAX } from "../../relationship-types.js";
 import type { Contents } from "./memory-columns.js";
 
-export const TYPE_FORM = /^[a-z][a-z0-9_]{0,49}$/;
+export const TYPE_FORM = new RegExp(`^[a-z][a-z0-9_]{0,${TYPE_MAX - 1}}$`);
 export const TITLE_MAX = 500;
 export const CONTENT_MAX = 50_000;
 export const SUMMARY_MAX = 1_000;

@@ -1,6 +1,9 @@
 import { ArgsType, Field, Float, InputType, registerEnumType } from "type-graphql";
 import { Between, Era, ListSize, NotAllBlank, Nullable } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
+import { pickOrNull } from "../../operation/input-fields.js";
+import type { SqlType, ValuesOf } from "../../platform/database/statement.js";
+import type { Prisma } from "../../platform/prisma/client.js";
 import { GraphInput } from "./graph.js";
 import { TAGS_MAX, TAG_MAX } from "./memory-contents.js";
 import { normalTags } from "./memory-columns.js";
@@ -61,25 +64,45 @@ export abstract class MemoryFilterInput extends GraphInput {
 /** The requested tags in their normal form; empty if none are requested. */
 export const tagsAskedFor = (tags: readonly string[] | null | undefined): string[] => normalTags(tags ?? []);
 
+/** The fields that leave out memories if they are given. */
+type FilterName = Exclude<keyof MemoryFilterInput, keyof GraphInput | "tagsMatch" | "includeExpired">;
+
+/** The filters that the search index does not have, with PostgreSQL's types, for statements. */
+export const ROW_FILTERS = {
+  minImportance: "float8?",
+  project: "text?",
+  createdAfter: "timestamptz?",
+  createdBefore: "timestamptz?",
+} as const satisfies Record<Exclude<FilterName, "types" | "tags">, SqlType>;
+
+const ROW_FILTER_NAMES = Object.keys(ROW_FILTERS) as ReadonlyArray<keyof typeof ROW_FILTERS>;
+
+/** The values of `ROW_FILTERS` for a statement; null for those that are not given. */
+export const filterValues = (filter: Partial<MemoryFilterInput>): ValuesOf<typeof ROW_FILTERS> =>
+  pickOrNull<ValuesOf<typeof ROW_FILTERS>>(ROW_FILTER_NAMES, filter);
+
+/** Whether a filter needs more than the search index. */
+export const needsRows = (filter: Partial<MemoryFilterInput>): boolean =>
+  ROW_FILTER_NAMES.some((name) => filter[name] != null);
+
+/** Whether there is a filter besides expiry, which leaves out only few memories. */
+export const isNarrowed = (filter: Partial<MemoryFilterInput>): boolean =>
+  filter.types != null || filter.tags != null || needsRows(filter);
+
 /** The filter as a condition for models. */
 export function filterOf(context: Pick<Context, "now">, input: Partial<MemoryFilterInput>) {
   const { types, tagsMatch, minImportance, project, createdAfter, createdBefore } = input;
   const tags = tagsAskedFor(input.tags);
   const expired = expiryFor(context, input);
-  return {
-    ...(types && { type: { in: types } }),
-    ...(tags.length > 0 && { tags: tagsMatch === TagsMatch.ANY ? { hasSome: tags } : { hasEvery: tags } }),
-    ...(minImportance != null && { importance: { gte: minImportance } }),
-    ...(project != null && { project }),
-    ...(expired && { OR: [{ expiresAt: null }, { expiresAt: { gt: expired } }] }),
-    createdAt: { ...(createdAfter && { gte: createdAfter }), ...(createdBefore && { lt: createdBefore }) },
-  };
+  const conditions = {
+    types: types && { type: { in: types } },
+    tags: tags.length > 0 && { tags: tagsMatch === TagsMatch.ANY ? { hasSome: tags } : { hasEvery: tags } },
+    minImportance: minImportance != null && { importance: { gte: minImportance } },
+    project: project != null && { project },
+    createdAfter: createdAfter && { createdAt: { gte: createdAfter } },
+    createdBefore: createdBefore && { createdAt: { lt: createdBefore } },
+    expiry: expired && { OR: [{ expiresAt: null }, { expiresAt: { gt: expired } }] },
+  } satisfies Record<FilterName | "expiry", Prisma.MemoryWhereInput | false | null | undefined>;
+  const given = Object.values(conditions).filter((condition) => condition != null && condition !== false);
+  return { AND: given satisfies Prisma.MemoryWhereInput[] };
 }
-
-/** The filters that are not in the search index, as values for the search statement. */
-export const filterValues = ({ minImportance, project, createdAfter, createdBefore }: Partial<MemoryFilterInput>) => ({
-  minImportance: minImportance ?? null,
-  project: project ?? null,
-  createdAfter: createdAfter ?? null,
-  createdBefore: createdBefore ?? null,
-});

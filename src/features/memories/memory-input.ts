@@ -1,17 +1,8 @@
 import { GraphQLJSONObject } from "graphql-scalars";
 import { Float, InputType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
-import {
-  Between,
-  Era,
-  Form,
-  JsonSize,
-  ListSize,
-  Marked,
-  NotBlank,
-  Nullable,
-  TextLength,
-} from "../../operation/bounds.js";
+import { TYPE_MAX } from "../../relationship-types.js";
+import { Between, Era, Form, JsonSize, ListSize, Marked, NotBlank, TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { inputField } from "../../operation/input-fields.js";
@@ -36,7 +27,7 @@ function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "chan
   @InputType()
   abstract class ContentsInput extends base {
     @InputField(() => String, { description: TYPE_DESCRIPTION })
-    @Form(TYPE_FORM, "must be a lower-case word such as code_pattern, of up to 50 characters")
+    @Form(TYPE_FORM, `must be a lower-case word such as code_pattern, of up to ${TYPE_MAX} characters`)
     type!: string;
 
     @InputField(() => String, { description: "A short name for it." })
@@ -49,7 +40,6 @@ function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "chan
     content!: string;
 
     @InputField(() => String, { nullable: true, description: "The note in a few words." })
-    @Nullable()
     @TextLength(0, SUMMARY_MAX)
     summary?: string | null;
 
@@ -68,7 +58,6 @@ function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "chan
       nullable: true,
       description: "What a client keeps with it, such as `project_path`: any JSON object.",
     })
-    @Nullable()
     @JsonSize(LIMITS.memory.contextBytes, LIMITS.memory.contextDepth)
     context?: Contents["context"];
 
@@ -78,7 +67,6 @@ function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "chan
     confidence!: number;
 
     @InputField(() => Date, { nullable: true, description: "Until when it holds; then it is found no more." })
-    @Nullable()
     @Era()
     expiresAt?: Date | null;
   }

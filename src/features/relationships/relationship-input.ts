@@ -1,9 +1,9 @@
 import { Field, Float, InputType } from "type-graphql";
-import { Between, Form, Nullable, TextLength } from "../../operation/bounds.js";
+import { Between, TextLength } from "../../operation/bounds.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { inputField } from "../../operation/input-fields.js";
 import { CONTEXT_MAX } from "./relationship.js";
-import { RELATIONSHIP_FORM } from "../memories/index.js";
+import { RelationshipTypeForm } from "../memories/index.js";
 
 // TypeScript requires the constructor of a mixin's base class to take `any[]`.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -23,7 +23,6 @@ function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "chan
     confidence!: number;
 
     @InputField(() => String, { nullable: true, description: "Where or why it applies." })
-    @Nullable()
     @TextLength(0, CONTEXT_MAX)
     context?: string | null;
   }
@@ -52,7 +51,7 @@ export function NewRelationship<Base extends ClassOf<object>>(base: Base) {
     @Field(() => String, {
       description: "Its type, in upper case, such as SOLVES: a well-known one, or one of your own.",
     })
-    @Form(RELATIONSHIP_FORM, "must be an upper-case name such as SOLVES, of up to 50 characters")
+    @RelationshipTypeForm()
     relationshipType!: string;
   }
   return NewRelationshipInput;

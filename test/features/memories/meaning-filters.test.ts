@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { chooseNear, findFewWithin } from "../../../src/features/memories/meaning/choose-near.js";
+import { ROW_FILTERS } from "../../../src/features/memories/memory-filter.js";
 import { LIMITS } from "../../../src/limits.js";
 import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
@@ -34,6 +35,11 @@ const FILTERS: ReadonlyArray<readonly [object, readonly string[]]> = [
   [{ types: ["general", "rare"], project: "/rare" }, BOTH],
   [{ ...{ types: ["rare"], tags: ["rare"], project: "/rare" }, minImportance: 0.9, includeExpired: true }, BOTH],
 ];
+
+it("tries every filter", () => {
+  const tried = new Set(FILTERS.flatMap(([filter]) => Object.keys(filter)));
+  expect(["types", "tags", ...Object.keys(ROW_FILTERS)].filter((name) => !tried.has(name))).toEqual([]);
+});
 
 it("finds by meaning what passes a rare filter, behind many memories that do not", async () => {
   await using at = await meaningfulWorld();

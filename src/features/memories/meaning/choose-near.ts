@@ -3,7 +3,7 @@ import type { Context } from "../../../operation/context.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
 import { wordsOf } from "../words/find-narrowed.js";
 import { passingMemories } from "../many-statements.js";
-import { type MemoryFilterInput, expiryFor, filterOf, filterValues } from "../memory-filter.js";
+import { type MemoryFilterInput, expiryFor, filterOf, filterValues, needsRows } from "../memory-filter.js";
 import { rareMemories } from "../words/narrowed-statement.js";
 import { narrowingOf } from "../words/find-memories.js";
 import { TUNING } from "../words/tuning.js";
@@ -21,13 +21,11 @@ export type Filter = Partial<MemoryFilterInput>;
  */
 export async function findFewWithin(context: Choosing, graphId: string, filter: Filter): Promise<string[] | undefined> {
   const words = wordsOf(filter);
-  const { minImportance, project, createdAfter, createdBefore } = filter;
-  const isListed = [minImportance, project, createdAfter, createdBefore].some((one) => one != null);
   const { tags: _tags, ...listed } = filter;
   const [[worded], rows] = await Promise.all([
     words === null ? [] : context.database.run(rareMemories, { graphId, words, most: filtered }),
     // No index has both tags and these.
-    isListed &&
+    needsRows(filter) &&
       context.database.readPages(({ memory }) =>
         memory.findMany({
           where: { graphId, ...filterOf(context, listed) },

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../limits.js";
 import type { Database } from "../../../platform/database/database.js";
-import { type MemoryFilterInput, TagsMatch, filterValues, tagsAskedFor } from "../memory-filter.js";
+import { type MemoryFilterInput, TagsMatch, filterValues, needsRows, tagsAskedFor } from "../memory-filter.js";
 import { type Concept, literalConcept, resolve } from "./concepts.js";
 import { matchesOf, possibilitiesOf } from "./explain.js";
 import type { SearchMatch } from "./match.js";
@@ -110,11 +110,11 @@ async function explainHits(run: Run, graphId: string, rows: readonly FoundRow[],
   });
 }
 
-export const narrowingOf = ({ types, tags, tagsMatch, ...filters }: Partial<MemoryFilterInput>): Narrowing => ({
-  types: types ?? [],
-  tags: tagsAskedFor(tags),
-  anyTag: tagsMatch === TagsMatch.ANY,
-  isFiltered: Object.values(filterValues(filters)).some((value) => value !== null),
+export const narrowingOf = (filter: Partial<MemoryFilterInput>): Narrowing => ({
+  types: filter.types ?? [],
+  tags: tagsAskedFor(filter.tags),
+  anyTag: filter.tagsMatch === TagsMatch.ANY,
+  isFiltered: needsRows(filter),
 });
 
 function hitValues(

@@ -1,4 +1,5 @@
 import { defineStatement } from "../../../platform/database/statement.js";
+import { ROW_FILTERS } from "../memory-filter.js";
 
 /**
  * The ids of memories that have certain words in the search index and pass a filter, and how many there are; see the
@@ -7,8 +8,7 @@ import { defineStatement } from "../../../platform/database/statement.js";
 export const narrowedMemories = defineStatement({
   name: "narrowed_memories",
   values: {
-    ...{ graphId: "uuid", words: "text", minImportance: "float8?", createdAfter: "timestamptz?" },
-    ...{ createdBefore: "timestamptz?", project: "text?", now: "timestamptz?", before: "uuid?", isNewestFirst: "bool" },
+    ...{ graphId: "uuid", words: "text", ...ROW_FILTERS, now: "timestamptz?", before: "uuid?", isNewestFirst: "bool" },
     ...{ limit: "int4", offset: "int4" },
   },
   row: { id: "uuid", total: "int4" },

@@ -1,4 +1,5 @@
 import { type RowOf, defineStatement, jsonAs, listOf } from "../../../platform/database/statement.js";
+import { ROW_FILTERS } from "../memory-filter.js";
 import type { SupersedingMemory } from "../superseding-memory.js";
 
 /**
@@ -55,10 +56,7 @@ export const searchHits = defineStatement({
     limit: "int4",
     offset: "int4",
     examined: "int4",
-    minImportance: "float8?",
-    createdAfter: "timestamptz?",
-    createdBefore: "timestamptz?",
-    project: "text?",
+    ...ROW_FILTERS,
     now: "timestamptz?",
     textBytes: "int4",
     textLeast: "int4",
