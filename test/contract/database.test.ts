@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { openDatabase } from "../../src/platform/database/database.js";
@@ -177,4 +178,39 @@ it.each(["Asia/Tokyo", "America/New_York"])("keeps times in UTC in a database wi
   expect((await ask(`${url}/me`, { key })).status).toBe(200);
   expect(made.body).toMatchObject({ expires_at: inAnHour });
   expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000);
+});
+
+/** Citus copies it to its nodes with the text search configuration that it names. */
+const KEPT = "word_form_configuration";
+
+it("has only functions that something calls, and one of each name", async () => {
+  await using world = await createWorld();
+  const { rows: functions } = await world.database.pool.query<{ signature: string; name: string; body: string }>(
+    `SELECT p.oid::regprocedure::text AS signature, proname AS name, coalesce(prosrc, '') || coalesce(pg_get_function_sqlbody(p.oid), '') AS body FROM pg_proc p
+     WHERE pronamespace = 'public'::regnamespace
+       AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`,
+  );
+  const { rows: uses } = await world.database.pool.query<{ text: string }>(
+    `SELECT pg_get_triggerdef(oid) AS text FROM pg_trigger WHERE NOT tgisinternal
+     UNION ALL SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+     UNION ALL SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'c'`,
+  );
+  const sources = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => readFileSync(join("src", file), "utf8"));
+  const callers = [...uses.map(({ text }) => text), ...sources].join("\n");
+  const isCalled = ({ name }: (typeof functions)[number]) => {
+    const call = new RegExp(`\\b${name}\\b`);
+    return call.test(callers) || functions.some((other) => other.name !== name && call.test(other.body));
+  };
+  expect(functions.length).toBeGreaterThan(20);
+  const names = functions.map(({ name }) => name);
+  expect(
+    functions.filter((one) => !isCalled(one) && one.name !== KEPT).map(({ signature }) => signature),
+    "DROP what no server calls any more.",
+  ).toEqual([]);
+  expect(
+    functions.filter(({ name }, place) => names.indexOf(name) !== place).map(({ signature }) => signature),
+    "DROP the function with the earlier parameters: CREATE OR REPLACE has added another one.",
+  ).toEqual([]);
 });
