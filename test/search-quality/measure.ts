@@ -86,7 +86,7 @@ export async function measureQuality(
 const mean = (numbers: readonly number[]): number =>
   numbers.length === 0 ? 0 : numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
 
-export const summarize = (outcomes: readonly Outcome[]): Quality => ({
+const summarize = (outcomes: readonly Outcome[]): Quality => ({
   queries: outcomes.length,
   recall: mean(outcomes.map(({ recall }) => recall)),
   reciprocalRank: mean(outcomes.map(({ reciprocalRank }) => reciprocalRank)),

@@ -26,7 +26,7 @@ export async function findGrowth<Input>(
 }
 
 /** The CPU time that work takes, in milliseconds. */
-export async function cpuOf(work: () => unknown): Promise<number> {
+async function cpuOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);

@@ -2,6 +2,7 @@ import { Field, Float, Int, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { boundsOf } from "./graph-room.js";
 import { GraphChoice } from "./graph.js";
+import { ROW_BYTES } from "./memory-columns.js";
 
 @ObjectType({
   description:
@@ -23,7 +24,8 @@ export class GraphStorage {
   @Field(() => Float, {
     description:
       "How many bytes it holds: the texts, tags and contexts of memories, of their earlier versions and of " +
-      "relationships in UTF-8, and 200 for each of these. An update keeps what the memory was, so it takes as much as a new one.",
+      `relationships in UTF-8, and ${ROW_BYTES} for each of these. An update keeps what the memory was, so it takes as ` +
+      "much as a new one.",
   })
   bytes!: number;
 

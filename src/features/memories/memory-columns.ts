@@ -89,7 +89,7 @@ export function normalTags(tags: readonly string[]): string[] {
 }
 
 /** The bytes that a row counts for besides its texts. */
-const ROW_BYTES = 200;
+export const ROW_BYTES = 200;
 
 /**
  * The bytes of texts, lists of texts and JSON, plus those of their row. `relationship_bytes` of the database computes

@@ -20,7 +20,7 @@ import {
 import { type MemoryInJson, NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
 import { TypeCount } from "./type-count.js";
 
-const DAYS_MAX = 365;
+const DAYS_MAX = LIMITS.views.days;
 const CHANGED_MAX = LIMITS.views.changed;
 const DAY_MS = 86_400_000;
 
@@ -98,7 +98,7 @@ export const recentActivity = defineOperation({
     name: "get_recent_activity",
     description:
       "What was stored or changed in the last days, newest first, and problems that nothing solves yet. Call it to pick " +
-      "up work where it was left, or with types and days 365 to list all of a kind.",
+      `up work where it was left, or with types and days ${DAYS_MAX} to list all of a kind.`,
     leftOut: ["includeExpired"],
     inputs: {
       days: "How many days to look back.",

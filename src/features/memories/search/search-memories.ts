@@ -171,8 +171,8 @@ export const searchMemories = defineOperation({
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter", "offset"],
     whenEmpty: () =>
-      "Search goes by words: try other or fewer ones, or another language. get_recent_activity with days 365 lists what " +
-      "changed in a year, with types only those.",
+      `Search goes by words: try other or fewer ones, or another language. get_recent_activity with days ${LIMITS.views.days} ` +
+      "lists what changed in that time, with types only those.",
     hintOf: ({ memories }) =>
       (memories as ReadonlyArray<{ relevance: number }>).some(({ relevance }) => relevance >= WEAK)
         ? undefined
