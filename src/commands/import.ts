@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { dryRun } from "../import/dry-run.js";
-import { estimateSeconds, requestsFor, showDuration } from "../import/estimate.js";
+import { type ImportWork, estimateSeconds, requestsFor, secondsLeft, showDuration } from "../import/estimate.js";
 import { type ExportFormat, exportFormatOf } from "../import/export-lines.js";
-import type { ImportedGraph } from "../import/graph.js";
+import { type ImportedGraph, bytesIn } from "../import/graph.js";
 import { Refused } from "../import/graph-store.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { IMPORTED } from "../import/imported-id.js";
@@ -146,11 +146,13 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   let progress: ReturnType<typeof showProgress> | undefined;
   const onStart = async (records: number) => {
     await client.greet();
-    const time = showDuration(estimateSeconds(requestsFor(records), client.budget));
+    const work = { items: records, bytes: (await stat(file)).size };
+    const time = showDuration(estimateSeconds(requestsFor(work), client.budget));
     console.error(`Found an export of ${countInWords(records, "record", "records")}: this takes ${time}.`);
-    const secondsLeft = (steps: number, each: number | undefined) =>
-      estimateSeconds(requestsFor(steps), client.budget, each && each * LIMITS.bulk.itemsPerRequest);
-    progress = showProgress({ total: records, stream: process.stderr, secondsLeft });
+    progress = showProgress({
+      ...{ total: records, stream: process.stderr },
+      secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client.budget, each }),
+    });
     pausing.tell = progress.pause;
   };
   try {
@@ -193,20 +195,20 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
   const client = clientOf(options, interrupt, (seconds, why) => pausing.tell(seconds, why));
   const found = `Found ${graphInWords(graph.notes.size, graph.links.size)}`;
   console.error(client ? `${found}. Reading the existing memories …` : `${found}: ${timeByPlan(graph)}.`);
+  const work = workOf(graph);
   using progress = showProgress({
-    total: graph.notes.size + graph.links.size,
-    stream: process.stderr,
-    secondsLeft: (steps, each) =>
-      estimateSeconds(requestsFor(steps), client?.budget, each && each * LIMITS.bulk.itemsPerRequest),
+    ...{ total: work.items, stream: process.stderr },
+    secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client?.budget, each }),
   });
   pausing.tell = progress.pause;
   await runImport(graph, {
     store: options.dryRun || !client ? dryRun(client) : client,
     report,
     onStep: progress.step,
-    onPlan: ({ items, updates }) => {
+    onPlan: (plan) => {
       if (!client) return;
-      const time = showDuration(estimateSeconds(requestsFor(items, updates), client.budget));
+      const { items, updates } = plan;
+      const time = showDuration(estimateSeconds(requestsFor(plan), client.budget));
       console.error(
         `${countInWords(items + updates, "change", "changes")} to ${options.dryRun ? "make, which would take" : "make: this takes"} ${time}.`,
       );
@@ -214,12 +216,18 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
   });
 }
 
+/** The work of an import into an empty graph. */
+const workOf = ({ notes, links }: ImportedGraph): ImportWork => ({
+  items: notes.size + links.size,
+  bytes: bytesIn(notes.values()),
+});
+
 /** The estimated time for an empty graph, by plan, when no key is given. */
-function timeByPlan({ notes, links }: ImportedGraph): string {
+function timeByPlan(graph: ImportedGraph): string {
   const times = Object.entries(LIMITS.budgets.requestsByPlan).map(([plan, quota]) => {
     const windowSeconds = LIMITS.budgets.windowMs / 1_000;
     const budget = { quota, windowSeconds, left: quota, resetSeconds: windowSeconds };
-    return `${showDuration(estimateSeconds(requestsFor(notes.size + links.size), budget))} on the plan ${plan}`;
+    return `${showDuration(estimateSeconds(requestsFor(workOf(graph)), budget))} on the plan ${plan}`;
   });
   return `into an empty graph, ${times.join(", ")}`;
 }

@@ -12,9 +12,19 @@ export interface Budget {
 /** A first estimate of the time per request. */
 const SECONDS_EACH = 0.05;
 
-/** How many requests of the budget an import takes: bulk calls for its items, and one call for each update. */
-export const requestsFor = (items: number, updates = 0): number =>
-  Math.ceil(items / LIMITS.bulk.itemsPerRequest) + updates;
+/** What an import has to do: items, stored by bulk calls, and updates, one call for each. */
+export interface ImportWork {
+  readonly items: number;
+  /** Of the items' texts, in UTF-8. */
+  readonly bytes?: number;
+  readonly updates?: number;
+}
+
+/** How many requests of the budget an import takes. Bulk calls count by their items, or by their bytes if that is more. */
+export function requestsFor({ items, bytes = 0, updates = 0 }: ImportWork): number {
+  const { itemsPerRequest, bytesPerRequest } = LIMITS.bulk;
+  return Math.max(Math.ceil(items / itemsPerRequest), Math.ceil(bytes / bytesPerRequest)) + updates;
+}
 
 /** How long a number of requests takes: those within the budget run at once, the others after each reset. */
 export function estimateSeconds(requests: number, budget: Budget | undefined, secondsEach = SECONDS_EACH): number {
@@ -22,6 +32,16 @@ export function estimateSeconds(requests: number, budget: Budget | undefined, se
   if (!budget || requests <= budget.left) return working;
   const windowsMore = Math.ceil((requests - Math.max(budget.left, 0)) / Math.max(budget.quota, 1)) - 1;
   return Math.max(working, budget.resetSeconds + windowsMore * budget.windowSeconds);
+}
+
+/** How long the remaining steps of an import take; each is taken to have an equal part of the bytes. */
+export function secondsLeft(
+  steps: number,
+  { items, bytes = 0 }: ImportWork,
+  { budget, each }: { readonly budget: Budget | undefined; readonly each: number | undefined },
+): number {
+  const requests = requestsFor({ items: steps, bytes: (bytes * steps) / Math.max(items, 1) });
+  return estimateSeconds(requests, budget, each && (each * steps) / Math.max(requests, 1));
 }
 
 /** A duration in words, rounded like an estimate. */

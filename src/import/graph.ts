@@ -32,6 +32,13 @@ export interface Note {
   readonly lines?: readonly string[];
 }
 
+/** About how many bytes of text notes have, in UTF-8. */
+export function bytesIn(notes: Iterable<Note>): number {
+  let bytes = 0;
+  for (const { title, content, summary = "" } of notes) bytes += Buffer.byteLength(title + content + summary);
+  return bytes;
+}
+
 /** A memory whose time of creation is known. */
 export interface DatedNote extends Note {
   readonly kept: Kept & { readonly createdAt: Date };

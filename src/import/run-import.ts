@@ -1,6 +1,15 @@
-import { type ImportedGraph, type Kind, type Link, type NotTaken, type Note, isDated, labelOf } from "./graph.js";
+import {
+  type ImportedGraph,
+  type Kind,
+  type Link,
+  type NotTaken,
+  type Note,
+  isDated,
+  bytesIn,
+  labelOf,
+} from "./graph.js";
 import { storeAll } from "./batches.js";
-import { requestsFor } from "./estimate.js";
+import { type ImportWork, requestsFor } from "./estimate.js";
 import {
   type Change,
   type GraphStore,
@@ -43,12 +52,6 @@ export function newReport(graph: ImportedGraph): ImportReport {
   };
 }
 
-/** What an import has to do: items, stored by bulk calls, and updates, one call for each. */
-export interface Plan {
-  readonly items: number;
-  readonly updates: number;
-}
-
 interface RunOptions {
   readonly store: GraphStore;
   /** Updated during the run, so that it is correct even if the run ends early. */
@@ -56,7 +59,7 @@ interface RunOptions {
   /** Called with the number of items that are done, by default 1. */
   readonly onStep: (items?: number) => void;
   /** Called with the work to do, once the existing memories are known. */
-  readonly onPlan?: (plan: Plan) => void;
+  readonly onPlan?: (work: Required<ImportWork>) => void;
 }
 
 /** Concurrent updates: enough to hide network latency, few enough to leave capacity to others. */
@@ -81,7 +84,7 @@ export async function runImport(file: ImportedGraph, options: RunOptions): Promi
   const updates = existing.filter(({ note, same }) => changeOf(note, same) !== undefined).length;
   const found = new Map([...ids, ...existing.map(({ note, same }) => [note.key, same.id] as const)]);
   const stored = await storedLinks(graph.links.values(), found, run.store);
-  options.onPlan?.({ items: fresh.length + graph.links.size - stored.size, updates });
+  options.onPlan?.({ items: fresh.length + graph.links.size - stored.size, bytes: bytesIn(fresh), updates });
   await inParallel(existing, (one) => updateExisting(one, run));
   let waiting = await createMemories(fresh, run);
   for (let meetings = 1; waiting.length > 0; meetings++) {
@@ -230,7 +233,7 @@ async function storedLinks(
       if (link) stored.add(link);
     }
   };
-  const all = between.length > 0 ? await store.relationshipsWithin(requestsFor(between.length)) : undefined;
+  const all = between.length > 0 ? await store.relationshipsWithin(requestsFor({ items: between.length })) : undefined;
   if (all) await look(all);
   else {
     for (let some = [...types]; some.length > 0; some = some.slice(TYPES_MAX))

@@ -26,7 +26,8 @@ describe("an estimate", () => {
     [70, 20],
     [71, 80],
     [10_000, 20 + 60 * 166],
-    [requestsFor(5_000), 20 + 60 * 3],
+    [requestsFor({ items: 5_000 }), 20 + 60 * 3],
+    [requestsFor({ items: 5_000, bytes: 100_000_000, updates: 10 }), 20 + 60 * 16],
   ])(
     "holds: %d requests take %d seconds where 10 are left for 20 seconds and then 60 a minute",
     (requests, seconds) => {

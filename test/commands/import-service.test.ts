@@ -4,7 +4,8 @@ import { memory } from "../../src/features/memories/get-memory.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
 import { dryRun } from "../../src/import/dry-run.js";
-import { type Plan, newReport, runImport } from "../../src/import/run-import.js";
+import { type ImportWork, requestsFor } from "../../src/import/estimate.js";
+import { newReport, runImport } from "../../src/import/run-import.js";
 import type { ServiceClient } from "../../src/import/service-client.js";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
@@ -38,6 +39,31 @@ describe("importing into the service", () => {
     storage.pro.memories = 100;
 
     expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { created: 30 } }));
+  });
+
+  it.each([
+    { texts: "short", count: 200, content: "x" },
+    { texts: "long", count: 40, content: "a word ".repeat(5_000) },
+  ])("takes about as many requests of the budget as it says before: $texts texts", async ({ count, content }) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const client = clientOf(url, ann.key);
+    const text = jsonLines(...Array.from({ length: count }, (_, index) => entity(`Entity ${index}`, "x", content)));
+    const graph = readText(text);
+    await client.greet();
+    const before = client.budget?.left ?? 0;
+
+    let said = 0;
+    const onPlan = (plan: ImportWork) => void (said = requestsFor(plan));
+    await runImport(graph, { store: client, report: newReport(graph), onStep: () => {}, onPlan });
+    await client.greet();
+
+    const taken = before - (client.budget?.left ?? 0);
+    // Besides, it reads what is there, and each call is rounded up.
+    expect(said).toBeGreaterThan(7);
+    expect(taken).toBeGreaterThanOrEqual(said);
+    expect(taken).toBeLessThanOrEqual(said + 6);
   });
 
   it("stores memories and relationships, and adds nothing when it is run again", async () => {
@@ -414,8 +440,8 @@ describe("existing relationships", () => {
     const [asked, listed] = [vi.spyOn(client, "leadsTo"), vi.spyOn(client, "relationships")];
     const stored = vi.spyOn(client, "createRelationships");
     const graph = readText(jsonLines(...notes, ...some, relation("Note 0", "uses", "Note 1")));
-    const [report, plans] = [newReport(graph), [] as Plan[]];
-    const onPlan = (plan: Plan) => void plans.push(plan);
+    const [report, plans] = [newReport(graph), [] as ImportWork[]];
+    const onPlan = (plan: ImportWork) => void plans.push(plan);
     await runImport(graph, { store: isDry ? dryRun(client) : client, report, onStep: () => {}, onPlan });
     return {
       ...{ ...report.relationships, planned: plans[0]?.items },
