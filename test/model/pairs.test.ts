@@ -183,3 +183,26 @@ it.each(Object.entries(PAIRS))("answers as if one request had come first when %s
 
   expect(real.world.bugs).toEqual([]);
 });
+
+/** Reads of a chain of three memories. */
+const READS = ([first, middle, last]: readonly string[]): readonly Ask[] => [
+  ["ann", "memory", { id: middle }],
+  ["ann", "relatedMemories", { id: first, maxDepth: 3, direction: "any", limit: 20 }],
+  ["ann", "memoryPath", { fromMemoryId: first, toMemoryId: last, maxDepth: 6, direction: "any" }],
+];
+
+it.each(["rest", "graphql", "mcp"] as const)(
+  "judges what a door answers, even if it leaves something out: %s",
+  async (door) => {
+    await using real = await startReal();
+    const scene = new Scene(await newModel(real), real);
+
+    for (const ask of READS(await scene.chain(3))) {
+      const asked = scene.asks(ask);
+      const question = { ...asked, me: { ...asked.me, door } };
+      await judge(scene.model, real, question, await answered(real, question));
+    }
+
+    expect(real.world.bugs).toEqual([]);
+  },
+);

@@ -73,7 +73,7 @@ export const memoryPath = defineMove<PathWish & { types?: string[] | undefined }
       memoryAt(model, me, { graph, id: fromMemoryId }),
       memoryAt(model, me, { graph, id: toMemoryId }),
     ];
-    const links = model.links.filter(({ type }) => types?.includes(type) ?? true);
+    const links = model.linksIn(from.graph).filter(({ type }) => types?.includes(type) ?? true);
     const distance = distanceOf(from, to, links, direction);
     const length = distance !== undefined && distance <= maxDepth ? distance : null;
     return {
@@ -87,7 +87,7 @@ export const memoryPath = defineMove<PathWish & { types?: string[] | undefined }
 interface Step {
   readonly memoryId: string;
   readonly title: string;
-  readonly relationshipId: string | null;
+  readonly relationshipId?: string | null;
   readonly relationship: string | null;
   readonly direction: "out" | "in" | null;
 }
@@ -106,11 +106,13 @@ function brokenOfPath(steps: readonly Step[], { from, to, length, links, directi
   if (steps[0]?.memoryId !== from.id || steps.at(-1)?.memoryId !== to.id) return "its ends are others";
   for (const [index, step] of steps.slice(1).entries()) {
     const here = steps[index]?.memoryId;
-    const link = links.find(({ id }) => id === step.relationshipId);
-    const [start, end] = step.direction === "out" ? [link?.from, link?.to] : [link?.to, link?.from];
-    const isRight = start?.id === here && end?.id === step.memoryId && link?.type === step.relationship;
-    const isAllowed = direction === "any" || direction === step.direction;
-    if (!isRight || !isAllowed || (end && presentOf(end).title !== step.title)) {
+    const link = links.find(({ id, from: start, to: end, type }) => {
+      const [near, far] = step.direction === "out" ? [start, end] : [end, start];
+      const isThere = near.id === here && far.id === step.memoryId && presentOf(far).title === step.title;
+      // Agents do not get its id.
+      return isThere && type === step.relationship && (step.relationshipId === undefined || id === step.relationshipId);
+    });
+    if (!link || (direction !== "any" && direction !== step.direction)) {
       return `step ${index + 1} does not lead from the one before: ${JSON.stringify(step)}`;
     }
   }
