@@ -5,8 +5,11 @@ import type { Statement } from "../platform/database/statement.js";
 type Key = Readonly<Record<string, string>>;
 
 interface LockOptions {
-  /** `KEY SHARE` prevents a deletion or an UPDATE lock, but other transactions can hold `KEY SHARE`, too. */
-  readonly strength?: "UPDATE" | "KEY SHARE";
+  /**
+   * `KEY SHARE` prevents a deletion or an UPDATE lock, but other transactions can hold `KEY SHARE`, too. Only one can
+   * hold `NO KEY UPDATE`, while others store rows that refer to this one.
+   */
+  readonly strength?: "UPDATE" | "NO KEY UPDATE" | "KEY SHARE";
   /** Does not wait: a row that is locked by another transaction counts as missing. */
   readonly skipLocked?: boolean;
 }

@@ -17,8 +17,9 @@ const MEMORY: Readonly<Record<string, SqlType>> = {
 };
 
 /**
- * Stores memories, given as JSON. Returns those whose ids and client ids were not taken. SQL, since a call has
- * hundreds of them, and Prisma would write numbers in their contexts in another way than they were measured.
+ * Stores memories, given as JSON. Returns those whose ids and client ids were not taken. The order is the same in all
+ * transactions, so that two do not wait for each other. SQL, since a call has hundreds of memories, and Prisma would
+ * write numbers in their contexts in another way than they were measured.
  */
 export const storeMemories = defineStatement({
   name: "store_memories",
@@ -30,6 +31,7 @@ export const storeMemories = defineStatement({
     SELECT :graphId, given.id, ${CONTENTS.map(valueOf).join(", ")}, given.version, given."createdBy",
       given."createdAt", given."updatedBy", given."updatedAt"
     FROM json_to_recordset(:memories) AS given(${columns(MEMORY)})
+    ORDER BY given."clientId" NULLS FIRST, given.id
     ON CONFLICT DO NOTHING RETURNING id`,
 });
 
@@ -41,8 +43,8 @@ const RELATIONSHIP: Readonly<Record<string, SqlType>> = {
 };
 
 /**
- * Stores relationships, given as JSON. Returns those that did not exist. SQL, since Prisma compiles a statement with
- * all their values each time: 500 took 150 ms in one turn of the event loop.
+ * Stores relationships, given as JSON. Returns those that did not exist. Ordered as memories are. SQL, since
+ * Prisma compiles a statement with all their values each time: 500 took 150 ms in one turn of the event loop.
  */
 export const storeRelationships = defineStatement({
   name: "store_relationships",
@@ -54,6 +56,7 @@ export const storeRelationships = defineStatement({
       .map((name) => `given."${name}"`)
       .join(", ")}
     FROM json_to_recordset(:relationships) AS given(${columns(RELATIONSHIP)})
+    ORDER BY given."fromId", given.type, given."toId"
     ON CONFLICT DO NOTHING RETURNING id`,
 });
 

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import {
   type Contents,
@@ -55,7 +56,8 @@ export async function storeAll(
   const { database } = context;
   let bytes = memories.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   // If some records may exist already, only the end tells how much is added.
-  if (!keepsExisting) await assertRoom(context, graphId, { memories: memories.length, bytes });
+  if (keepsExisting) await takeTurn(context, graphId);
+  else await assertRoom(context, graphId, { memories: memories.length, bytes });
   const stored = await database
     .run(storeMemories, { graphId, memories: JSON.stringify(memories) })
     .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
@@ -81,6 +83,13 @@ export async function storeAll(
     existingMemories: others.length,
   };
 }
+
+/**
+ * Lets only one transaction at a time store memories that have ids already in a graph. Both their ids and client ids are
+ * unique, and no order of rows is an order of both, so two transactions could wait for each other.
+ */
+const takeTurn = ({ database }: Context, graphId: string): Promise<boolean> =>
+  lockRow(database, "graph_root", { graph_id: graphId }, { strength: "NO KEY UPDATE" });
 
 /** @throws MemoryNotFound naming the first relationship with an end that is neither in the graph nor in this call. */
 async function assertEndsThere(

@@ -1,0 +1,86 @@
+import { expect, it } from "vitest";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
+import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { miscounted } from "../../support/memories.js";
+import { ROUNDS, deadlocks, manyAtOnce } from "../../support/races.js";
+import { type Actor, type Verdict, createWorld } from "../../support/world.js";
+
+/** Few enough for each call to cost one request only. */
+const COUNT = 10;
+const NOTE = { type: "general", title: "A note", content: "Something." };
+const CONTEXT = "Why ".repeat(1_000);
+const TIMES = { createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-02T00:00:00Z" };
+const numbers = Array.from({ length: COUNT }, (_, number) => number);
+
+/** The same items for each call, but every other call has them in the opposite order. */
+const inOwnOrder = <Item>(call: number, items: Item[]): Item[] => (call % 2 === 0 ? items : items.toReversed());
+const idOf = (round: number, number: number, kind: number): string =>
+  `019bb153-8740-7c2d-8e3${kind}-${String(round).padStart(6, "0")}${String(number).padStart(6, "0")}`;
+
+const create = (actor: Actor, round: number, call: number) =>
+  actor.does(createMemories, {
+    memories: inOwnOrder(
+      call,
+      numbers.map((number) => ({ ...NOTE, clientId: `${round} ${number}` })),
+    ),
+  });
+
+const linksAmong = ([first = "", ...others]: readonly string[]) =>
+  others.map((toMemoryId) => ({ fromMemoryId: first, toMemoryId, relationshipType: "ENABLES", context: CONTEXT }));
+
+/** Memories whose client ids are ordered in the opposite way to their ids, each linked to the next one. */
+const restore = (actor: Actor, round: number, call: number, hasClientId: (number: number) => boolean) =>
+  actor.does(restoreMemories, {
+    memories: inOwnOrder(
+      call,
+      numbers.map((number) => ({
+        ...{ id: idOf(round, number, 1), ...NOTE, ...TIMES },
+        clientId: hasClientId(number) ? `${round} ${COUNT - 1 - number}` : null,
+      })),
+    ),
+    relationships: inOwnOrder(
+      call,
+      numbers.slice(1).map((number) => {
+        const [from, to] = [idOf(round, number - 1, 1), idOf(round, number, 1)];
+        return { id: idOf(round, number, 2), from, to, type: "FOLLOWS", createdAt: TIMES.createdAt };
+      }),
+    ),
+  });
+
+type Race = (ann: Actor, bob: Actor, round: number) => Promise<Array<Verdict<object>>>;
+
+it.each<[string, Race]>([
+  ["creations with the same client ids", (ann, _bob, round) => manyAtOnce((n) => create(ann, round, n))],
+  [
+    "creations of the same relationships",
+    async (ann) => {
+      const { memoryIds } = await ann.did(createMemories, { memories: Array.from({ length: 25 }, () => NOTE) });
+      return manyAtOnce((n) => ann.does(createMemories, { relationships: inOwnOrder(n, linksAmong(memoryIds)) }));
+    },
+  ],
+  ["restorations of the same export", (ann, _bob, round) => manyAtOnce((n) => restore(ann, round, n, () => true))],
+  [
+    "restorations of several exports, where the same memories have client ids or not",
+    (ann, _bob, round) => manyAtOnce((n) => restore(ann, round, n, (number) => (number + n) % 3 === 0)),
+  ],
+  [
+    "creations and restorations with the same client ids",
+    (ann, bob, round) =>
+      manyAtOnce<Verdict<object>>((n) => (n % 4 < 2 ? create(ann, round, n) : restore(bob, round, n, () => true))),
+  ],
+])("lets %s wait for each other, but never in a circle", async (_name, race) => {
+  await using world = await createWorld({ fresh: true });
+  const [ann, bob] = [await world.user(), await world.user()];
+  const { id } = await ann.did(createTeam, { name: "Platform", maxMembers: 5 });
+  await world.seat(bob, id);
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const verdicts = await race(ann, bob, round);
+    expect(verdicts.some(({ ok }) => ok)).toBe(true);
+    for (const verdict of verdicts) if (!verdict.ok) expect(verdict.failure.kind).toBe("conflict");
+  }
+
+  expect(await deadlocks(world)).toBe(0);
+  expect(await miscounted(world)).toEqual([]);
+});
