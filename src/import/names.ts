@@ -58,6 +58,14 @@ export const FILE_FIELDS = new Set([
   ...["profile", "membership", "keys", "invitationsreceived", "invitationssent", "events", "versions"],
 ]);
 
+/** Fields of an answer that has one page of a list, if there are more pages. */
+export const FOLLOWING = new Set([
+  ...["next", "nextcursor", "nextpage", "nextpagetoken", "nextpageoffset", "nextoffset"],
+  ...["hasmore", "hasnext", "hasnextpage"],
+]);
+/** How many pages there are, beside the number of this one in `page`. */
+export const PAGE_COUNTS = new Set(["pages", "totalpages"]);
+
 /** Values of `type` that say what a line is, instead of the memory's own type. */
 const MARKERS = {
   entity: 1,

@@ -7,10 +7,12 @@ import { readOpenMemory } from "./formats/openmemory.js";
 import {
   AMBIGUOUS_LISTS,
   FILE_FIELDS,
+  FOLLOWING,
   FROM,
   IDS,
   MEMORY_LISTS,
   NAMES,
+  PAGE_COUNTS,
   RELATION_LISTS,
   TEXTS,
   TO,
@@ -106,6 +108,11 @@ const holdsObjects = (list: unknown): boolean =>
 /** Reads an object whose fields are lists of memories and relationships, and reports its other fields. */
 function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void {
   const isWhole = /^lines? 1\b/.test(place);
+  const following = whatFollows(value);
+  if (following !== undefined) {
+    const reason = "get the other pages too, and import each file";
+    draft.refuse("other", `what follows this page of a longer list (${place}, ${following})`, reason);
+  }
   for (const [label, list] of Object.entries(value)) {
     const name = plainName(label);
     const path = isWhole ? label : `${place} ${label}`;
@@ -121,6 +128,18 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
     }
   }
 }
+
+/** The field by which an answer says that it is not the last page of a list; undefined if none does. */
+function whatFollows(value: JsonObject): string | undefined {
+  const fields = new Map(Object.entries(value).map(([label, field]) => [plainName(label), { label, field }]));
+  const page = Number(fields.get("page")?.field ?? 1);
+  const found = [...fields].find(([name, { field }]) =>
+    PAGE_COUNTS.has(name) ? typeof field === "number" && field > page : FOLLOWING.has(name) && isFollowing(field),
+  );
+  return found && `${found[1].label}: ${quote(showValue(found[1].field))}`;
+}
+
+const isFollowing = (field: unknown): boolean => field !== false && field !== 0 && showValue(field) !== "";
 
 /** Reads a list, or an object with memories by name. */
 function readList({ place, value }: FileRecord, draft: GraphDraft, shape: "memory" | "relationship"): void {

@@ -69,6 +69,34 @@ it("reads mem0's texts, categories, metadata, ids and times, and counts hashes",
   ]);
 });
 
+/** What answers of other services have beside a page of their memories, and whether another page follows it. */
+const PAGES = [
+  ["mem0", { count: 240, next: "https://api.example/v1/memories/?page=2", previous: null }, true],
+  ["mem0", { count: 240, next: null, previous: "https://api.example/v1/memories/?page=2" }, false],
+  ["mcp-memory-service", { total: 240, page: 1, page_size: 10, has_more: true }, true],
+  ["mcp-memory-service", { total: 240, page: 24, page_size: 10, has_more: false }, false],
+  ["OpenMemory", { total: 240, page: 3, size: 10, pages: 24 }, true],
+  ["OpenMemory", { total: 240, page: 24, size: 10, pages: 24 }, false],
+  ["Qdrant", { next_page_offset: "0198a3f2-6f4e-7c3b-9d2a-5b8e1c7f4a60" }, true],
+  ["Qdrant", { next_page_offset: 20 }, true],
+  ["Qdrant", { next_page_offset: null }, false],
+  ["this service", { next_cursor: "bmV4dA" }, true],
+  ["this service", { next_cursor: null }, false],
+] as const;
+
+it.each(PAGES)("says whether a file has only a page of what there is: %s, %o", (_tool, beside, isPart) => {
+  for (const [list, wrap] of [
+    ["results", (page: object) => page],
+    ["points", (page: object) => ({ result: page })],
+  ] as const) {
+    const graph = readText(JSON.stringify(wrap({ [list]: [{ id: "1", content: "Plays tennis" }], ...beside })));
+
+    expect(graph.notes.size).toBe(1);
+    const page = expect.stringMatching(/^what follows this page of a longer list .*: get the other pages too/);
+    expect(leftOut(graph)).toEqual(isPart ? [page] : []);
+  }
+});
+
 it("lets a memory of mem0 expire at the end of its day, as mem0 does", () => {
   const memory = { id: "7", memory: "On trial", hash: "x", created_at: "2030-01-01T00:00:00Z" };
   const graph = readText(JSON.stringify([{ ...memory, expiration_date: "2030-01-31" }]));
