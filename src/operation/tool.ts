@@ -44,7 +44,8 @@ export interface ToolRoute {
    */
   whenEmpty?(given: Readonly<Record<string, unknown>>): string;
   /**
-   * What an agent has to know of an answer that is whole and not empty, as it gets it; undefined for most answers.
+   * What an agent has to know of an answer that is whole, as it gets it; undefined for most answers. For an empty one
+   * it replaces `whenEmpty`.
    * @param given the arguments of the call, in snake_case
    */
   hintOf?(answer: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): string | undefined;

@@ -135,13 +135,30 @@ it("says that a text does not begin in this answer, or ends before", async () =>
   });
 });
 
-it("says that recent activity has fewer memories than were left out, also where a problem is open", async () => {
+it.each([
+  ["get_recent_activity", {}],
+  ["search_memories", { query: "backup" }],
+  ["search_memories", { query: "backup", types: ["problem"] }],
+])("says of %s with %j that there is less than was left out, and nothing else", async (name, given) => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);
-  await aMemory(ann, { type: "problem" });
+  await aMemory(ann, { type: "problem", title: "The backup fails" });
 
-  expect(await call("get_recent_activity", { offset: 1 })).toMatchObject({
+  expect(await call(name, { ...given, offset: 1 })).toMatchObject({
     ...{ memories: [], total: 1, hint: "There is nothing after the first 1: give a smaller offset." },
   });
-  expect(await call("get_recent_activity", { offset: 0 })).not.toHaveProperty("hint");
+  expect(await call(name, { ...given, offset: 0 })).not.toHaveProperty("hint");
+});
+
+it("names among the filters that left nothing no offset, which would have left out nothing", async () => {
+  await using world = await createWorld();
+  const { call } = await anAgent(world);
+
+  for (const [name, given] of [
+    ["get_recent_activity", {}],
+    ["search_memories", { query: "backup" }],
+  ] as const) {
+    const { hint } = await call(name, { ...given, types: ["problem"], offset: 1 });
+    expect([name, hint]).toEqual([name, expect.stringMatching(/^Nothing with the given types: try without\. /)]);
+  }
 });

@@ -50,6 +50,7 @@ export {
   TypesField,
   RelationshipTypeForm,
   RelationshipTypesField,
+  hintBeyondEnd,
   hintOfTypes,
 } from "./common-fields.js";
 export { MemoryHead } from "./memory-head.js";

@@ -15,6 +15,7 @@ import {
   IncludeExpiredField,
   expiryFor,
   chosenGraphId,
+  hintBeyondEnd,
   readSuperseding,
 } from "../memories/index.js";
 import { type MemoryInJson, NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
@@ -114,20 +115,15 @@ export const recentActivity = defineOperation({
     ifCut:
       "For the next memories, add to offset how many came. For other problems, ask for certain types, one project or " +
       "fewer days.",
-    narrowing: ["project", "types", "offset"],
-    whenEmpty({ days, project, types, offset }) {
+    narrowing: ["project", "types"],
+    whenEmpty({ days, project, types }) {
       if (days !== DAYS_MAX)
         return `Nothing changed in these days. Ask for more days, up to ${DAYS_MAX}, or call search_memories.`;
       // Imports keep the times of what they store, so there may be much that is older.
       const older = "search_memories also finds older ones.";
-      return project || types || offset ? older : `Nothing was stored or changed in a year. ${older}`;
+      return project || types ? older : `Nothing was stored or changed in a year. ${older}`;
     },
-    hintOf({ memories, total }, { offset }) {
-      const isBeyond = Array.isArray(memories) && memories.length === 0 && Number(total) > 0;
-      return isBeyond && offset !== undefined
-        ? `There is nothing after the first ${Number(total)}: give a smaller offset.`
-        : undefined;
-    },
+    hintOf: ({ memories, total }) => hintBeyondEnd(memories, total),
   },
   example: {
     input: { days: 7 },

@@ -163,7 +163,8 @@ interface Asked {
 }
 
 function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRoute, { scope, args }: Asked): string[] {
-  if (!whenEmpty || !isEmpty(output)) return [hintOf?.(output, args) ?? []].flat();
+  const own = [hintOf?.(output, args) ?? []].flat();
+  if (own.length > 0 || !whenEmpty || !isEmpty(output)) return own;
   const given = narrowing.map(snakeCase).filter((name) => args[name] !== undefined);
   const [here, other] = args["graph"] === "personal" ? ["personal", "team"] : ["team", "personal"];
   return [

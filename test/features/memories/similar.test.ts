@@ -31,7 +31,9 @@ it("lists only memories of the graph with a similar text", async () => {
   });
 
   expect(similar).toMatchObject([{ memoryId: first.id, title: TITLE }]);
-  expect(similar?.[0]?.score).toBeGreaterThan(LIMITS.similar.scoreMin);
+  const score = similar?.[0]?.score ?? 0;
+  expect(score).toBeGreaterThan(LIMITS.similar.scoreMin);
+  expect(String(score)).toMatch(/^0\.\d{1,4}$/);
   for (let copy = 0; copy < 4; copy++) await aMemory(ann, NOTE);
   expect((await ann.did(createMemory, { ...NOTE, ...ASKED })).similar).toHaveLength(LIMITS.similar.most);
 });

@@ -49,7 +49,11 @@ async function search(context: Context, graphId: string, memory: MemoryText): Pr
       findSimilarByMeaning(context, graphId, memory, wishes),
     ]);
     return [...byWords, ...byMeaning.filter(({ id }) => !byWords.some((hit) => hit.id === id))]
-      .map(({ id: memoryId, title, relevance: score }) => ({ memoryId, title, score }))
+      .map(({ id: memoryId, title, relevance }) => ({
+        memoryId,
+        title,
+        score: Math.round(relevance * 10_000) / 10_000,
+      }))
       .toSorted((one, other) => other.score - one.score)
       .slice(0, most);
   } catch (err) {

@@ -6,6 +6,7 @@ import { Failure, InvalidInput } from "../../../operation/failure.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { withinPage } from "../../../operation/page.js";
 import { isTimeout } from "../../../platform/database/database.js";
+import { hintBeyondEnd } from "../common-fields.js";
 import { GRAPH_FOR_AGENTS, NoTeamGraph, chosenGraphId } from "../graph.js";
 import { MEMORY_EXAMPLE } from "../memory-example.js";
 import { findByMeaning } from "../meaning/find-by-meaning.js";
@@ -169,14 +170,17 @@ export const searchMemories = defineOperation({
       ...["total", "totalIsCapped"],
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
-    narrowing: ["types", "tags", "project", "createdAfter", "offset"],
+    narrowing: ["types", "tags", "project", "createdAfter"],
     whenEmpty: () =>
       `Search goes by words: try other or fewer ones, or another language. get_recent_activity with days ${LIMITS.views.days} ` +
       "lists what changed in that time, with types only those.",
-    hintOf: ({ memories }) =>
-      (memories as ReadonlyArray<{ relevance: number }>).some(({ relevance }) => relevance >= WEAK)
+    hintOf: ({ memories, total }) => {
+      const hits = memories as ReadonlyArray<{ relevance: number }>;
+      if (hits.length === 0) return hintBeyondEnd(hits, total);
+      return hits.some(({ relevance }) => relevance >= WEAK)
         ? undefined
-        : "These have few of the words, so it may be in none of them: try other or fewer words, or another language.",
+        : "These have few of the words, so it may be in none of them: try other or fewer words, or another language.";
+    },
   },
   example: {
     input: { query: "retry backoff", types: [MEMORY_EXAMPLE.type], limit: 5, offset: 0 },
