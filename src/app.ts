@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readBacklog } from "./backlog.js";
 import { choresOf } from "./chores.js";
 import type { Config } from "./config.js";
-import { createDoors, formatRestError } from "./doors.js";
+import { createDoors, formatUnreadable } from "./doors.js";
 import { LIMITS } from "./limits.js";
 import { timeOf } from "./operation/clock-statement.js";
 import { type Services, createServices, servicesFor } from "./operation/context.js";
@@ -78,7 +78,7 @@ export async function startApp(
   const work = new Work(http);
   const handler = await createDoors({ config, services, http, work, health, waitMs: waits.connectionWaitMs });
   const server = createExpressServer(handler, {
-    ...{ limits: http, log, form: formatRestError },
+    ...{ limits: http, log, form: formatUnreadable },
     behindProxies: config.trustedProxies > 0,
     turns: work.turns,
     isStopping: health.isStopping,

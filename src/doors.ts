@@ -72,7 +72,13 @@ const INVITATION_OPERATIONS = {
 };
 
 /** A failure in REST's format. */
-export const formatRestError = (failure: Failure | undefined): RestError => restError(failure, routes);
+const formatRestError = (failure: Failure | undefined): RestError => restError(failure, routes);
+
+/** A failure of a request whose path is unknown: it may be from a client that shows only `detail`. */
+export function formatUnreadable(failure: Failure): object {
+  const { error } = formatRestError(failure);
+  return { error, detail: error.message };
+}
 
 export interface DoorParts {
   readonly config: Pick<Config, "allowedOrigins" | "development" | "publicUrl" | "trustedProxies">;

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { createDoors, formatRestError } from "../../src/doors.js";
+import { createDoors, formatUnreadable } from "../../src/doors.js";
 import { LIMITS } from "../../src/limits.js";
 import { timeOf } from "../../src/operation/clock-statement.js";
 import { createServices } from "../../src/operation/context.js";
@@ -39,7 +39,7 @@ export async function serveDoors(
   const config = { allowedOrigins: [], development: false, publicUrl: undefined, trustedProxies: 1 };
   const handler = await createDoors({ config, services, http, work, health, waitMs: PATIENT.connectionWaitMs });
   const server = createExpressServer(handler, {
-    ...{ limits: http, log, form: formatRestError, behindProxies: true },
+    ...{ limits: http, log, form: formatUnreadable, behindProxies: true },
     ...{ turns: work.turns, isStopping: health.isStopping },
   });
   await once(server.listen(0, "127.0.0.1"), "listening");

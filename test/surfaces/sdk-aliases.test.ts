@@ -3,6 +3,7 @@ import { LIMITS } from "../../src/limits.js";
 import { beginningOf, listOf, shorten } from "../../src/surfaces/rest/aliases/values.js";
 import { aMemory } from "../support/memories.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
+import { exchange } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -273,6 +274,21 @@ it("says in `detail` what is wrong, whatever refuses the request, at every path 
   }
   const ours = await ask(`${url}/v1/nothing`);
   expect(Object.keys(ours.body as object)).toEqual(["error"]);
+});
+
+it.each([
+  [413, "a head that the parser does not read to its end", `X-Long: ${"a".repeat(4 * LIMITS.http.headBytes)}`],
+  [413, "an extension of a chunk that is too long", `Transfer-Encoding: chunked\r\n\r\n1;${"a".repeat(1_000_000)}`],
+  [400, "a header that is none", "X Long"],
+])("answers %i with `detail` to %s, of which no path is known", async (status, _what, head) => {
+  await using server = await startServer();
+
+  const answer = await exchange(server.url, `POST /memories HTTP/1.1\r\nHost: a\r\n${head}\r\n\r\n`);
+
+  const [first = "", body = ""] = answer.split("\r\n\r\n");
+  expect(first).toContain(`HTTP/1.1 ${status} `);
+  const { error, detail } = JSON.parse(body) as { error: { message: string }; detail: string };
+  expect(detail).toBe(error.message);
 });
 
 it("refuses access to other users' memories", async () => {
