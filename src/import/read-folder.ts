@@ -6,6 +6,7 @@ import { LIMITS } from "../limits.js";
 import { type FinishOptions, GraphDraft } from "./draft.js";
 import { journalTitles, pageTitle } from "./formats/logseq.js";
 import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js";
+import { timeOfName } from "./formats/note-time.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped, showReasons } from "./import-stopped.js";
 import { NoteNames } from "./note-names.js";
@@ -136,7 +137,8 @@ class FolderReader {
     const names = new NoteNames(titled, this.#isDendron);
     for (const { path, body, title, type = "note", ...note } of titled) {
       const name = title ?? nameOf(path);
-      const { details, tags, summary, importance, kept } = note;
+      const { details, tags, summary, importance } = note;
+      const kept = { ...note.kept, createdAt: note.kept.createdAt ?? timeOfName(nameOf(path)) };
       const texts = [body === "" ? name : body];
       this.#draft.addMemory({
         ...{ place: path, name, id: idOf(path), type, texts, details, tags, summary, importance, kept, grows: false },

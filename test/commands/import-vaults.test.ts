@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
 import { readNotesFolder } from "../../src/import/read-folder.js";
@@ -74,6 +74,30 @@ it("finds the note of a link to one of its blocks", async () => {
   const graph = await readNotesFolder(folder, { createMissing: true });
 
   expect([...graph.links.values()].map(({ to }) => graph.notes.get(to)?.title)).toEqual(["Other", "2^10", "3^10"]);
+});
+
+/** What is no day, has not come, or may be the day of an event, a number or a version. */
+const NO_TIMES = ["2024-02-30", "2999-01-01", "1989-11-09 The wall falls", "2024-03_05", "202403", "2024-03-05.1"];
+
+it.each<readonly [name: string, time: string | undefined]>([
+  ["2024-03-05", "2024-03-05T00:00:00Z"],
+  ["journals/2024_03_05", "2024-03-05T00:00:00Z"],
+  ["Daily/2024/20240305", "2024-03-05T00:00:00Z"],
+  ["202403051011 Retries", "2024-03-05T10:11:00Z"],
+  ["20240305101112-retries", "2024-03-05T10:11:12Z"],
+  ...NO_TIMES.map((name) => [name, undefined] as const),
+])("takes from the name %s when a note was made, unless the note says it", async (name, time) => {
+  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const write = async (text: string) => {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, `${name}.md`), text);
+    const [note] = (await readNotesFolder(folder)).notes.values();
+    return note?.kept?.createdAt;
+  };
+
+  expect(await write("Text")).toEqual(time === undefined ? undefined : new Date(time));
+  expect(await write("---\ncreated: 2023-01-02\n---\nText")).toEqual(new Date("2023-01-02"));
 });
 
 it("says that a note has the character NUL, and where", async () => {

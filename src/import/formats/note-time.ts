@@ -24,6 +24,21 @@ export function asNoteTime(value: unknown): Date | undefined {
   return asPast(text) ?? asPast(isoOf(text));
 }
 
+/** The name of a daily note, and the beginning of one in a Zettelkasten, which names notes by when they were made. */
+const DAY_NAME = /^(\d{4})([-_.]?)(\d\d)\2(\d\d)$/;
+const TIME_NAME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?(?=$|[ _-])/;
+
+/**
+ * When a note was made, by the name of its file. A day with a title behind it is not taken: it may be that of an event
+ * long ago.
+ */
+export function timeOfName(name: string): Date | undefined {
+  const [, year, , month, day] = DAY_NAME.exec(name) ?? [];
+  if (year !== undefined) return asPast(`${year}-${month}-${day}`);
+  const [time, years, months, days, hours, minutes, seconds = "00"] = TIME_NAME.exec(name) ?? [];
+  return time === undefined ? undefined : asPast(`${years}-${months}-${days}T${hours}:${minutes}:${seconds}`);
+}
+
 function isoOf(text: string): string | undefined {
   const found = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
   const { year, month = "", day = "", hour, minute, second = "00", half } = found ?? {};
