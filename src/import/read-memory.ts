@@ -64,14 +64,18 @@ interface Kind {
 /** A tool rewrites the times of an entity, so they are those of its last change, and stay in its lines. */
 const UPDATED_ENTITY = ["updatedat", "updatedatiso"];
 
-/** Whether its tool has deleted a record, and only still has it. */
-function isDeleted(value: JsonObject): boolean {
-  return Object.entries(value).some(([label, field]) => {
+/** What marks a record that its tool has deleted, and only still has or tells of, as mem0 when it adds others. */
+const DELETED: ReadonlyMap<string, readonly unknown[]> = new Map([
+  ["isdeleted", [true, 1]],
+  ["state", ["deleted"]],
+  ["event", ["DELETE"]],
+]);
+
+const isDeleted = (value: JsonObject): boolean =>
+  Object.entries(value).some(([label, field]) => {
     const name = plainName(label);
-    if (name === "deletedat") return asTime(field) !== undefined;
-    return name === "isdeleted" ? field === true || field === 1 : name === "state" && field === "deleted";
+    return name === "deletedat" ? asTime(field) !== undefined : DELETED.get(name)?.includes(field);
   });
-}
 
 /** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */
 function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept {

@@ -395,6 +395,27 @@ it("reads a backup of OpenMemory: names of apps and categories instead of ids, a
   expect(graph.memories.read).toBe(2);
 });
 
+it.each([
+  [{ deleted_at: "2025-08-20T09:15:30Z" }, true],
+  [{ deleted_at: null }, false],
+  [{ is_deleted: 1 }, true],
+  [{ isDeleted: false }, false],
+  [{ state: "deleted" }, true],
+  [{ state: "archived" }, false],
+  // What it tells of may have been deleted, and not the memory.
+  [{ status: "deleted" }, false],
+  [{ event: "DELETE" }, true],
+  [{ event: "ADD" }, false],
+  [{ event: "delete the old keys" }, false],
+])("leaves out what its tool has deleted, and says so: %o, %s", (mark, isLeftOut) => {
+  const graph = readText(JSON.stringify({ results: [{ id: "1", memory: "Lives in Bonn", ...mark }] }));
+
+  expect(graph.notes.size).toBe(isLeftOut ? 0 : 1);
+  expect(leftOut(graph)).toEqual(
+    isLeftOut ? [expect.stringMatching(/^memory "Lives in Bonn".*: it is marked as deleted$/)] : [],
+  );
+});
+
 it("says of a relationship that its memory was deleted, instead of creating it again", () => {
   const [kept, deleted] = [
     { id: "1", content: "Kept" },
