@@ -16,6 +16,7 @@ const STATEMENTS = [
   "features/memories/graph-room-statements.ts: emptyGraph",
   "features/memories/graph-room-statements.ts: measureMemories",
   "features/memories/graph-room-statements.ts: settleChange",
+  "features/memories/many-statements.ts: holdMemories",
   "features/memories/many-statements.ts: memoriesByIds",
   "features/memories/many-statements.ts: passingMemories",
   "features/memories/many-statements.ts: relationshipsOfEach",
@@ -51,7 +52,7 @@ const STATEMENTS = [
   "platform/database/idle-statement.ts: idleProcesses",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 44;
+const STATEMENTS_MAX = 45;
 
 interface Source {
   readonly path: string;

@@ -2,7 +2,6 @@ import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import {
   type Contents,
   type LinkContents,
@@ -10,6 +9,7 @@ import {
   assertRoom,
   linkBytes,
   findExistingIds,
+  holdMemories,
   relationshipsOfEach,
   memoryBytes,
   refuseWithoutRoom,
@@ -71,7 +71,7 @@ export async function storeAll(
     if (refused >= 0) throw new MemoryExists(`The memory at memories.${refused}`);
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }
-  if (keepsExisting) await assertEndsThere(context, graphId, memories, links);
+  await holdEnds(context, graphId, links, written);
   const made = await makeLinks(context, graphId, links);
   await assertFewRelationships(context, graphId, made);
   bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
@@ -91,18 +91,21 @@ export async function storeAll(
 const takeTurn = ({ database }: Context, graphId: string): Promise<boolean> =>
   lockRow(database, "graph_root", { graph_id: graphId }, { strength: "NO KEY UPDATE" });
 
-/** @throws MemoryNotFound naming the first relationship with an end that is neither in the graph nor in this call. */
-async function assertEndsThere(
-  context: Context,
+/**
+ * Locks the memories that links join, except those that this call has stored, so that nobody deletes one meanwhile.
+ * @throws MemoryNotFound naming the first relationship with an end that is neither in the graph nor in this call.
+ */
+async function holdEnds(
+  { database }: Context,
   graphId: string,
-  memories: readonly MemoryToStore[],
   links: readonly LinkToStore[],
+  written: ReadonlySet<string>,
 ): Promise<void> {
-  const known = new Set(memories.map(({ id }) => id));
-  const others = [...new Set(links.flatMap(({ fromId, toId }) => [fromId, toId]))].filter((id) => !known.has(id));
+  const ends = new Set(links.flatMap(({ fromId, toId }) => [fromId, toId]));
+  const others = [...ends].filter((id) => !written.has(id));
   if (others.length === 0) return;
-  const there = await findExistingIds(context, graphId, others);
-  const isThere = (id: string): boolean => known.has(id) || there.has(id);
+  const held = new Set((await database.run(holdMemories, { graphId, ids: others })).map(({ id }) => id));
+  const isThere = (id: string): boolean => written.has(id) || held.has(id);
   for (const [index, { fromId, toId }] of links.entries()) {
     if (!isThere(fromId)) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
     if (!isThere(toId)) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
@@ -112,11 +115,7 @@ async function assertEndsThere(
 /** Stores relationships. Returns those that did not exist yet. */
 async function makeLinks({ database }: Context, graphId: string, links: readonly LinkToStore[]) {
   if (links.length === 0) return [];
-  const values = { graphId, relationships: JSON.stringify(links) };
-  const rows = await database.run(storeRelationships, values).catch((error: unknown) => {
-    // A memory that was deleted meanwhile: its relationships violate the foreign key.
-    throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
-  });
+  const rows = await database.run(storeRelationships, { graphId, relationships: JSON.stringify(links) });
   const ids = new Set(rows.map(({ id }) => id));
   return links.filter(({ id }) => ids.has(id));
 }

@@ -71,6 +71,17 @@ export const relationshipsOfEach = defineStatement({
     ) outgoing`,
 });
 
+/**
+ * Locks memories against deletion, in the order in which a deletion locks them (`measure`). Foreign keys would lock them
+ * in the order of the relationships, so that both could wait for each other. SQL, since no model locks rows.
+ */
+export const holdMemories = defineStatement({
+  name: "hold_memories",
+  values: OF_MANY,
+  row: { id: "uuid" },
+  text: `SELECT id FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS} ORDER BY id FOR KEY SHARE`,
+});
+
 /** Deletes memories, and by foreign keys their versions and relationships. SQL for `AMONG_IDS`. */
 export const removeMemories = defineStatement({
   name: "remove_memories",

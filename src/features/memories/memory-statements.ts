@@ -168,27 +168,28 @@ export const supersedingMemories = defineStatement({
 });
 
 /**
- * Copies rows of some memories into another graph unchanged. SQL, so that their texts do not leave the database. It
- * names two graphs: the source and the target.
+ * Copies rows of some memories into another graph unchanged, in the order in which `storeMemories` and
+ * `storeRelationships` store theirs. SQL, so that their texts do not leave the database. It names two graphs: the
+ * source and the target.
  */
-const copyStatement = (table: "memory" | "relationship", columns: readonly string[], which: string) =>
+const copyStatement = (table: "memory" | "relationship", columns: readonly string[], whichInOrder: string) =>
   defineStatement({
     name: `copy_${table}`,
     values: { graphId: "uuid", ids: "uuid[]", toGraphId: "uuid" },
     row: { id: "uuid" },
     text: `
       INSERT INTO ${table} (graph_id, ${columns.join(", ")}) SELECT :toGraphId, ${columns.join(", ")}
-      FROM ${table} WHERE graph_id = :graphId AND ${which} RETURNING id`,
+      FROM ${table} WHERE graph_id = :graphId AND ${whichInOrder} RETURNING id`,
   });
 
 export const copyMemories = copyStatement(
   "memory",
   ["id", ...COLUMNS, "version", "created_by", "created_at", "updated_by", "updated_at"],
-  `id = ${AMONG_IDS}`,
+  `id = ${AMONG_IDS} ORDER BY client_id NULLS FIRST, id`,
 );
 /** Copies the relationships between these memories. */
 export const copyRelationships = copyStatement(
   "relationship",
   [...LINK_COLUMNS.values()],
-  `from_id = ${AMONG_IDS} AND to_id IN (SELECT unnest(:ids))`,
+  `from_id = ${AMONG_IDS} AND to_id IN (SELECT unnest(:ids)) ORDER BY from_id, type, to_id`,
 );
