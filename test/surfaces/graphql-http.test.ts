@@ -71,6 +71,17 @@ describe("an invalid GraphQL request", () => {
   });
 });
 
+it("takes null for a parameter that is left out, in a body and in a URL", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  for (const name of ["variables", "extensions"]) {
+    const posted = await ask(`${url}/graphql`, { key, body: { query: TYPENAME, [name]: null } });
+    const got = await ask(`${url}/graphql${search({ query: TYPENAME, [name]: "null" })}`, { key });
+    expect([name, got.status, got.body]).toEqual([name, 200, posted.body]);
+  }
+});
+
 it("says in sentences what to do, where the libraries do not", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -61,12 +61,18 @@ export async function apolloPipeline(
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
     const { url, body } = request as { url: string; body: unknown };
     const method = request.method === "HEAD" ? "GET" : request.method;
-    const queryAt = url.indexOf("?");
     return apollo.executeHTTPGraphQLRequest({
-      httpGraphQLRequest: { method, headers, search: queryAt < 0 ? "" : url.slice(queryAt), body },
+      httpGraphQLRequest: { method, headers, search: searchOf(url), body },
       context: async () => contextOf(),
     });
   };
+}
+
+/** The parameters in a URL. Null counts as left out, as in a body; Apollo refuses it here. */
+function searchOf(url: string): string {
+  const search = new URLSearchParams(/(?<=\?).*/.exec(url)?.[0]);
+  for (const name of ["variables", "extensions"]) search.delete(name, "null");
+  return search.toString();
 }
 
 /** How to wait for a turn of the event loop, by the data of an answer. */
