@@ -1,3 +1,5 @@
+import { printable } from "../import/text.js";
+
 type Row = readonly string[];
 
 /** A table with headings; each column is as wide as its longest cell. */
@@ -5,12 +7,6 @@ export const tableOf = (head: Row, rows: readonly Row[]): string => alignColumns
 
 /** Names and values, one pair per line. */
 export const listOf = (entries: Readonly<Record<string, string>>): string => alignColumns(Object.entries(entries));
-
-/**
- * Names, and answers of mail servers, come from strangers, and could control the operator's terminal. Joiners stay, as
- * Persian names and many emoji have them.
- */
-const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ");
 
 function alignColumns(given: readonly Row[]): string {
   const rows = given.map((row) => row.map(printable));

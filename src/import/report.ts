@@ -1,5 +1,6 @@
 import type { Kind, NotTaken } from "./graph.js";
 import type { ImportReport } from "./run-import.js";
+import { printable } from "./text.js";
 
 const SHOWN_MAX = 20;
 
@@ -46,7 +47,7 @@ export function textReport(report: ImportReport): string {
     lines.push("", `Not imported, since the service sets its own: ${fields}`);
   }
   lines.push(...listOf("Skipped", ignored), ...listOf("Left out", notTaken));
-  return lines.join("\n");
+  return lines.map(printable).join("\n");
 }
 
 function listOf(title: string, items: readonly NotTaken[]): string[] {

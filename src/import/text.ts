@@ -34,10 +34,16 @@ export function textProblem(text: string): string | undefined {
 /** Converts a text to NFC, as the service stores it. One with too many marks, which it does not store, stays as it is. */
 export const toNfc = (text: string): string => (hasTooManyMarks(text) ? text : text.normalize("NFC"));
 
-/** A text of a file for messages: shortened, and without control characters for the terminal. */
+/**
+ * One line of a text for a terminal. Names, files and answers of other servers come from strangers, and could control
+ * it. Joiners stay, as Persian names and many emoji have them.
+ */
+export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ");
+
+/** A text of a file for messages: shortened, and on one line. */
 export function quote(text: string): string {
   const shown = cut(text, QUOTED_MAX);
-  const safe = JSON.stringify(shown).replaceAll(/[\u007f-\u009f]/g, "");
+  const safe = printable(JSON.stringify(shown));
   return shown === text ? safe : `${safe.slice(0, -1)}…"`;
 }
 

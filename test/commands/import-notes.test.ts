@@ -480,6 +480,24 @@ it.runIf(process.platform === "linux")("says that the name of a note is not in U
   expect(leftOut(await readNotesFolder(folder))).toEqual(['"caf\uFFFD.md": its name is not in UTF-8: rename it']);
 });
 
+it.runIf(process.platform === "linux")("prints nothing of a file that could control the terminal", async () => {
+  const evil = "a\u001B]0;x\u0007\nb\u009B2J\u202E\u007F";
+  const texts = [
+    `[[${evil.replaceAll("\n", "")}]]`,
+    `---\nid: "${JSON.stringify(evil).slice(1, -1)}"\n---\nB`,
+    evil,
+    "\0",
+  ];
+  const files = Object.fromEntries(texts.map((text, at) => [`${evil} ${at}.md`, text]));
+
+  const some = await runHere(program, [await folderWith(files), "--dry-run"], {});
+  const none = await runHere(program, [await folderWith({ [`${evil}.md`]: "\0" }), "--dry-run"], {});
+
+  expect([some.code, none.code]).toEqual([3, 1]);
+  const printed = [some.output, some.errors, none.output, none.errors];
+  expect(printed.filter((text) => /[^\P{Cc}\n]|\p{Bidi_Control}/u.test(text))).toEqual([]);
+});
+
 /** Root may read everything. */
 async function asOrdinaryUser<Result>(work: () => Promise<Result>): Promise<Result> {
   if (process.geteuid?.() !== 0) return work();
