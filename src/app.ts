@@ -141,7 +141,7 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
   const replicaParts = { primary: database, log, meter: metrics, delayMaxMs: waits.replicaDelayMs };
   const replica = older && new Replica(older, replicaParts);
   const budgets = overrides.budgets ?? (await budgetsOf(config, log, metrics));
-  const meaning = config.embeddings && openMeaning(config.embeddings);
+  const meaning = config.embeddings && openMeaning(config.embeddings, metrics);
   const clock = new SharedClock({ readTime: () => timeOf(database), log });
   // If the database cannot be reached, the job does it later.
   await clock.read().catch(() => {});
@@ -153,7 +153,7 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
     shares: new DatabaseShares(database, waits, tracer),
     budgets,
     storage,
-    billing: billingOf(config, paymentWaits, tracer),
+    billing: billingOf(config, paymentWaits, { tracer, meter: metrics }),
     meaning,
     log,
     publicUrl: () => config.publicUrl ?? life.url,

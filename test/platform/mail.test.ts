@@ -54,11 +54,13 @@ it("logs an outage of the mail server once a minute, with how many mails wait", 
   await retryMails(world.database, undefined);
   await expect.poll(async () => (await mailsBy(metricsUrl))["retried"]).toBeGreaterThanOrEqual(24);
 
-  const warnings = world.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(isOfMail);
-  expect(warnings).toMatchObject([{ level: "warn", waiting: 12, code: expect.any(String) as string }]);
+  const lines = world.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(isOfMail);
+  expect(lines.length).toBeGreaterThanOrEqual(24);
+  expect(lines.filter(isWarning)).toMatchObject([{ level: "warn", waiting: 12, code: expect.any(String) as string }]);
 });
 
 const isOfMail = (line: Record<string, unknown>): boolean => line["mail_id"] !== undefined;
+const isWarning = ({ level }: Record<string, unknown>): boolean => level === "warn";
 
 it("sends each mail once, with any number of servers", async () => {
   await using world = await createWorld();

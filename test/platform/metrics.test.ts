@@ -6,8 +6,10 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/telemetry/metrics.js";
 import { aPayer, createBillingWorld } from "../support/billing.js";
+import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
+import { mailSettings, startMailServer } from "../support/mail-server.js";
 import { connected, exchange, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
@@ -249,6 +251,34 @@ it("begins each series with 0 whose increase raises an alert, since Prometheus m
   expect(counted.length).toBeGreaterThan(3);
   const one = (series: string) => series.replace(/=~"(\w+)\|[^"]*"/, '="$1"');
   expect(counted.filter((series) => valueOf(text, one(series)) === undefined)).toEqual([]);
+});
+
+it("measures requests to every other server, and logs each mail", async () => {
+  await using smtp = await startMailServer();
+  await using embeddings = await startEmbeddingsServer();
+  await using world = await createBillingWorld({
+    environment: {
+      ...mailSettings(smtp.url),
+      ...{ METRICS_PORT: "0", EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" },
+    },
+  });
+  const { url, metricsUrl } = world.app;
+  const { owner } = await aPayer(world, { seats: 7 });
+  await ask(`${url}/signup`, { body: { email: "bob@example.com" } });
+  await ask(`${url}/billing/team-checkout`, { key: owner.key, body: {} });
+  const memory = { type: "general", title: "A car", content: "It is slow." };
+  await ask(`${url}/v1/memories`, { key: owner.key, body: memory });
+  await smtp.take("bob@example.com");
+
+  const measured = async () =>
+    Array.from(
+      (await metricsOf(metricsUrl)).matchAll(/^memory_graph_outgoing_duration_seconds_count\{to="(\w+)"\} [1-9]/gm),
+      ([, to]) => to,
+    ).sort();
+  await expect.poll(measured).toEqual(["embeddings", "mail", "stripe"]);
+  const sent = world.log.filter((line) => line.includes("a mail was sent")).map((line) => JSON.parse(line) as object);
+  expect(sent).toMatchObject([{ kind: "sign_up", domain: "example.com", attempts: 1 }]);
+  expect(world.log.join("\n")).not.toContain("bob@");
 });
 
 it("counts requests that the payment provider failed", async () => {

@@ -4,6 +4,7 @@ import type { Services } from "../../operation/context.js";
 import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
 import type { Database } from "../../platform/database/database.js";
 import type { Mailer } from "../../platform/mailer.js";
+import { measureOutgoing } from "../../platform/telemetry/meter.js";
 import { isWarningDue, warnSeldom } from "../../platform/telemetry/warn-seldom.js";
 import { CODE_MINUTES, newSignUpCode } from "../access/index.js";
 import { markBounced, newInvitationToken } from "../teams/index.js";
@@ -31,17 +32,19 @@ export async function sendDueMails(outbox: Outbox): Promise<boolean> {
 }
 
 async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
-  const { database, mailer, meter } = outbox;
+  const { database, log, mailer, meter } = outbox;
+  const { id, kind, email, attempts } = mail;
   const letter = await writeLetter(outbox, mail);
   try {
     if (letter) {
-      await mailer.send({ ...letter, id: mail.id, to: mail.email });
+      await measureOutgoing(meter, "mail", () => mailer.send({ ...letter, id, to: email }));
       meter?.mail("sent");
+      log.info({ mail_id: id, kind, domain: domainOf(email), attempts }, "a mail was sent");
     }
   } catch (error) {
     return isRefusedForGood(error) ? giveUp(outbox, mail) : postpone(outbox, mail, error);
   }
-  await database.models.mail.deleteMany({ where: { id: mail.id } });
+  await database.models.mail.deleteMany({ where: { id } });
 }
 
 /** The statuses that are about the address: RFC 5321, 4.2.3, RFC 7504, and 554, which servers send instead of 550. */
@@ -111,13 +114,14 @@ async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Prom
 }
 
 /**
- * Logs a failed attempt, and how many mails wait: each kind of failure at most once a minute. While a mail server is
- * down, every attempt fails in the same way. The metrics count each, and each mail keeps its reason.
+ * Logs a failed attempt; each kind of failure at most once a minute as a warning, with how many mails wait: while a mail
+ * server is down, every attempt fails in the same way.
  */
 async function warnOfFailure({ database, log }: Outbox, facts: MailFacts): Promise<void> {
   const kind = `mail ${String(facts.code)} ${String(facts.responseCode)}`;
+  const message = "a mail could not be sent and will be retried (`npm run mail -- list` shows why)";
   const fields = isWarningDue(log, kind) ? { ...facts, waiting: await database.models.mail.count() } : facts;
-  warnSeldom(log, kind, fields, "a mail could not be sent and will be retried (`npm run mail -- list` shows why)");
+  if (!warnSeldom(log, kind, fields, message)) log.info(facts, message);
 }
 
 interface MailFacts {

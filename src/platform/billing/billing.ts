@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { type PaymentWaits, Payments } from "./payments.js";
-import type { Tracer } from "../telemetry/tracer.js";
+import type { Watchers } from "./stripe-client.js";
 
 /** What billing needs at run time. */
 export interface Billing {
@@ -47,9 +47,13 @@ export interface BillingSettings {
 }
 
 /** Billing through Stripe, or without `payments` if a setting is missing. */
-export function billingOf(settings: BillingSettings, waits: PaymentWaits = LIMITS.payments, tracer?: Tracer): Billing {
+export function billingOf(
+  settings: BillingSettings,
+  waits: PaymentWaits = LIMITS.payments,
+  watchers: Watchers = {},
+): Billing {
   return {
-    payments: paymentsOf(settings, waits, tracer),
+    payments: paymentsOf(settings, waits, watchers),
     freeSeats: settings.freeTeamSeats,
     graceDays: settings.billingGraceDays,
     mails: new Set(settings.billingMails),
@@ -62,9 +66,9 @@ export function billingOf(settings: BillingSettings, waits: PaymentWaits = LIMIT
   };
 }
 
-function paymentsOf(settings: BillingSettings, waits: PaymentWaits, tracer?: Tracer): Payments | undefined {
+function paymentsOf(settings: BillingSettings, waits: PaymentWaits, watchers: Watchers): Payments | undefined {
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripePriceId: priceId } = settings;
   if (secretKey === undefined || webhookSecret === undefined || priceId === undefined) return undefined;
   const { stripeYearlyPriceId: yearlyPriceId, stripePortalId: portalId, stripeApiBase: apiBase } = settings;
-  return new Payments({ secretKey, webhookSecret, priceId, yearlyPriceId, portalId, apiBase }, waits, tracer);
+  return new Payments({ secretKey, webhookSecret, priceId, yearlyPriceId, portalId, apiBase }, waits, watchers);
 }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
 import { LIMITS } from "../../limits.js";
-import { stripeClient } from "./stripe-client.js";
-import type { Tracer } from "../telemetry/tracer.js";
+import { type Watchers, stripeClient } from "./stripe-client.js";
 
 /** The ids of the prices of a seat, by billing period. */
 export interface Prices {
@@ -79,12 +78,12 @@ export class Payments {
   constructor(
     { secretKey, webhookSecret, priceId, yearlyPriceId, portalId, apiBase }: PaymentSettings,
     readonly waits: PaymentWaits = LIMITS.payments,
-    tracer?: Tracer,
+    watchers: Watchers = {},
   ) {
     this.prices = { month: priceId, year: yearlyPriceId };
     this.portalId = portalId;
     this.#webhookSecret = webhookSecret;
-    this.#stripe = stripeClient(secretKey, apiBase, tracer, waits.changeMs);
+    this.#stripe = stripeClient(secretKey, apiBase, watchers, waits.changeMs);
   }
 
   /**

@@ -1,16 +1,23 @@
 import type { IncomingMessage } from "node:http";
 import { Stripe } from "stripe";
 import { LIMITS } from "../../limits.js";
+import { type Meter, measureOutgoing } from "../telemetry/meter.js";
 import type { Tracer } from "../telemetry/tracer.js";
 
 /** Many times the largest answer: a hundred subscriptions with an invoice each. */
 const ANSWER_MAX_BYTES = 33_554_432;
 
+/** What operators watch requests by; undefined unless configured. */
+export interface Watchers {
+  readonly tracer?: Tracer | undefined;
+  readonly meter?: Meter | undefined;
+}
+
 /** A client of Stripe, or of the stand-in at another address. */
 export function stripeClient(
   secretKey: string,
   apiBase: string | undefined,
-  tracer?: Tracer,
+  { tracer, meter }: Watchers = {},
   longestMs: number = LIMITS.payments.changeMs,
 ): Stripe {
   const { protocol, hostname, port } = new URL(apiBase ?? "https://api.stripe.com");
@@ -21,7 +28,7 @@ export function stripeClient(
     timeout: LIMITS.payments.requestMs,
     maxNetworkRetries: 1,
     telemetry: false,
-    httpClient: traceRequests(boundedObjects(Stripe.createNodeHttpClient(), longestMs), tracer),
+    httpClient: watchRequests(boundedObjects(Stripe.createNodeHttpClient(), longestMs), { tracer, meter }),
     appInfo: { name: "memory-graph-gateway" },
   });
 }
@@ -61,16 +68,17 @@ function boundAnswer(answer: IncomingMessage, longestMs: number): void {
   });
 }
 
-/** Gives each request a span, also each retry. Its name contains no ids. */
-function traceRequests(client: HttpClient, tracer: Tracer | undefined): HttpClient {
-  if (!tracer) return client;
+/** Measures each request, also each retry, and gives it a span, whose name contains no ids. */
+function watchRequests(client: HttpClient, { tracer, meter }: Watchers): HttpClient {
   return {
     getClientName: () => client.getClientName(),
     makeRequest(...request) {
+      const send = () => measureOutgoing(meter, "stripe", () => client.makeRequest(...request));
+      if (!tracer) return send();
       const [, , path, method] = request;
       const route = path.replace(/\?.*/, "").replaceAll(/\/[a-z]+_\w*[A-Z0-9]\w*/g, "/:id");
       return tracer.during({ name: `Stripe ${method} ${route}`, isElsewhere: true }, async (note) => {
-        const response = await client.makeRequest(...request);
+        const response = await send();
         note({ "http.response.status_code": response.getStatusCode() });
         return response;
       });

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../limits.js";
+import { type Meter, measureOutgoing } from "../telemetry/meter.js";
 import { type Prefixes, prefixesOf } from "./embedding-prefixes.js";
 
 /** A unit vector in the space of a model: whole numbers from -127 to 127, each to be multiplied by `scale`. */
@@ -43,7 +44,10 @@ export class EmbeddingsServer {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor({ url, model, key, queryPrefix, documentPrefix }: EmbeddingsSettings) {
+  constructor(
+    { url, model, key, queryPrefix, documentPrefix }: EmbeddingsSettings,
+    private readonly meter?: Meter,
+  ) {
     const known = prefixesOf(model);
     this.#name = model;
     this.prefixes = { query: queryPrefix ?? known.query, document: documentPrefix ?? known.document };
@@ -56,7 +60,11 @@ export class EmbeddingsServer {
    * Embeds texts by this model; returns their vectors in the same order.
    * @throws EmbeddingsFailed
    */
-  async embed(texts: readonly string[], use: TextUse, timeoutMs: number, of = this.model): Promise<Vector[]> {
+  embed(texts: readonly string[], use: TextUse, timeoutMs: number, of = this.model): Promise<Vector[]> {
+    return measureOutgoing(this.meter, "embeddings", () => this.#embed(texts, use, timeoutMs, of));
+  }
+
+  async #embed(texts: readonly string[], use: TextUse, timeoutMs: number, of: string): Promise<Vector[]> {
     const { model, prefix } = this.#sentFor(of, use);
     const input = texts.map((text) => prefix + text);
     try {

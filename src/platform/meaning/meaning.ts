@@ -6,6 +6,7 @@ import {
   type TextUse,
   type Vector,
 } from "./embeddings.js";
+import type { Meter } from "../telemetry/meter.js";
 import type { VectorSet } from "./near-indexes.js";
 import { beginningOf, withFittingSize } from "./text-size.js";
 import { VectorIndex } from "./vector-index.js";
@@ -129,8 +130,8 @@ export class Meaning implements AsyncDisposable {
   }
 }
 
-export const openMeaning = (settings: EmbeddingsSettings & { readonly memoryMb: number }): Meaning =>
-  new Meaning(new EmbeddingsServer(settings), new VectorIndex(settings.memoryMb * 1_048_576));
+export const openMeaning = (settings: EmbeddingsSettings & { readonly memoryMb: number }, meter?: Meter): Meaning =>
+  new Meaning(new EmbeddingsServer(settings, meter), new VectorIndex(settings.memoryMb * 1_048_576));
 
 const cosineOf = (one: Vector, other: Vector): number =>
   one.values.reduce((sum, value, place) => sum + value * (other.values[place] ?? 0), 0) * one.scale * other.scale;

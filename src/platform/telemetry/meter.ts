@@ -11,6 +11,21 @@ export interface Meter {
   mail(outcome: MailOutcome): void;
   /** The embeddings server gave no vectors: for memories, or for a query. */
   embeddingsFailed(): void;
+  /** A request to another server took this long, whether it succeeded or failed. */
+  outgoing(to: Outgoing, seconds: number): void;
+}
+
+/** What the service sends requests to, besides its databases. */
+export type Outgoing = "mail" | "stripe" | "embeddings";
+
+/** Measures a request to another server. */
+export async function measureOutgoing<T>(meter: Meter | undefined, to: Outgoing, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  try {
+    return await work();
+  } finally {
+    meter?.outgoing(to, (performance.now() - startedAt) / 1_000);
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { type RequestListener, type Server, createServer } from "node:http";
 import type { Socket } from "node:net";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import { readInSlices } from "../read-in-slices.js";
-import type { MailOutcome, Meter, RequestFacts } from "./meter.js";
+import type { MailOutcome, Meter, Outgoing, RequestFacts } from "./meter.js";
 
 /** A pool of connections, as node-postgres counts it. */
 interface Pool {
@@ -58,6 +58,14 @@ export class Metrics implements Meter {
     "operation",
     "outcome",
   ]);
+  readonly #outgoing = new Histogram({
+    name: `${PREFIX}outgoing_duration_seconds`,
+    help: "How long requests to other servers took, by server.",
+    labelNames: ["to"],
+    // A mail may take longer than a request.
+    buckets: [...SECONDS, 20],
+    registers: [this.#registry],
+  });
   /** By itself, since the series of an operation would begin with its first failure, see below. */
   readonly #payments = this.#counter("payments_failed_total", "Requests that the payment provider failed.", []);
   readonly #refused = this.#counter("refused_total", "Requests and uses over a limit, by budget.", ["budget"]);
@@ -123,6 +131,7 @@ export class Metrics implements Meter {
   replicaFailed = (): void => this.#replica.inc();
   mail = (outcome: MailOutcome): void => this.#mails.inc({ outcome });
   embeddingsFailed = (): void => this.#embeddings.inc();
+  outgoing = (to: Outgoing, seconds: number): void => this.#outgoing.observe({ to }, seconds);
   choreDone = (chore: string, at: Date): void => this.#chores.set({ chore }, at.getTime() / 1_000);
 
   /** All metrics, in Prometheus's text format. Whoever asks while they are collected gets the same. */
