@@ -1,4 +1,5 @@
 import { Unavailable } from "./failure.js";
+import { Stopwatch, type WaitedFor, Waits } from "./waits.js";
 
 /**
  * The time limit that all waits of one request share: for its slot, for authentication, for connections. Waits at the
@@ -6,31 +7,35 @@ import { Unavailable } from "./failure.js";
  */
 export class Patience {
   readonly #wholeMs: number;
-  #spentMs = 0;
-  #waits = 0;
-  #since = 0;
+  readonly #spent = new Stopwatch();
 
-  constructor(wholeMs: number) {
+  constructor(
+    wholeMs: number,
+    /** Where operators see what was waited for. */
+    readonly waits = new Waits(),
+  ) {
     this.#wholeMs = wholeMs;
   }
 
   get leftMs(): number {
-    const running = this.#waits > 0 ? performance.now() - this.#since : 0;
-    return Math.max(0, this.#wholeMs - this.#spentMs - running);
+    return Math.max(0, this.#wholeMs - this.#spent.ms);
   }
 
   /** Counts the time until `wait` settles. */
-  async during<T>(wait: Promise<T>): Promise<T> {
-    if (this.#waits++ === 0) this.#since = performance.now();
+  async during<T>(wait: Promise<T>, what: WaitedFor): Promise<T> {
+    const told = this.waits.of(what);
+    this.#spent.start();
+    told.start();
     try {
       return await wait;
     } finally {
-      if (--this.#waits === 0) this.#spentMs += performance.now() - this.#since;
+      this.#spent.stop();
+      told.stop();
     }
   }
 
   /**
-   * Limits a wait that may be abandoned, such as a look-up.
+   * Limits the look-up of a key, which may be abandoned.
    * @throws Unavailable when the time is over first.
    */
   async limit<T>(wait: Promise<T>): Promise<T> {
@@ -40,7 +45,7 @@ export class Patience {
       timer = setTimeout(() => reject(new Unavailable("busy")), leftMs).unref();
     });
     try {
-      return await this.during(Promise.race([wait, late]));
+      return await this.during(Promise.race([wait, late]), "key");
     } finally {
       clearTimeout(timer);
     }
@@ -48,6 +53,6 @@ export class Patience {
 
   /** For a request whose wait failed: it may not wait again. */
   exhaust(): void {
-    this.#spentMs = this.#wholeMs;
+    this.#spent.add(this.#wholeMs);
   }
 }

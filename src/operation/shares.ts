@@ -1,9 +1,11 @@
 import { LIMITS } from "../limits.js";
 import type { Database, LockPatience, Models, WaitBounds } from "../platform/database/database.js";
+import { LOCK_NOT_AVAILABLE, sqlStateOf } from "../platform/database/database-errors.js";
 import type { Tracer } from "../platform/telemetry/tracer.js";
 import { Unavailable } from "./failure.js";
 import { Gate } from "./gate.js";
 import { Patience } from "./patience.js";
+import type { Stopwatch, WaitedFor } from "./waits.js";
 
 const { connections, searchConnections, poolSharePerAccount } = LIMITS.database;
 const { searchesPerAccount, waitingPerAccount, lockWaitLeastMs } = LIMITS.database;
@@ -64,16 +66,19 @@ export class DatabaseShares {
       { pool: isSearch ? "search" : "shared", gate: isSearch ? this.#searches : this.#all },
     ] as const;
     const entered: Gate[] = [];
+    let begunAt = 0;
     try {
       for (const { pool, gate } of gates) {
         const turn = gate.enter(patience.leftMs);
-        if (turn) await this.#during(pool, patience.during(turn));
+        if (turn) await this.#during(pool, patience.during(turn, pool));
         entered.push(gate);
       }
+      begunAt = performance.now();
       return await work(this.#locksFor(patience));
     } catch (error) {
       const why = error instanceof Unavailable ? error.why : this.database.whyWaitFailed(error);
       if (why) patience.exhaust();
+      if (sqlStateOf(error) === LOCK_NOT_AVAILABLE) tellLockWait(patience.waits.of("lock"), begunAt);
       // Others in these queues would only get the same failure, later.
       if (why === "unreachable") for (const { gate } of gates) gate.refuse(why);
       throw error;
@@ -94,11 +99,17 @@ export class DatabaseShares {
   }
 }
 
+/** PostgreSQL does not tell how long a statement waited for a lock; one that did not get it did little else. */
+function tellLockWait(lock: Stopwatch, since: number): void {
+  // The longest of several at the same time.
+  lock.add(Math.max(0, performance.now() - since - lock.ms));
+}
+
 /** Work with a connection; `locks` limits its waits for locks. */
 type Work<T> = (locks: LockPatience | undefined) => Promise<T>;
 
 /** What is waited for: a connection of this pool, or the account's share. */
-type Waited = "shared" | "search" | "account";
+type Waited = Extract<WaitedFor, "shared" | "search" | "account">;
 
 interface Share {
   readonly all: Gate;

@@ -76,7 +76,7 @@ function takeSlot(slots: Slots, name: string, response: Response): boolean | Pro
   let isGone = false;
   const leave = () => void (isGone = true);
   response.once("close", leave);
-  return patience.during(isTaken).then((hasPlace) => {
+  return patience.during(isTaken, "slot").then((hasPlace) => {
     response.off("close", leave);
     if (hasPlace && isGone) slots.give(name);
     else if (hasPlace) response.once("close", () => slots.give(name));

@@ -39,9 +39,15 @@ export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
-    const { work, span, caller } = scopeOf(response);
+    const { work, span, caller, waits } = scopeOf(response);
     if (hasBody(request)) request.body = await bytesOf(request, { limit, hold: work.holdBody(response) });
-    work.begin(response, span ? span.bind(next) : next, caller?.userId);
+    const turn = waits.of("turn");
+    turn.start();
+    const begin = () => {
+      turn.stop();
+      next();
+    };
+    work.begin(response, span ? span.bind(begin) : begin, caller?.userId);
   };
 
 export const readBody: Handler = readBodyUpTo(LIMITS.http.bodyBytes);

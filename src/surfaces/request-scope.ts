@@ -4,10 +4,12 @@ import type { Caller } from "../operation/context.js";
 import { type Failure, InvalidInput, Unavailable } from "../operation/failure.js";
 import type { ReadAfter } from "../operation/older-reads.js";
 import { Patience } from "../operation/patience.js";
+import { Waits } from "../operation/waits.js";
 import { type Logger, firstFew } from "../platform/telemetry/logger.js";
 import type { Meter, RequestFacts as MeteredRequest } from "../platform/telemetry/meter.js";
 import { readPosition, writePosition } from "../platform/database/replica.js";
 import type { RequestSpan, Tracer } from "../platform/telemetry/tracer.js";
+import { arrivalOf } from "./arrival.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
 import { noteUnavailable } from "./unavailable.js";
@@ -37,6 +39,8 @@ export class RequestScope {
   readonly readAfter: ReadAfter | undefined;
   /** The work of the whole process, of which this request is a part. */
   readonly work: Work;
+  /** What it has waited for so far. */
+  readonly waits = new Waits();
   readonly patience: Patience;
   readonly meter?: Meter | undefined;
   /** Undefined unless requests are traced. */
@@ -70,7 +74,7 @@ export class RequestScope {
     this.readAfter = seen === undefined ? undefined : this.#readAfter(seen);
     this.#response = response;
     this.work = work;
-    this.patience = new Patience(waitMs);
+    this.patience = new Patience(waitMs, this.waits);
     this.#log = log;
     this.meter = meter;
     this.span = isHealthCheck(request) ? undefined : tracer?.request(request.headers);
@@ -101,7 +105,11 @@ export class RequestScope {
   }
 
   /** Waits until the request may continue: all requests share the turns of the event loop. */
-  readonly pause = (): Promise<void> => this.work.turns.waitForTurn(this);
+  readonly pause = (): Promise<void> => {
+    const turn = this.waits.of("turn");
+    turn.start();
+    return this.work.turns.waitForTurn(this, turn.stop);
+  };
 
   setHeader(name: string, value: string): void {
     if (!this.#response.headersSent) this.#response.set(name, value);
@@ -119,14 +127,16 @@ export const scopeOf = (response: Response): RequestScope => response.locals["sc
 export function requestScope(parts: ScopeParts): Handler {
   return (request, response, next) => {
     const scope = new RequestScope(request, response, parts);
-    const startedAt = performance.now();
+    const startedAt = arrivalOf(request);
+    scope.waits.of("turn").add(performance.now() - startedAt);
     response.locals["scope"] = scope;
     response.set("X-Request-Id", scope.id);
     response.set("X-Content-Type-Options", "nosniff");
     response.once("close", () => {
       const status = response.writableFinished ? response.statusCode : "aborted";
       const milliseconds = performance.now() - startedAt;
-      const { operations, span } = scope;
+      const { operations, span, waits } = scope;
+      const waited = waits.told;
       const door = doorOf(request, scope);
       const outcome = status === "aborted" ? status : (scope.failures[0] ?? "ok");
       parts.meter?.request({ door, operations, outcome, seconds: milliseconds / 1_000 });
@@ -140,6 +150,7 @@ export function requestScope(parts: ScopeParts): Handler {
         status,
         ...(scope.failures.length > 0 ? { failures: firstFew(scope.failures) } : {}),
         duration_ms: Math.round(milliseconds * 100) / 100,
+        ...(waited && { waited_ms: waited }),
       });
     });
     if (scope.span) scope.span.bind(next)();

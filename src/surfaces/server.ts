@@ -1,8 +1,9 @@
-import { IncomingMessage, type Server, type ServerOptions, type ServerResponse, createServer } from "node:http";
+import { type IncomingMessage, type Server, type ServerOptions, type ServerResponse, createServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Express, Request, Response } from "express";
 import { Failure } from "../operation/failure.js";
 import { readInSlices } from "../platform/read-in-slices.js";
+import { ArrivedRequest } from "./arrival.js";
 import { type RefusalParts, refusalAnswer, refuse, refuseUnreadable } from "./closing.js";
 import { Connections } from "./connections.js";
 import type { HttpLimits } from "./http-limits.js";
@@ -34,11 +35,15 @@ interface ServerParts extends RefusalParts {
  */
 export function createExpressServer(app: Express, parts: ServerParts): Server {
   const { limits, behindProxies, turns, isStopping } = parts;
-  class AppRequest extends IncomingMessage {}
+  class AppRequest extends ArrivedRequest {}
   const AppResponse = responseClass({ limits, behindProxies, isStopping, connections: () => connections });
   app.request = Object.setPrototypeOf(AppRequest.prototype, app.request) as Express["request"];
   app.response = Object.setPrototypeOf(AppResponse.prototype, app.response) as Express["response"];
-  const options = { ...optionsOf(limits, behindProxies), IncomingMessage: AppRequest, ServerResponse: AppResponse };
+  const options = {
+    ...optionsOf(limits, behindProxies),
+    IncomingMessage: AppRequest as typeof IncomingMessage,
+    ServerResponse: AppResponse,
+  };
   const server = createServer(options, (request, response) => {
     // Later requests on a connection that is closing are not answered.
     if (request.socket.writableEnded || !connections.beginRequest(request.socket, response)) return;

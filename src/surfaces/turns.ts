@@ -47,13 +47,18 @@ export class Turns {
 
   /**
    * Call it before each of many pieces of work: it settles in this turn or in a later one. `owner` is any object that
-   * identifies the whole work.
+   * identifies the whole work. `onTurn` is called first.
    */
-  waitForTurn(owner: object): Promise<void> {
+  waitForTurn(owner: object, onTurn?: () => void): Promise<void> {
     const pieces = this.#pieces.get(owner) ?? [];
     this.#pieces.set(owner, pieces);
     if (this.#hasTime() && !this.#isResuming) void this.#resumePieces();
-    return new Promise((resume) => void pieces.push(resume));
+    return new Promise((resume) => {
+      pieces.push(() => {
+        onTurn?.();
+        resume();
+      });
+    });
   }
 
   #hasTime(): boolean {

@@ -242,7 +242,9 @@ it("lets a request with many changes wait for its timeout only once", async () =
 it("counts parallel waits once", async () => {
   const patience = new Patience(60_000);
 
-  await Promise.all(Array.from({ length: 200 }, () => patience.during(new Promise((done) => setTimeout(done, 100)))));
+  await Promise.all(
+    Array.from({ length: 200 }, () => patience.during(new Promise((done) => setTimeout(done, 100)), "shared")),
+  );
 
   expect(patience.leftMs).toBeLessThan(60_000);
   expect(patience.leftMs).toBeGreaterThan(50_000);

@@ -125,6 +125,7 @@ it.each<[string, Record<string, unknown>, Record<string, string>?]>([
       time: _time,
       request_id: _id,
       duration_ms: _duration,
+      waited_ms: _waited,
       ...rest
     } = JSON.parse(line) as Record<string, unknown>;
     return rest;

@@ -69,8 +69,8 @@ function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: Str
     input(null);
     await chargeCaller(services.budgets, scope, LIMITS.bulk.exportRequests - 1);
     const readPage = async (cursor: string | null) => {
-      const { clientAddress, pause } = scope;
-      const patience = new Patience(waitMs);
+      const { clientAddress, pause, waits } = scope;
+      const patience = new Patience(waitMs, waits);
       // A slow client takes hours, so the rights of its key are read again for each page.
       const caller = cursor === null ? scope.caller : await scope.readCaller?.(patience);
       const context = contextOf(services, { caller, clientAddress, door: "rest", patience, pause });
