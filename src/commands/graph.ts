@@ -1,13 +1,21 @@
 import "reflect-metadata";
-import { type MiscountedGraph, verifyGraphs } from "../features/memories/index.js";
+import { InvalidArgumentError } from "commander";
+import { type LargeGraph, type MiscountedGraph, largestGraphs, verifyGraphs } from "../features/memories/index.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords, tableOf } from "./table.js";
 import { withDatabase } from "./with-database.js";
 
+const LARGEST_MAX = 1_000;
+
 export const program = commandLine({
   script: "graph",
-  description: "Checks the stored sizes of graphs, with or without a running server.",
-  examples: ["npm run graph -- verify", "npm run graph -- verify --repair", "npm run --silent graph -- verify --json"],
+  description: "Checks the stored sizes of graphs and shows the largest, with or without a running server.",
+  examples: [
+    "npm run graph -- largest",
+    "npm run graph -- verify",
+    "npm run graph -- verify --repair",
+    "npm run --silent graph -- verify --json",
+  ],
 });
 
 program
@@ -28,6 +36,36 @@ program
     }
     if (wrong.length > 0 && !repair) process.exitCode = EXIT.failed;
   });
+
+program
+  .command("largest")
+  .description("show the graphs with the most memories, and whose they are")
+  .option("--limit <count>", `how many, at most ${LARGEST_MAX}`, limitOf, 20)
+  .option(...JSON_OPTION)
+  .action(async ({ limit, json }: { limit: number; json?: true }) => {
+    const graphs = await withDatabase((database) => largestGraphs(database, limit));
+    if (json) console.log(JSON.stringify({ graphs: graphs.map(plainLarge) }));
+    else if (graphs.length === 0) console.log("No graph has a memory.");
+    else console.log(tableOf(["GRAPH", "MEMORIES", "BYTES", "OWNER"], graphs.map(rowOf)));
+  });
+
+function limitOf(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= LARGEST_MAX) return count;
+  throw new InvalidArgumentError(`It is not a whole number from 1 to ${LARGEST_MAX}.`);
+}
+
+const rowOf = ({ graphId, memories, bytes, owner }: LargeGraph): string[] => {
+  const team = owner?.teamId ? `team ${owner.name} of ${owner.email ?? "nobody"}` : owner?.name;
+  return [graphId, String(memories), String(bytes), team ?? "deleted"];
+};
+
+const plainLarge = ({ graphId, memories, bytes, owner }: LargeGraph) => ({
+  ...{ graph_id: graphId, memories, bytes },
+  user_id: owner?.userId ?? null,
+  team_id: owner?.teamId ?? null,
+  email: owner?.email ?? null,
+});
 
 function tableOfGraphs(graphs: readonly MiscountedGraph[]): string {
   const sizeOf = ({ memories, bytes }: MiscountedGraph["held"]) =>

@@ -15,11 +15,12 @@ import {
 } from "../features/accounts/index.js";
 import { UpdateAccountInput } from "../features/accounts/update-account.js";
 import type { Services } from "../operation/context.js";
+import { UUID } from "../operation/id.js";
 import { InvalidInput } from "../operation/failure.js";
 import { withinBounds } from "../operation/within-bounds.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
-import { countInWords, listOf } from "./table.js";
+import { countInWords, listOf, minuteOf, tableOf } from "./table.js";
 import { withServices } from "./with-database.js";
 
 type Plan = "free" | "pro";
@@ -40,6 +41,7 @@ export const program = commandLine({
     "npm run --silent user -- create --email ann@example.com --json",
     "npm run user -- key --email ann@example.com            another key, if the old one is lost",
     "npm run user -- show --email ann@example.com",
+    "npm run user -- show --id 01a2153d-6aaf-7486-934f-d265b2cd0079",
     "npm run user -- plan --email ann@example.com --plan pro",
     "npm run user -- rename --email ann@example.com --name Ann",
     "npm run user -- verify --email ann@example.com",
@@ -77,10 +79,18 @@ command("key", "create another API key for a user and print it")
     printKey(made, options, `Created another key for ${made.email}.`);
   });
 
-command("show", "print a user's data, and how much they have stored").action(async (options: Common) => {
-  const user = await withServices((services) => showUser(services, options.email));
-  console.log(options.json ? JSON.stringify(plain(user)) : describeUser(user));
-});
+program
+  .command("show")
+  .description("print who a user is: keys without their secrets, last use, team, how much is stored, mails that wait")
+  .option("--email <address>", "the user's e-mail address", emailOf)
+  .addOption(new Option("--id <id>", "the user's id, as in the log").argParser(idOf).conflicts("email"))
+  .option(...JSON_OPTION)
+  .action(async ({ email, id, json }: Partial<Common> & { id?: string }) => {
+    const which = email ?? id;
+    if (which === undefined) throw new WrongUse("Nothing was shown. Add --email or --id.");
+    const user = await withServices((services) => showUser(services, which));
+    console.log(json ? JSON.stringify(plain(user)) : describeUser(user));
+  });
 
 command("plan", "change what the user has paid for")
   .addOption(planOption().makeOptionMandatory())
@@ -155,6 +165,11 @@ function emailOf(text: string): string {
   return text;
 }
 
+function idOf(text: string): string {
+  if (!UUID.test(text)) throw new InvalidArgumentError("It is not an id.");
+  return text;
+}
+
 /** By the rule for users who change their names themselves. */
 function nameOf(text: string): string {
   const name = text.trim();
@@ -171,14 +186,41 @@ function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: s
   else console.log(`${sentence}\n\n  User  ${userId}\n  Key   ${apiKey.key}   (shown only now)\n`);
 }
 
-const plain = ({ id, email, name, plan, keys, team, memories, bytes, ...times }: ShownUser) => ({
+const plain = ({ id, email, name, plan, keys, team, memories, bytes, ...others }: ShownUser) => ({
   ...{ user_id: id, email, name, plan, keys, team, memories, bytes },
-  email_verified_at: times.emailVerifiedAt,
-  suspended_at: times.suspendedAt,
-  created_at: times.createdAt,
+  active_keys: others.activeKeys.map(({ lastUsedAt, expiresAt, ...key }) => ({
+    ...key,
+    last_used_at: lastUsedAt,
+    expires_at: expiresAt,
+  })),
+  mails: others.mails.map(({ lastError, createdAt, ...mail }) => ({
+    ...mail,
+    last_error: lastError,
+    created_at: createdAt,
+  })),
+  last_used_at: others.lastUsedAt,
+  email_verified_at: others.emailVerifiedAt,
+  suspended_at: others.suspendedAt,
+  created_at: others.createdAt,
 });
 
-const describeUser = (user: ShownUser): string =>
+const whenOf = (time: Date | null): string => (time ? minuteOf(time) : "never");
+
+function describeUser(user: ShownUser): string {
+  const keys = user.activeKeys.map(({ prefix, name, client, lastUsedAt, expiresAt }) => {
+    return [prefix, client ?? name, whenOf(lastUsedAt), whenOf(expiresAt)];
+  });
+  const mails = user.mails.map(({ kind, createdAt, attempts, lastError }) => {
+    return [kind, minuteOf(createdAt), String(attempts), lastError ?? ""];
+  });
+  return [
+    describeAccount(user),
+    ...(keys.length > 0 ? [tableOf(["KEY", "NAME", "LAST USED", "EXPIRES"], keys)] : []),
+    ...(mails.length > 0 ? [tableOf(["MAIL", "SINCE", "ATTEMPTS", "LAST ERROR"], mails)] : []),
+  ].join("\n\n");
+}
+
+const describeAccount = (user: ShownUser): string =>
   listOf({
     User: user.id,
     Address: `${user.email}, ${user.emailVerifiedAt ? "verified" : "not verified"}`,
@@ -186,6 +228,7 @@ const describeUser = (user: ShownUser): string =>
     Plan: user.plan,
     Since: user.createdAt.toISOString(),
     ...(user.suspendedAt ? { Suspended: `since ${user.suspendedAt.toISOString()}` } : {}),
+    "Last used": whenOf(user.lastUsedAt),
     Keys: String(user.keys),
     Team: user.team ? `${user.team.name} (${user.team.role}), ${user.team.id}` : "none",
     "Own graph": `${countInWords(user.memories, "memory", "memories")}, ${user.bytes} bytes`,

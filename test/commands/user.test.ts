@@ -175,6 +175,10 @@ it("refuses with one sentence what it cannot do, with exit code 2 if it was call
     [2, ["plan", "--email", EMAIL, "--plan", "team"]],
     [2, ["rename", "--email", EMAIL, "--name", "x".repeat(101)]],
     [2, ["suspend"]],
+    [2, ["show"]],
+    [2, ["show", "--id", "ann"]],
+    [2, ["show", "--id", world.services.newId(), "--email", EMAIL]],
+    [1, ["show", "--id", world.services.newId()]],
     [2, ["change-email", "--email", EMAIL, "--to", "bob"]],
     [1, ["change-email", "--email", "bob@example.com", "--to", "cid@example.com"]],
     [1, ["delete", "--email", EMAIL, "--yes"]],
@@ -188,6 +192,57 @@ it("refuses with one sentence what it cannot do, with exit code 2 if it was call
     expect({ code, output, lines }).toEqual({ code: attempts[index]?.[0], output: "", lines: 1 });
   }
   expect(answers.at(-1)?.errors).toMatch(/owns a team/);
+});
+
+it("shows by id or address who a user is: keys without secrets, last use, mails that wait", async () => {
+  await using world = await createWorld();
+  const made = (await run(world, "user", "create", ...OF_ANN)).json();
+  const key = String(made["key"]);
+  const id = String(made["user_id"]);
+  const { mail, apiKey } = world.database.models;
+  const usedAt = new Date("2030-01-02T03:04:05Z");
+  await apiKey.updateMany({ data: { lastUsedAt: usedAt } });
+  const waiting = { kind: "sign_up", lastError: "550 no", attempts: 3 };
+  await mail.create({ data: { id: world.services.newId(), email: EMAIL, ...waiting } });
+  await mail.create({ data: { id: world.services.newId(), email: "bob@example.com", ...waiting } });
+
+  const byId = await run(world, "user", "show", "--id", id, "--json");
+  const byEmail = await run(world, "user", "show", ...OF_ANN);
+  const { output } = await run(world, "user", "show", "--id", id.toUpperCase());
+
+  expect(byId.output).toBe(byEmail.output);
+  expect(byId.json()).toMatchObject({
+    ...{ user_id: id, keys: 1, last_used_at: usedAt.toISOString() },
+    active_keys: [{ prefix: key.slice(0, 12), client: null, last_used_at: usedAt.toISOString(), expires_at: null }],
+    mails: [{ kind: "sign_up", attempts: 3, last_error: "550 no" }],
+  });
+  expect(output).toContain("Last used  2030-01-02 03:04 UTC\n");
+  expect(output).toMatch(/\nsign_up +\d{4}-.* 3 +550 no\n/);
+  for (const text of [byId.output, output]) expect(text).not.toContain(key);
+});
+
+it("shows the largest graphs, and whose they are", async () => {
+  await using world = await createWorld();
+  const ann = await world.user({ email: EMAIL });
+  const { owner, teamId } = await aTeam(world);
+  await aMemory(ann);
+  const teamGraph = await world.database.models.graph.findFirstOrThrow({ where: { teamId } });
+  await world.database.models.graphUsage.update({ where: { graphId: teamGraph.id }, data: { memories: 5 } });
+
+  const found = (await run(world, "graph", "largest", "--json")).json();
+  const one = await run(world, "graph", "largest", "--limit", "1");
+
+  const graph_id = ann.caller.personalGraphId;
+  expect(found["graphs"]).toMatchObject([
+    { graph_id: teamGraph.id, memories: 5, team_id: teamId, email: owner.email },
+    { graph_id, memories: 1, user_id: ann.caller.userId, team_id: null, email: EMAIL },
+  ]);
+  expect(one.output).toMatch(
+    new RegExp(`^GRAPH +MEMORIES +BYTES +OWNER\n${teamGraph.id} +5 +\\d+ +team .* of ${owner.email}\n$`),
+  );
+  for (const limit of ["0", "1001", "x"]) {
+    expect(await run(world, "graph", "largest", "--limit", limit)).toMatchObject({ code: 2, output: "" });
+  }
 });
 
 it("finds graphs with wrong stored sizes, and corrects them with --repair", async () => {

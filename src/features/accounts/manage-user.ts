@@ -1,6 +1,7 @@
 import type { AuditAction } from "../../operation/audit-action.js";
 import { recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
+import { UUID } from "../../operation/id.js";
 import type { Database, Models } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { NoSuchUser, UserError, normalEmail, notEnded } from "../access/index.js";
@@ -13,11 +14,14 @@ import { lockTeamOf } from "./lock-team-of.js";
 const NOBODY = { userId: null, keyId: null };
 
 type User = NonNullable<Awaited<ReturnType<Models["user"]["findUnique"]>>>;
+type Key = NonNullable<Awaited<ReturnType<Models["apiKey"]["findUnique"]>>>;
+type Mail = NonNullable<Awaited<ReturnType<Models["mail"]["findUnique"]>>>;
 
-/** @throws UserError when no user has this address. */
-async function readUser({ models }: Pick<Database, "models">, address: string): Promise<User> {
-  const user = await models.user.findUnique({ where: { email: normalEmail(address) ?? "" } });
-  if (!user) throw new NoSuchUser(address);
+/** @throws UserError when no user has this address or id. */
+async function readUser({ models }: Pick<Database, "models">, which: string): Promise<User> {
+  const where = UUID.test(which) ? { id: which } : { email: normalEmail(which) ?? "" };
+  const user = await models.user.findUnique({ where });
+  if (!user) throw new NoSuchUser(which);
   return user;
 }
 
@@ -126,24 +130,59 @@ export async function deleteUserOf({ database, newId }: Services, address: strin
   return user;
 }
 
-/** What operators see of a user: the size of the stored data, but not the data. */
+const SHOWN_MAX = 100;
+
+/** What operators see of a user: the size of the stored data, but not the data; keys, but not their secrets. */
 export interface ShownUser extends User {
   readonly keys: number;
+  /** When a request had the user's key last; null if none had one that is still known. */
+  readonly lastUsedAt: Date | null;
+  /** The keys that work, the latest first, at most `SHOWN_MAX`. */
+  readonly activeKeys: ReadonlyArray<Pick<Key, "prefix" | "name" | "client" | "lastUsedAt" | "expiresAt">>;
+  /** Mails to the user that wait, the oldest first, at most `SHOWN_MAX`. */
+  readonly mails: ReadonlyArray<Pick<Mail, "id" | "kind" | "attempts" | "lastError" | "createdAt">>;
   readonly team: { readonly id: string; readonly name: string; readonly role: string } | null;
   readonly memories: number;
   readonly bytes: number;
 }
 
-/** @throws UserError when no user has this address. */
-export async function showUser({ database, now }: Services, address: string): Promise<ShownUser> {
+/**
+ * @param which the user's address or id
+ * @throws UserError when no user has it.
+ */
+export async function showUser({ database, now }: Services, which: string): Promise<ShownUser> {
   const { models } = database;
-  const user = await readUser(database, address);
-  const [keys, membership, graph] = await Promise.all([
-    models.apiKey.count({ where: { userId: user.id, ...notEnded(now()) } }),
+  const user = await readUser(database, which);
+  const active = { userId: user.id, ...notEnded(now()) };
+  const [keys, activeKeys, used, mails, membership, graph] = await Promise.all([
+    models.apiKey.count({ where: active }),
+    models.apiKey.findMany({
+      where: active,
+      select: { prefix: true, name: true, client: true, lastUsedAt: true, expiresAt: true },
+      orderBy: { id: "desc" },
+      take: SHOWN_MAX,
+    }),
+    models.apiKey.aggregate({ where: { userId: user.id }, _max: { lastUsedAt: true } }),
+    models.mail.findMany({
+      where: { email: user.email },
+      select: { id: true, kind: true, attempts: true, lastError: true, createdAt: true },
+      orderBy: { createdAt: "asc" },
+      take: SHOWN_MAX,
+    }),
     models.teamMember.findUnique({ where: { userId: user.id }, include: { team: true } }),
     models.graph.findUnique({ where: { userId: user.id } }),
   ]);
   const usage = graph && (await models.graphUsage.findUnique({ where: { graphId: graph.id } }));
   const team = membership && { id: membership.teamId, name: membership.team.name, role: membership.role };
-  return { ...user, keys, team, memories: usage?.memories ?? 0, bytes: Number(usage?.bytes ?? 0) };
+  const lastUsedAt = used._max.lastUsedAt;
+  return {
+    ...user,
+    keys,
+    activeKeys,
+    lastUsedAt,
+    mails,
+    team,
+    memories: usage?.memories ?? 0,
+    bytes: Number(usage?.bytes ?? 0),
+  };
 }

@@ -60,6 +60,7 @@ export { AMONG_IDS, holdMemories, relationshipsOfEach, removeMemories } from "./
 export { findExistingIds, resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
+export { type LargeGraph, largestGraphs } from "./largest-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export { OPEN_TYPES } from "./memory-types.js";
 export { type Place, readSuperseding } from "./read-memories.js";
