@@ -71,7 +71,9 @@ async function fileToReplace(file: string): Promise<{ target: string; mode?: num
   const known = await stat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
-  // A device such as /dev/stdout would become a file, for every program.
-  if (file === "" || (known && !known.isFile())) throw new WrongUse(`"${file}" is no file: name the file to write.`);
+  // A device such as /dev/stdout would become a file, for every program; and `-` means standard output to many, where
+  // lines of npm would be in between, and a reader would take what was written before a failure for all.
+  if (file === "" || file === "-" || (known && !known.isFile()))
+    throw new WrongUse(`"${file}" is no file: name the file to write.`);
   return known ? { target: await realpath(file), mode: known.mode & 0o777 } : { target: file };
 }

@@ -5,7 +5,7 @@
 export type WaitedFor = "slot" | "key" | "account" | "shared" | "search" | "lock" | "turn";
 
 /** Shorter waits explain no slow request, and are left out of the log. */
-const TOLD_FROM_MS = 10;
+export const TOLD_FROM_MS = 10;
 
 /** How long one request has waited for what. */
 export class Waits {

@@ -28,7 +28,7 @@ it("refuses to replace a folder or a device, and names what was asked for", asyn
   const device = join(folder, "device");
   await symlink("/dev/null", device);
 
-  for (const file of [folder, device]) {
+  for (const file of [folder, device, "-"]) {
     const said = { code: 2, output: "", errors: `"${file}" is no file: name the file to write.\n` };
     expect(await runHere(backup, [file], environment)).toEqual(said);
     expect(await runHere(exporting, [file, "--url", url], environment)).toEqual(said);

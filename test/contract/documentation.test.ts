@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
 import { LIMITS } from "../../src/limits.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
+import { TOLD_FROM_MS } from "../../src/operation/waits.js";
 import { AGENT_CLIENTS } from "../../src/surfaces/pages/agent-clients.js";
 
 const LINES_MAX = 130;
@@ -142,9 +143,11 @@ it("gives in the README the same defaults as the code", () => {
 });
 
 it("gives operators the same bounds as the code", () => {
-  const { database, log, mails, signUp, start, stop } = LIMITS;
+  const { database, embeddings, http, log, mails, signUp, start, stop, storage } = LIMITS;
   const { connections, searchConnections, reservedConnections } = database;
+  const perServer = connections + searchConnections + reservedConnections;
   const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
+  const count = (number: number) => number.toLocaleString("en");
   const bounds = [
     `for ${seconds(stop.leaveMs)} (not in development) requests are still answered`,
     `finishes running ones (${seconds(stop.drainMs)} at most)`,
@@ -154,14 +157,64 @@ it("gives operators the same bounds as the code", () => {
     `at most ${mails.retrySeconds.invitation / 3_600} hour, for ${mails.givenUpAfterHours} hours`,
     `A code is retried at least every ${mails.retrySeconds.sign_up} s, for ${signUp.codeMinutes} minutes`,
     `A migration is cancelled after ${start.migrationMs / 60_000} minutes`,
-    `A server opens up to ${connections + searchConnections + reservedConnections}: ${connections} for operations, ` +
+    `A server opens up to ${perServer}: ${connections} for operations, ` +
       `of which one account has at most ${CONNECTIONS_PER_ACCOUNT} at a time, ${searchConnections} for searches, ` +
       `${reservedConnections} to look up keys`,
     `A request waits at most ${seconds(database.connectionWaitMs)} in total`,
     `a statement waits ${seconds(database.lockWaitMs)} for a lock`,
+    `A server opens up to ${perServer} connections to it`,
+    `\`num_init_children\` to at least ${perServer} for each server`,
+    `PgBouncer in front of the coordinator from about 5 servers on (${perServer} connections each`,
+    `\`statement_timeout\` ${seconds(database.statementTimeoutMs)}, ` +
+      `\`lock_timeout\` ${seconds(database.lockWaitMs)}, ` +
+      `\`idle_in_transaction_session_timeout\` ${seconds(database.idleInTransactionMs)}`,
+    `The service gives up the look-up of a key after ${seconds(database.connectionWaitMs)}`,
+    `A replica that may be more than ${seconds(database.replicaDelayMs)} behind`,
+    `says for what it waited, from ${TOLD_FROM_MS} ms on`,
+    `Pass on bodies of ${http.bodyBytes / 1_048_576} MiB`,
+    `A search waits at most ${embeddings.searchMs} ms for the server`,
+    `up to \`EMBEDDINGS_MEMORY_MB\` per process (${embeddings.vectorMb} MiB)`,
+    `in pieces of about ${count(embeddings.pieceSize)} English letters`,
+    `at most the first ${count(embeddings.embeddedCharacters)} characters and ${embeddings.pieces} pieces`,
+    `refuses ${embeddings.textsAtOnce} pieces at once`,
+    `later every hour, ${embeddings.attempts} times`,
+    `if at most ${count(embeddings.filtered)} memories have the tags and types`,
+    `the ${count(embeddings.filtered)} nearest are looked at`,
+    `If at most ${embeddings.indexedAmong} memories pass a filter`,
+    `it holds among the ${count(embeddings.indexed)} nearest`,
+    `the largest team's graph (${count(storage.team.memories)} memories, ${storage.team.bytes / 1e9} GB)`,
   ];
   const text = documents.get(join("docs", "operations.md"))?.replaceAll(/\s+/g, " ") ?? "";
   expect(bounds.filter((bound) => !text.includes(bound))).toEqual([]);
+});
+
+it("gives servers in deploy/ the time and memory that the code takes", () => {
+  const { embeddings, start, stop } = LIMITS;
+  const { port } = readConfig({ NODE_ENV: "test" });
+  const [compose = "", kubernetes = "", image = ""] = ["compose.yaml", "kubernetes.yaml", "Dockerfile"].map((name) =>
+    readFileSync(join("deploy", name), "utf8"),
+  );
+  const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1]);
+  const migrationSeconds = start.migrationMs / 1_000;
+
+  // Orchestrators kill a process that takes longer.
+  const graces = [
+    numberIn(compose, /stop_grace_period: (\d+)s/),
+    numberIn(kubernetes, /terminationGracePeriodSeconds: (\d+)/),
+  ];
+  for (const seconds of graces) expect(seconds).toBeGreaterThan(stop.wholeMs / 1_000);
+  expect(numberIn(compose, /start_period: (\d+)m/)).toBe(migrationSeconds / 60);
+  const [, period, failures] = /startupProbe: .* periodSeconds: (\d+), failureThreshold: (\d+)/.exec(kubernetes) ?? [];
+  expect(Number(period) * Number(failures)).toBe(migrationSeconds);
+  expect(numberIn(kubernetes, /progressDeadlineSeconds: (\d+)/)).toBeGreaterThan(migrationSeconds);
+  // A server that stops must be noticed while it still serves.
+  const noticed = /readinessProbe: .* periodSeconds: (\d+)/;
+  expect(numberIn(kubernetes, noticed)).toBeLessThan(stop.leaveMs / 1_000);
+  for (const text of [compose, kubernetes]) {
+    expect(numberIn(text, /add memory for the vectors: at most (\d+)Mi?\./)).toBe(embeddings.vectorMb);
+    expect(text).toContain(String(port));
+  }
+  expect(numberIn(image, /PORT=(\d+)/)).toBe(port);
 });
 
 it("names every command of package.json in the README, and no other command in any document", () => {
