@@ -217,6 +217,27 @@ it("gives servers in deploy/ the time and memory that the code takes", () => {
   expect(numberIn(image, /PORT=(\d+)/)).toBe(port);
 });
 
+it("tells Prometheus the job that the alerts name, and where the servers of deploy/ have their metrics", () => {
+  const text = documents.get(join("docs", "operations.md")) ?? "";
+  const alerts = readFileSync(join("docs", "monitoring", "alerts.yml"), "utf8");
+  const [compose = "", kubernetes = ""] = ["compose.yaml", "kubernetes.yaml"].map((name) =>
+    readFileSync(join("deploy", name), "utf8"),
+  );
+  const allIn = (where: string, pattern: RegExp) => [
+    ...new Set(Array.from(where.matchAll(pattern), ([, found]) => found)),
+  ];
+
+  const job = allIn(text, /job_name: (\S+)/g);
+  expect(job).toHaveLength(1);
+  expect(allIn(alerts, /job="([^"]*)"/g)).toEqual(job);
+  const [, service, port] = /names: \[(\w+)\], type: A, port: (\d+)/.exec(text) ?? [];
+  expect(compose).toMatch(new RegExp(`^  ${service}:$`, "m"));
+  expect(allIn(compose, /METRICS_PORT: "(\d+)"/g)).toEqual([port]);
+  const [, app, name] = /regex: (\S+);(\S+)/.exec(text) ?? [];
+  expect(allIn(kubernetes, /labels: \{ app: (\S+) \}/g)).toEqual([app]);
+  expect(kubernetes).toContain(`{ name: ${name}, containerPort: ${port} }`);
+});
+
 it("names every command of package.json in the README, and no other command in any document", () => {
   const commandsIn = (text: string) =>
     Array.from(text.matchAll(/npm (?:run(?: -s| --silent)? )?([a-z][a-z:-]*)/g), ([, name = ""]) => name);

@@ -22,17 +22,22 @@ async function imageEnvironment(): Promise<Record<string, string>> {
 
 it("listens where the files of deploy/ look for it", async () => {
   const { development, host, port } = readConfig(await imageEnvironment());
-  const [image, ...files] = await Promise.all(
-    ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => readFile(`deploy/${name}`, "utf8")),
+  const [image = "", caddyfile = "", ...files] = await Promise.all(
+    ["Dockerfile", "Caddyfile", "compose.yaml", "kubernetes.yaml"].map((name) => readFile(`deploy/${name}`, "utf8")),
   );
   const portsIn = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, found]) => Number(found));
 
   expect({ development, host }).toEqual({ development: false, host: "0.0.0.0" });
-  expect(portsIn(image ?? "", /^EXPOSE (\d+)$/gm)).toEqual([port]);
-  const named = files.map((text) => portsIn(text, /(?:127\.0\.0\.1:|server:|name: http, containerPort: )(\d+)/g));
-  expect(named).toEqual([[port, port], [port]]);
+  expect(portsIn(image, /^EXPOSE (\d+)$/gm)).toEqual([port]);
+  const named = files.map((text) => portsIn(text, /(?:127\.0\.0\.1:|name: http, containerPort: )(\d+)/g));
+  expect(named).toEqual([[port], [port]]);
+  const [compose = ""] = files;
+  const [, project] = /^name: (\S+)$/m.exec(compose) ?? [];
+  const [, replicas] = /replicas: (\d+)/.exec(compose) ?? [];
+  const servers = Array.from({ length: Number(replicas) }, (_, index) => `${project}-server-${index + 1}:${port}`);
+  expect(caddyfile).toContain(`reverse_proxy ${servers.join(" ")} {`);
   const metrics = files.map((text) =>
-    portsIn(text, /(?:METRICS_PORT(?:: |, value: )"|prometheus.io\/port: "|name: metrics, containerPort: )(\d+)/g),
+    portsIn(text, /(?:METRICS_PORT(?:: |, value: )"|name: metrics, containerPort: )(\d+)/g),
   );
   expect(metrics.map((ports) => new Set(ports).size)).toEqual([1, 1]);
 });
