@@ -271,7 +271,7 @@ async function applyMigrations(
   migrations: readonly Migration[],
   { connectMs, tableLockMs, migrationMs }: Waits,
 ): Promise<string[]> {
-  const { SchemaEngine } = await (engineLoaded ??= loadEngine());
+  const { SchemaEngine } = await schemaEngine();
   const pool = new pg.Pool({
     ...{ connectionString: withOptions(url), max: 2, connectionTimeoutMillis: connectMs, keepAlive: true },
     ...{ lock_timeout: tableLockMs, statement_timeout: migrationMs, query_timeout: migrationMs + 1_000 },
@@ -344,8 +344,10 @@ class WholeScripts extends PrismaPg {
   }
 }
 
-/** Loaded once per process: a second instance with the same bindings never answers. */
 let engineLoaded: ReturnType<typeof loadEngine> | undefined;
+
+/** Loaded once per process: a second instance with the same bindings never answers. */
+export const schemaEngine = (): ReturnType<typeof loadEngine> => (engineLoaded ??= loadEngine());
 
 /** Loads the WebAssembly file by hand: the package's own entry imports it as a module, which Node does not support. */
 async function loadEngine(): Promise<typeof import("@prisma/schema-engine-wasm")> {
