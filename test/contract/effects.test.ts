@@ -5,7 +5,7 @@ import { actionNamed } from "../../src/operation/audit-action.js";
 import { Deletion, NoInput, type Operation, defineOperation } from "../../src/operation/operation.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
-import type { World } from "../support/world.js";
+import { rowsOf } from "../support/tables.js";
 
 const FACTS = {
   summary: "Does something.",
@@ -60,26 +60,18 @@ describe.each(reads.map((operation) => [operation.name, operation] as const))("%
     await using world = await worldFor(operation);
     const ann = await world.user();
     const input = exampleInput(operation, await thingsOf(world, ann, operation));
-    const before = await rowsOf(world);
+    const before = await rowsOf(world.database.pool, COPIES);
 
     await ann.did(operation, input);
 
-    const after = await rowsOf(world);
+    const after = await rowsOf(world.database.pool, COPIES);
     const changed = [before.filter((row) => !after.includes(row)), after.filter((row) => !before.includes(row))];
     expect(changed, "It writes: declare another `effect` than `reads`.").toEqual([[], []]);
   });
 });
 
-/** Each row of each table as text, without what is copied from Stripe: reading may copy that again. */
-async function rowsOf({ database: { pool } }: World): Promise<readonly string[]> {
-  const { rows: tables } = await pool.query<{ name: string }>(
-    `SELECT table_name AS name FROM information_schema.tables
-     WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'billing_account'`,
-  );
-  const all = tables.map(({ name }) => `SELECT '${name} ' || row_to_json(t)::text AS row FROM "${name}" t`);
-  const { rows } = await pool.query<{ row: string }>(`${all.join(" UNION ALL ")} ORDER BY row`);
-  return rows.map(({ row }) => row);
-}
+/** Reading may copy a subscription from the payment provider again. */
+const COPIES = ["billing_account"];
 
 const auditOf = (operation: Operation) => (operation.effect === "reads" ? undefined : operation.audit);
 

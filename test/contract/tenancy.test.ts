@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
-import type { World } from "../support/world.js";
 import { callOperation } from "../support/mcp.js";
+import { rowsOf } from "../support/tables.js";
 import { askRest, idFields, saidByGraphQL } from "../support/operations.js";
 
 /** Operations for anybody who has an invitation's link, which contains its id. */
@@ -25,7 +25,7 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
     const [ann, bob] = [await world.user(), await world.user()];
     const mine = exampleInput(operation, await thingsOf(world, ann, operation));
     const theirs = exampleInput(operation, await thingsOf(world, bob, operation));
-    const before = await everything(world);
+    const before = await rowsOf(world.database.pool);
 
     const their = String([theirs[field]].flat()[0]);
     const inPlace = (id: string) => ({ ...mine, [field]: Array.isArray(mine[field]) ? [id] : id });
@@ -44,16 +44,7 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(byGraphQL).toEqual({ ok: false, code: "not_found" });
-    expect(await everything(world)).toEqual(before);
+    expect(await rowsOf(world.database.pool)).toEqual(before);
     expect(world.bugs).toEqual([]);
   });
 });
-
-/** Every row that an operation could have changed. */
-async function everything({ database }: World) {
-  const tables = ["memory", "memory_version", "relationship", "team", "team_member", "invitation", "audit_entry"].map(
-    (table) => database.pool.query(`SELECT * FROM ${table} ORDER BY 1, 2`),
-  );
-  const keys = database.pool.query("SELECT id, name, revoked_at, expires_at, replaced_by_id FROM api_key ORDER BY id");
-  return (await Promise.all([...tables, keys])).map(({ rows }) => rows);
-}

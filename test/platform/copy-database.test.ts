@@ -22,6 +22,7 @@ import { migrate } from "../../src/platform/database/migrations.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { dataFolder, madeFolder } from "../support/embedded.js";
 import { aLink, aMemory, manyMemories, miscounted } from "../support/memories.js";
+import { rowsOf } from "../support/tables.js";
 import { aTeam, anInvitee } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -290,23 +291,13 @@ async function filled(count = MEMORIES) {
   return { world, ann, id, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 
-/** A hash of the rows of every table. */
-async function contentOf({ databaseUrl }: World): Promise<Record<string, string>> {
+/** On a connection of its own: the world's may have been closed. */
+async function contentOf({ databaseUrl }: World): Promise<string[]> {
   const client = new pg.Client(databaseUrl);
   await client.connect();
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-     AND relname <> '_prisma_migrations'`,
-  );
-  const content: Record<string, string> = {};
-  for (const { name } of rows) {
-    const { rows: hashes } = await client.query<{ hash: string }>(
-      `SELECT count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' ORDER BY t::text)), '') AS hash FROM "${name}" t`,
-    );
-    content[name] = hashes[0]?.hash ?? "";
-  }
+  const rows = await rowsOf(client);
   await client.end();
-  return content;
+  return rows;
 }
 
 /** Closes all connections to the world's database; its pools open new ones when they need them. */

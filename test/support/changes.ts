@@ -1,3 +1,4 @@
+import { tablesOf } from "./tables.js";
 import type { World } from "./world.js";
 
 interface Counted {
@@ -70,12 +71,8 @@ async function count(world: World, since: string): Promise<Counted[]> {
 }
 
 async function countingText({ database: { pool } }: World): Promise<string> {
-  const { rows } = await pool.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-       AND relname <> '_prisma_migrations' ORDER BY relname`,
-  );
-  const each = rows.map(
-    ({ name }) => `SELECT '${name}' AS name, count(*)::int AS rows,
+  const each = (await tablesOf(pool)).map(
+    (name) => `SELECT '${name}' AS name, count(*)::int AS rows,
                      count(*) FILTER (WHERE xmin::text::bigint >= $1)::int AS written FROM ${name}`,
   );
   return each.join(" UNION ALL ");

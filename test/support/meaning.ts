@@ -4,16 +4,14 @@ import { searchMemories } from "../../src/features/memories/search/search-memori
 import { Meaning } from "../../src/platform/meaning/meaning.js";
 import type { VectorIndex } from "../../src/platform/meaning/vector-index.js";
 import { startEmbeddingsServer } from "./embeddings-server.js";
-import { type Actor, createWorld } from "./world.js";
+import { type Actor, type World, createWorld } from "./world.js";
 
 export const PATIENT: { readonly searchMs: number; readonly loadedPerMinute?: number } = { searchMs: 60_000 };
 
-/** A world with an embeddings server; `embed` does the work of its chores until nothing is left. */
-export async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex, wishes: object = {}) {
-  const server = await startEmbeddingsServer();
-  const meaning = new Meaning(server.client(), index, bounds);
-  const world = await createWorld({ meaning, ...wishes });
-  const embed = async (by: Meaning = meaning) => {
+/** Does the work of the chores that embed until nothing is left. */
+export const embedderOf =
+  (world: World, meaning: Meaning) =>
+  async (by: Meaning = meaning): Promise<void> => {
     const context = { ...world.services, meaning: by };
     // A model counts as complete only after a run that found nothing left to do.
     for (let round = 0; round < 3; round++) {
@@ -22,8 +20,14 @@ export async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex, wis
     }
     await fillModel(context);
   };
+
+/** A world with an embeddings server, and how to embed its memories. */
+export async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex, wishes: object = {}) {
+  const server = await startEmbeddingsServer();
+  const meaning = new Meaning(server.client(), index, bounds);
+  const world = await createWorld({ meaning, ...wishes });
   return {
-    ...{ server, world, meaning, embed },
+    ...{ server, world, meaning, embed: embedderOf(world, meaning) },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();

@@ -9,6 +9,7 @@ import { keepsResults } from "../../src/operation/operation.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
+import { rowsOf } from "../support/tables.js";
 import { askGraphQL, askRest, inputFields } from "../support/operations.js";
 import { waitingForLocks } from "../support/locks.js";
 import { roundsOf } from "../support/rounds.js";
@@ -329,8 +330,5 @@ async function everything({ database }: World) {
     const { rows } = await database.pool.query("SELECT FROM graph WHERE user_id IS NULL AND team_id IS NULL");
     expect(rows).toEqual([]);
   }, 60_000);
-  const tables = ["memory", "memory_version", "relationship", "idempotent_result"];
-  const rows = tables.map((table) => database.pool.query(`SELECT * FROM ${table} ORDER BY 1, 2, 3`));
-  const keys = database.pool.query("SELECT id, name, revoked_at, expires_at, replaced_by_id FROM api_key ORDER BY id");
-  return (await Promise.all([...rows, keys])).map((result) => result.rows);
+  return rowsOf(database.pool);
 }
