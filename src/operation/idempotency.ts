@@ -7,6 +7,7 @@ import { timeOf } from "./clock-statement.js";
 import { CommonFailure } from "./failure.js";
 import { forgetResults, keepResult, lockResults } from "./idempotency-statements.js";
 import { forget } from "./retention.js";
+import { sha256 } from "./sha256.js";
 
 /** What identifies a request that may be repeated. */
 export interface Idempotency {
@@ -92,7 +93,7 @@ export async function findEarlierResult<Output extends object>(
 ): Promise<Output | undefined> {
   const keptSince = new Date((await timeOf(database)).getTime() - keptHours * HOUR_MS);
   const rows = await database.models.idempotentResult.findMany({
-    where: { userId, keyHash: new Uint8Array(sha256(key)), createdAt: { gt: keptSince } },
+    where: { userId, keyHash: sha256(key), createdAt: { gt: keptSince } },
     select: { part: true, fingerprint: true, result: true },
   });
   return resultAmong(rows, { key, part, fingerprint: sha256(request) }) as Output | undefined;
@@ -111,8 +112,6 @@ function resultAmong(
   const same = rows.find((row) => row.part === part);
   return same && JSON.parse(decrypt(same.result, key));
 }
-
-const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 const lockNumber = (userId: string, keyHash: Buffer): string =>
   createHash("sha256").update(userId).update(keyHash).digest().readBigInt64BE().toString();

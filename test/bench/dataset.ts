@@ -1,16 +1,18 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import { built } from "./built.js";
+import { databaseOn, onServer } from "./on-server.js";
 import { type Chance, capital, chanceOf, oneOf, prose, subjectWords, whole } from "./text.js";
 
 const { PROJECT } = await built<typeof import("../../src/platform/project.js")>("platform/project.js");
 const { migrate } = await built<typeof import("../../src/platform/database/migrations.js")>(
   "platform/database/migrations.js",
 );
-const { hashApiKey, apiKeyPrefix } =
+const { apiKeyPrefix } =
   await built<typeof import("../../src/features/access/key-text.js")>("features/access/key-text.js");
+const { sha256 } = await built<typeof import("../../src/operation/sha256.js")>("operation/sha256.js");
 const { SCOPES } = await built<typeof import("../../src/operation/permission.js")>("operation/permission.js");
 
 export const GRAPHS = 50;
@@ -225,7 +227,7 @@ async function fillUsers(client: pg.Client, graphs: number): Promise<void> {
     await client.query("INSERT INTO graph (id, user_id) VALUES ($1, $2)", [graphId, id]);
     await client.query(
       "INSERT INTO api_key (id, user_id, name, prefix, hash, scopes) VALUES ($1, $2, 'Benchmark', $3, $4, $5)",
-      [keyId, id, apiKeyPrefix(key), hashApiKey(key), SCOPES],
+      [keyId, id, apiKeyPrefix(key), sha256(key), SCOPES],
     );
   }
 }
@@ -273,22 +275,5 @@ async function inBatches(
       return { ...made, graph_id: user?.graphId, created_by: user?.id };
     });
     await store(JSON.stringify(rows));
-  }
-}
-
-/** The URL of another database on the same server. */
-export function databaseOn(url: string, name: string): string {
-  const address = new URL(url);
-  address.pathname = `/${name}`;
-  return address.href;
-}
-
-export async function onServer(url: string, work: (server: pg.Client) => Promise<void>): Promise<void> {
-  const server = new pg.Client({ connectionString: url });
-  await server.connect();
-  try {
-    await work(server);
-  } finally {
-    await server.end();
   }
 }

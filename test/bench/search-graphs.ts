@@ -1,4 +1,5 @@
-import { databaseOn, databases, dropUnused, fillOneGraph, hashOfMakers, onServer, userOf } from "./dataset.js";
+import { databases, dropUnused, fillOneGraph, hashOfMakers, userOf } from "./dataset.js";
+import { databaseOn, onServer } from "./on-server.js";
 
 export interface SearchGraph {
   readonly url: string;

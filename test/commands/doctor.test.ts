@@ -12,7 +12,7 @@ import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { LIMITS } from "../../src/limits.js";
 import { startCollector } from "../support/collector.js";
-import { onServer } from "../support/database-server.js";
+import { onServer } from "../bench/on-server.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { withLimits } from "../support/limits.js";
 import { fakeService } from "../support/imports.js";

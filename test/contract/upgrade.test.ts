@@ -4,10 +4,11 @@ import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config.js";
-import { hashApiKey, newApiKey } from "../../src/features/access/key-text.js";
+import { newApiKey } from "../../src/features/access/key-text.js";
+import { sha256 } from "../../src/operation/sha256.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { isMigrated, migrate } from "../../src/platform/database/migrations.js";
-import { databaseOn, onServer } from "../support/database-server.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { ask } from "../support/http.js";
 
 /** The tables of the first version. */
@@ -88,7 +89,7 @@ async function fill(client: pg.Client, key: string): Promise<void> {
   await client.query(
     `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes)
      VALUES ($1, $2, 'Key', 'mg_live_xxxx', $3, '{memories:read,memories:write,teams:read,teams:write,keys:write}')`,
-    [randomUUID(), user, hashApiKey(key)],
+    [randomUUID(), user, sha256(key)],
   );
   await client.query(
     `INSERT INTO memory (graph_id, id, type, title, content, tags, version, created_by, created_at, updated_by, updated_at)

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import type { GraphQLSchema } from "graphql";
 import { startApp } from "../../src/app.js";
 import { graphqlSchema } from "../../src/operations.js";
 import { readConfig } from "../../src/config.js";
 import { sendDueMails } from "../../src/features/mail/index.js";
+import { sha256 } from "../../src/operation/sha256.js";
 import type { Message } from "../../src/platform/mailer.js";
 import type { Budgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { type StripeWorld, createStripeWorld } from "../support/billing.js";
@@ -62,8 +62,7 @@ export async function startReal(way?: Way): Promise<Real> {
     },
     async tokenOf(invitationId, email) {
       for (const token of (await lettersTo(email)).map(tokenIn)) {
-        const hash = new Uint8Array(createHash("sha256").update(token).digest());
-        const found = await database.models.invitationToken.findUnique({ where: { hash } });
+        const found = await database.models.invitationToken.findUnique({ where: { hash: sha256(token) } });
         if (found?.invitationId === invitationId) return token;
       }
       // It was deleted with its team at the same moment: no mail is sent any more.

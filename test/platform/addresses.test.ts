@@ -5,7 +5,7 @@ import { program as backup } from "../../src/commands/backup.js";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { program as graph } from "../../src/commands/graph.js";
 import { runHere } from "../support/commands.js";
-import { databaseOn } from "../support/database-server.js";
+import { databaseOn } from "../bench/on-server.js";
 import { startServerProcess } from "../support/server-process.js";
 import { createWorld } from "../support/world.js";
 

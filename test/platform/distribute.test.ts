@@ -7,7 +7,7 @@ import { DISTRIBUTED_TABLES, REFERENCE_TABLES } from "../../src/platform/databas
 import { isMigrated, migrate } from "../../src/platform/database/migrations.js";
 import { standInForCitus } from "../support/citus-stand-in.js";
 import { runHere } from "../support/commands.js";
-import { databaseOn, onServer } from "../support/database-server.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { memoriesTitled } from "../support/memories.js";
 import { type World, createWorld } from "../support/world.js";
 

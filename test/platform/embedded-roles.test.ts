@@ -9,7 +9,7 @@ import { halt, launch } from "../../src/platform/embedded/postmaster.js";
 import { PLACE, prepareBinaries, runProgram } from "../../src/platform/embedded/programs.js";
 import { rightsFor } from "../../src/platform/embedded/rights.js";
 import { migrate } from "../../src/platform/database/migrations.js";
-import { databaseOn } from "../support/database-server.js";
+import { databaseOn } from "../bench/on-server.js";
 import { dataFolder, query } from "../support/embedded.js";
 
 /** What only a superuser, or a role with more rights than ours, may do. */

@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/platform/database/database.js";
 import { beginMove, migrate } from "../../src/platform/database/migrations.js";
 import { SESSION_SETTINGS } from "../../src/platform/database/session-settings.js";
 import { createWorld } from "../support/world.js";
-import { databaseOn, onServer } from "../support/database-server.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 
 /** A new database with this form, and what has to be run in it before the service starts. */
 async function oddDatabase(form: string, ...statements: readonly string[]): Promise<string> {

@@ -8,7 +8,7 @@ import { migrate } from "../../src/platform/database/migrations.js";
 import { examinePooler, preparePooler } from "../../src/platform/database/pooler.js";
 import type { Statement } from "../../src/platform/database/statement.js";
 import { lookForDisagreement } from "../model/run.js";
-import { onServer } from "../support/database-server.js";
+import { onServer } from "../bench/on-server.js";
 import { runHere } from "../support/commands.js";
 import { pgBouncerVersion, startPgBouncer } from "../support/pgbouncer.js";
 import { ask } from "../support/http.js";

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
-import { databaseOn, onServer } from "../support/database-server.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { createWorld } from "../support/world.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { environmentForProcess } from "../support/environment.js";

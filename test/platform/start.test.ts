@@ -11,7 +11,7 @@ import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import { StartError } from "../../src/platform/start-error.js";
-import { databaseOn, onServer } from "../support/database-server.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { createWorld } from "../support/world.js";
 
 const QUICKLY = { ...LIMITS.start, connectMs: 2_000, reportAfterMs: 100, migrationLockMs: 1_000 };

@@ -1,4 +1,4 @@
-import { onServer } from "./database-server.js";
+import { onServer } from "../bench/on-server.js";
 
 /**
  * Functions and views with the names and arguments of Citus 13 that record their calls. They show what the service

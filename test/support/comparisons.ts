@@ -1,5 +1,5 @@
 import pg from "pg";
-import { onServer } from "./database-server.js";
+import { onServer } from "../bench/on-server.js";
 
 /** Makes PostgreSQL send the client the plan of each statement after it has run, also of statements in functions. */
 const EXPLAINED = {

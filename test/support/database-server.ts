@@ -1,10 +1,10 @@
 import { mkdtemp } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/database/migrations.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { copyCluster, digestOf, postmasterOf } from "./cluster.js";
 import { makeRunFolder, removeRunFolder } from "./run-folder.js";
 
@@ -82,21 +82,4 @@ async function templateDatabase(url: string): Promise<string> {
     await server.query(`ALTER DATABASE "${template}_new" RENAME TO "${template}"`);
   });
   return template;
-}
-
-/** The URL of another database on the same server. */
-export function databaseOn(url: string, name: string): string {
-  const address = new URL(url);
-  address.pathname = `/${name}`;
-  return address.href;
-}
-
-export async function onServer(url: string, work: (server: pg.Client) => Promise<void>): Promise<void> {
-  const server = new pg.Client({ connectionString: url });
-  await server.connect();
-  try {
-    await work(server);
-  } finally {
-    await server.end();
-  }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
 import { type OpenDatabase, openDatabase } from "../../src/platform/database/database.js";
-import { databaseOn, onServer } from "./database-server.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { PATIENT } from "./patience.js";
 
 /** An empty migrated database, for one test at a time. */

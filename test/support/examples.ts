@@ -1,7 +1,7 @@
-import { apiKeyPrefix, hashApiKey, newApiKey } from "../../src/features/access/key-text.js";
+import { apiKeyPrefix, newApiKey } from "../../src/features/access/key-text.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
-import { hashToken } from "../../src/features/teams/invitations/invitation.js";
 import type { Operation } from "../../src/operation/operation.js";
+import { sha256 } from "../../src/operation/sha256.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { Actor, World } from "./world.js";
 import { operationNamed } from "./operations.js";
@@ -103,7 +103,7 @@ async function teamAround(world: World, actor: Actor, standing: "owner" | "alone
                    SELECT id, $3, email, 'member', $4, now() + interval '7 days'
                    FROM unnest($5::uuid[], $6::text[]) AS invited(id, email))
      INSERT INTO invitation_token (invitation_id, hash) VALUES ($7, $8)`,
-    [users, seated, teamId, ownerId, invitations, addresses, invitations[1], hashToken(token)],
+    [users, seated, teamId, ownerId, invitations, addresses, invitations[1], sha256(token)],
   );
   return { teams: [teamId], users, invitations, tokens: [token] };
 }
@@ -116,7 +116,7 @@ async function moreKeys(world: World, { caller }: Actor): Promise<string[]> {
      SELECT id, $1, 'Key', prefix, hash, $5, $6 FROM unnest($2::uuid[], $3::text[], $4::bytea[]) AS made(id, prefix, hash)`,
     [
       ...[caller.userId, keys.map(({ id }) => id), keys.map(({ key }) => apiKeyPrefix(key))],
-      ...[keys.map(({ key }) => hashApiKey(key)), caller.scopes, caller.keyId],
+      ...[keys.map(({ key }) => sha256(key)), caller.scopes, caller.keyId],
     ],
   );
   return keys.map(({ id }) => id);

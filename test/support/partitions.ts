@@ -1,6 +1,6 @@
 import pg from "pg";
 import { DISTRIBUTED_TABLES } from "../../src/platform/database/distributed-tables.js";
-import { onServer } from "./database-server.js";
+import { onServer } from "../bench/on-server.js";
 
 const PARTS = 4;
 const NAMED = new RegExp(`\\b(?:${DISTRIBUTED_TABLES.join("|")})_part(\\d+)`, "g");

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,8 @@ import { graphqlSchema } from "../../src/operations.js";
 import { readConfig } from "../../src/config.js";
 import { LIMITS } from "../../src/limits.js";
 import { normalEmail } from "../../src/features/access/email.js";
-import { apiKeyPrefix, hashApiKey, newApiKey } from "../../src/features/access/key-text.js";
+import { apiKeyPrefix, newApiKey } from "../../src/features/access/key-text.js";
+import { hashCode } from "../../src/features/access/sign-up-code.js";
 import type { Meaning } from "../../src/platform/meaning/meaning.js";
 import { timeOf } from "../../src/operation/clock-statement.js";
 import { type Caller, type Services, contextOf, createServices } from "../../src/operation/context.js";
@@ -18,6 +19,7 @@ import { Failure } from "../../src/operation/failure.js";
 import type { Idempotency } from "../../src/operation/idempotency.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import type { Operation } from "../../src/operation/operation.js";
+import { sha256 } from "../../src/operation/sha256.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { SCOPES, type Scope } from "../../src/operation/permission.js";
 import type { OpenDatabase, WaitBounds } from "../../src/platform/database/database.js";
@@ -29,7 +31,7 @@ import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { idsBy } from "../../src/platform/database/shared-clock.js";
 import { callerOf } from "../../src/features/access/caller.js";
 import type { HttpLimits } from "../../src/surfaces/http-limits.js";
-import { onServer } from "./database-server.js";
+import { onServer } from "../bench/on-server.js";
 import { giveBack, takeDatabase } from "./databases.js";
 import { PATIENT, PATIENT_DOORS } from "./patience.js";
 import { plainNames } from "./operations.js";
@@ -183,8 +185,8 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
       await database.models.teamMember.create({ data: { userId, teamId, role: "member" } });
     },
     async giveCode(email, code) {
-      const hash = new Uint8Array(createHash("sha256").update(`${email}\n${code}`).digest());
-      const longHash = new Uint8Array(createHash("sha256").update(randomUUID()).digest());
+      const hash = hashCode(email, code);
+      const longHash = sha256(randomUUID());
       const data = {
         mailId: randomUUID(),
         email,
@@ -195,8 +197,7 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
       await database.models.signUpCode.create({ data });
     },
     async giveToken(invitationId, token) {
-      const hash = createHash("sha256").update(token).digest();
-      await database.models.invitationToken.create({ data: { invitationId, hash: new Uint8Array(hash) } });
+      await database.models.invitationToken.create({ data: { invitationId, hash: sha256(token) } });
     },
     async breakConnections() {
       await onServer(inject("databaseServer").url, async (server) => {
@@ -254,7 +255,7 @@ async function makeUser(
     `WITH person AS (INSERT INTO user_account (id, email, plan, email_verified_at) VALUES ($1, $2, $3::plan, $4)),
        place AS (INSERT INTO graph (id, user_id) VALUES ($5, $1))
      INSERT INTO api_key (id, user_id, name, prefix, hash, scopes) VALUES ($6, $1, 'First key', $7, $8, $9)`,
-    [...account, services.newId(), apiKeyPrefix(key), hashApiKey(key), scopes],
+    [...account, services.newId(), apiKeyPrefix(key), sha256(key), scopes],
   );
   return new Actor(services, await callerOf(`Bearer ${key}`, database), email, key);
 }

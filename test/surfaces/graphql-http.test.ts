@@ -10,7 +10,7 @@ import {
   printSchema,
 } from "graphql";
 import { describe, expect, inject, it } from "vitest";
-import { onServer } from "../support/database-server.js";
+import { onServer } from "../bench/on-server.js";
 import { type Ask, type Answer, ask } from "../support/http.js";
 import { aMemory } from "../support/memories.js";
 import { type Actor, type World, createWorld } from "../support/world.js";

@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { healthOf, healthRoutes } from "../../src/surfaces/health.js";
-import { onServer } from "../support/database-server.js";
+import { onServer } from "../bench/on-server.js";
 import { type Answer, ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { OAuthRecords } from "../../src/features/oauth/index.js";
 import { LIMITS } from "../../src/limits.js";
+import { sha256 } from "../../src/operation/sha256.js";
 import { ask } from "../support/http.js";
 import { waitingForLocks } from "../support/locks.js";
 import { messageOf } from "../support/mcp.js";
@@ -275,9 +275,8 @@ describe("a connected client", () => {
   it("stays connected as long as its newest token lasts, and stays registered as long as it may connect", async () => {
     const { clientId } = await walker.connect();
     const key = await newestKey();
-    const hash = createHash("sha256").update(clientId).digest();
     const { oAuthRecord } = world.database.models;
-    const known = await oAuthRecord.findFirstOrThrow({ where: { kind: "Client", hash: new Uint8Array(hash) } });
+    const known = await oAuthRecord.findFirstOrThrow({ where: { kind: "Client", hash: sha256(clientId) } });
     const daysUntil = (end: Date | null) => Math.round(((end?.getTime() ?? 0) - Date.now()) / 86_400_000);
 
     expect(daysUntil(key.expiresAt)).toBe(LIMITS.oauth.refreshDays);

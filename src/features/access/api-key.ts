@@ -5,7 +5,8 @@ import type { UseLimit } from "../../operation/use-limit.js";
 import { Failure } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { SCOPES, SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
-import { apiKeyPrefix, hashApiKey, newApiKey } from "./key-text.js";
+import { sha256 } from "../../operation/sha256.js";
+import { apiKeyPrefix, newApiKey } from "./key-text.js";
 import type { Models } from "../../platform/database/database.js";
 import type { ApiKey as ApiKeyRow } from "../../platform/prisma/client.js";
 
@@ -186,7 +187,7 @@ export async function storeNewApiKey(
   key: KeyToStore,
   secret = newApiKey(),
 ): Promise<NewApiKey> {
-  const hash = new Uint8Array(hashApiKey(secret));
+  const hash = sha256(secret);
   const prefix = key.client === undefined ? apiKeyPrefix(secret) : CLIENT_PREFIX;
   const data = { ...key, scopes: [...key.scopes], prefix, hash };
   return { ...toApiKey(await models.apiKey.create({ data })), key: secret };

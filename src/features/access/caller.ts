@@ -1,8 +1,8 @@
 import DataLoader from "dataloader";
 import type { Caller, CallersTeam, Services } from "../../operation/context.js";
 import { AccountSuspended, Unauthorized } from "../../operation/failure.js";
+import { sha256 } from "../../operation/sha256.js";
 import { type CallerRow, callersByKeys } from "./caller-statement.js";
-import { hashApiKey } from "./key-text.js";
 import type { Database } from "../../platform/database/database.js";
 
 /**
@@ -13,7 +13,7 @@ import type { Database } from "../../platform/database/database.js";
  * user.
  */
 export const callerOf = (authorization: string | undefined, database: Database): Promise<Caller> =>
-  callerWithKey(hashApiKey(bearerToken(authorization)), database);
+  callerWithKey(sha256(bearerToken(authorization)), database);
 
 const NO_TOKEN =
   "Connect by OAuth: send a valid access token in the header `Authorization: Bearer <token>`. API keys are for `/mcp`.";
@@ -27,7 +27,7 @@ export async function callerOfToken(
   audience: string,
   { database, now }: Pick<Services, "database" | "now">,
 ): Promise<Caller> {
-  const hash = new Uint8Array(hashApiKey(bearerToken(authorization)));
+  const hash = sha256(bearerToken(authorization));
   const token = await database.models.oAuthRecord.findUnique({
     where: { kind_hash: { kind: "AccessToken", hash }, expiresAt: { gt: now() } },
     select: { payload: true, key: { select: { hash: true } } },

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Services } from "../../operation/context.js";
-import { hashApiKey, isApiKey } from "./key-text.js";
+import { sha256 } from "../../operation/sha256.js";
+import { isApiKey } from "./key-text.js";
 import { createKeyFor, createUser } from "./create-user.js";
 import { makeFolder } from "../../platform/folder.js";
 
@@ -16,7 +17,7 @@ export async function prepareDemoKey(services: Services, dataDir: string): Promi
   const file = join(dataDir, "demo-key");
   const kept = (await readFile(file, "utf8").catch(() => "")).trim();
   const { apiKey, user } = services.database.models;
-  const known = await apiKey.findUnique({ where: { hash: new Uint8Array(hashApiKey(kept)) } });
+  const known = await apiKey.findUnique({ where: { hash: sha256(kept) } });
   if (known?.revokedAt === null) return kept;
   const secret = known === null && isApiKey(kept) ? kept : undefined;
   const exists = await user.findUnique({ where: { email: EMAIL } });

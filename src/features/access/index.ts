@@ -9,7 +9,6 @@ import { viewer } from "./viewer.js";
 export { CODE_GUESSES, CodeInvalid, confirmSignUp, revokeApiKey, signUp, useCode };
 export { callerOf, callerOfToken } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";
-export { hashApiKey } from "./key-text.js";
 export { accessChores } from "./chores.js";
 export { NoSuchUser, UserError, createKeyFor, createUser } from "./create-user.js";
 export { ADDRESS_MAX, emailIn, mailboxOf, normalEmail } from "./email.js";

@@ -1,9 +1,10 @@
-import { createHash, randomBytes, randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { LIMITS } from "../../limits.js";
 import { networkOf } from "../../operation/budget.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { forget } from "../../operation/retention.js";
+import { sha256 } from "../../operation/sha256.js";
 import type { Database } from "../../platform/database/database.js";
 import { forgetCodes } from "./forget-statements.js";
 
@@ -41,9 +42,8 @@ export const CODE_MINUTES = codeMinutes;
 
 /** Identifies a network for one address: the stored value does not show that it requested codes for other addresses. */
 export const askerOf = (email: string, clientAddress: string): string =>
-  createHash("sha256")
-    .update(`${email}\n${networkOf(clientAddress)}`)
-    .digest("base64url")
+  sha256(`${email}\n${networkOf(clientAddress)}`)
+    .toString("base64url")
     .slice(0, 22);
 
 /**
@@ -51,8 +51,7 @@ export const askerOf = (email: string, clientAddress: string): string =>
  * hashed within a minute: what protects them is that they expire soon. The address is part of the hash, so equal codes
  * of two people have different hashes.
  */
-const hashCode = (email: string, code: string) =>
-  new Uint8Array(createHash("sha256").update(`${email}\n${code}`).digest());
+export const hashCode = (email: string, code: string) => sha256(`${email}\n${code}`);
 
 /** Queues a mail with a code, unless one is waiting or the address has enough valid codes. */
 export function askForCode(database: Database, mailId: string, email: string, asker: string): Promise<void> {

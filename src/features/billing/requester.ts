@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { Actor } from "../../operation/audit.js";
 import type { Context } from "../../operation/context.js";
+import { sha256 } from "../../operation/sha256.js";
 import type { BillingRequest } from "../../platform/prisma/client.js";
 
 /**
@@ -19,8 +19,6 @@ export function requesterOf({ caller, door, idempotency }: Context): Requester {
   const { key, part, request } = idempotency;
   return { ...requester, clientKeyHash: sha256(`${userId}\n${part}\n${key}`), clientRequestHash: sha256(request) };
 }
-
-const sha256 = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(createHash("sha256").update(text).digest());
 
 /** For what the service does by itself. */
 export const NOBODY: Actor = { userId: null, keyId: null };

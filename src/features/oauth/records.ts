@@ -1,7 +1,8 @@
 import { LIMITS } from "../../limits.js";
 import type { Services } from "../../operation/context.js";
+import { sha256 } from "../../operation/sha256.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
-import { endKeyOfClient, hashApiKey, notEnded } from "../access/index.js";
+import { endKeyOfClient, notEnded } from "../access/index.js";
 
 const { clientDays, waiting, tokensPerGrant } = LIMITS.oauth;
 const DAY_S = 86_400;
@@ -34,7 +35,7 @@ export class OAuthRecords {
     const keyId = keyOf(kind, id, payload);
     const expiresAt = this.#in(seconds);
     const data = { payload: kept as object, keyId, expiresAt };
-    const which = { kind, hash: hashOf(id) };
+    const which = { kind, hash: sha256(id) };
     try {
       await this.#models.upsert({ where: { kind_hash: which }, create: { ...which, ...data }, update: data });
     } catch (error) {
@@ -52,7 +53,7 @@ export class OAuthRecords {
   async find(kind: string, id: string): Promise<Payload | null> {
     const now = this.#services.now();
     const isLive = kind === "Grant" ? { key: { ...notEnded(now), user: { suspendedAt: null } } } : {};
-    const where = { kind, hash: hashOf(id), expiresAt: { gt: now }, ...isLive };
+    const where = { kind, hash: sha256(id), expiresAt: { gt: now }, ...isLive };
     const row = await this.#models.findFirst({ where });
     if (!row) return null;
     const payload = row.payload as Payload;
@@ -70,7 +71,7 @@ export class OAuthRecords {
    * access token expired. The authorization server itself refuses a refresh token that it finds used.
    */
   async consume(kind: string, id: string): Promise<boolean> {
-    const which = { kind, hash: hashOf(id) };
+    const which = { kind, hash: sha256(id) };
     const data = { consumedAt: this.#services.now() };
     const { count } = await this.#models.updateMany({ where: { ...which, consumedAt: null }, data });
     if (count > 0) return true;
@@ -82,7 +83,7 @@ export class OAuthRecords {
 
   /** Deletes a record. For a grant, also revokes its key. */
   async remove(kind: string, id: string): Promise<void> {
-    await this.#models.deleteMany({ where: { kind, hash: hashOf(id) } });
+    await this.#models.deleteMany({ where: { kind, hash: sha256(id) } });
     if (kind === "Grant") await endKeyOfClient(this.#services, id);
   }
 
@@ -101,7 +102,7 @@ export class OAuthRecords {
   /** Prolongs a key until its last token ends, and a connected client until its grant ends. Deletes excess tokens. */
   async #keepGrant(kind: string, keyId: string, payload: Payload, end: Date): Promise<void> {
     if (kind === "Grant") {
-      const where = { kind: "Client", hash: hashOf(String(payload["clientId"])), expiresAt: { lt: end } };
+      const where = { kind: "Client", hash: sha256(String(payload["clientId"])), expiresAt: { lt: end } };
       await this.#models.updateMany({ where, data: { expiresAt: end } });
     }
     if (!TOKENS.has(kind)) return;
@@ -125,8 +126,6 @@ export class OAuthRecords {
     if (first) await this.#models.deleteMany({ where: { kind, expiresAt: { lte: first.expiresAt } } });
   }
 }
-
-const hashOf = (id: string): Uint8Array<ArrayBuffer> => new Uint8Array(hashApiKey(id));
 
 function keyOf(kind: string, id: string, { grantId }: Payload): string | null {
   if (kind === "Grant") return id;

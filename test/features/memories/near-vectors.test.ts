@@ -4,7 +4,7 @@ import { findByMeaning } from "../../../src/features/memories/meaning/find-by-me
 import { indexVectors } from "../../../src/features/memories/meaning/index-vectors.js";
 import { LIMITS } from "../../../src/limits.js";
 import { VectorIndex } from "../../../src/platform/meaning/vector-index.js";
-import { onServer } from "../../support/database-server.js";
+import { onServer } from "../../bench/on-server.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { PATIENT, findNearest, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
 

@@ -1,7 +1,8 @@
 import { ArgsType, Field } from "type-graphql";
 import { TextLength } from "../../../operation/bounds.js";
 import { defineOperation } from "../../../operation/operation.js";
-import { InvitationNotFound, hashToken } from "./invitation.js";
+import { sha256 } from "../../../operation/sha256.js";
+import { InvitationNotFound } from "./invitation.js";
 import { SHOWN_EXAMPLE, SHOWN_FIELDS, ShownInvitation, readLimits, showInvitation } from "./shown-invitation.js";
 
 @ArgsType()
@@ -27,7 +28,7 @@ export const invitation = defineOperation({
   },
   async handle(context, { token }) {
     const found = await context.database.models.invitationToken.findUnique({
-      where: { hash: hashToken(token) },
+      where: { hash: sha256(token) },
       select: { invitation: { select: SHOWN_FIELDS } },
     });
     if (!found) throw new InvitationNotFound();

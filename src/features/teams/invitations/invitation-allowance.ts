@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { LIMITS } from "../../../limits.js";
 import { RateLimited } from "../../../operation/budget.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Context } from "../../../operation/context.js";
+import { sha256 } from "../../../operation/sha256.js";
 import { type Allowance, type UseLimit, describeLimits, secondsUntilAllowed } from "../../../operation/use-limit.js";
 import { mailboxOf } from "../../access/index.js";
 
@@ -92,7 +92,7 @@ async function countFor(
 ): Promise<void> {
   const now = await timeOf(database);
   for (const { who, allowances, stepSeconds = 1 } of subjects) {
-    const subject = new Uint8Array(createHash("sha256").update(who).digest());
+    const subject = sha256(who);
     // Writes before it reads: another transaction that counts for the same person waits here until this one ends.
     const { sentAt } = await database.models.invitationAllowance.upsert({
       where: { subject },

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { timeOf } from "../../../operation/clock-statement.js";
+import { sha256 } from "../../../operation/sha256.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database/database-errors.js";
-import { INVITATION_FIELDS, type Invitation, type Reading, hashToken, toInvitation } from "./invitation.js";
+import { INVITATION_FIELDS, type Invitation, type Reading, toInvitation } from "./invitation.js";
 
 /** The content of an invitation's mail. */
 export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt"> {
@@ -24,7 +25,7 @@ export async function newInvitationToken(services: Reading, invitationId: string
   if (!inviter) return null;
   const token = randomBytes(32).toString("base64url");
   try {
-    await models.invitationToken.create({ data: { hash: hashToken(token), invitationId } });
+    await models.invitationToken.create({ data: { hash: sha256(token), invitationId } });
   } catch (error) {
     // The invitation was deleted since it was read.
     if (sqlStateOf(error) === FOREIGN_KEY_VIOLATION) return null;

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services, TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
+import { sha256 } from "../../../operation/sha256.js";
 import type { Database } from "../../../platform/database/database.js";
 import type { Prisma } from "../../../platform/prisma/client.js";
 import { AssignableRole } from "../members/update-member-role.js";
@@ -102,9 +102,6 @@ export class InvitationNotPending extends Failure {
   }
 }
 
-/** The stored hash of a token. Plain SHA-256 is enough: 256 random bits cannot be guessed from their hash. */
-export const hashToken = (token: string) => new Uint8Array(createHash("sha256").update(token).digest());
-
 export const INVITATION_FIELDS = {
   ...{ id: true, teamId: true, email: true, role: true, status: true, expiresAt: true, createdAt: true },
   bouncedAt: true,
@@ -165,7 +162,7 @@ export async function countPending(database: Database, teamId: string): Promise<
 export async function invitationOf(services: Reading, token: string): Promise<Invitation> {
   const { database } = services;
   const found = await database.models.invitationToken.findUnique({
-    where: { hash: hashToken(token) },
+    where: { hash: sha256(token) },
     select: { invitation: { select: INVITATION_FIELDS } },
   });
   if (!found) throw new InvitationNotFound();

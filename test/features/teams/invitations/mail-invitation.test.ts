@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { acceptInvitation, declineInvitation } from "../../../../src/features/teams/invitations/answer-invitation.js";
 import { invitationById } from "../../../../src/features/teams/invitations/invitation-by-id.js";
@@ -10,6 +9,7 @@ import { resendInvitation } from "../../../../src/features/teams/invitations/res
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
 import { sendDueMails } from "../../../../src/features/mail/index.js";
 import { LIMITS } from "../../../../src/limits.js";
+import { sha256 } from "../../../../src/operation/sha256.js";
 import type { Message } from "../../../../src/platform/mailer.js";
 import { ask } from "../../../support/http.js";
 import { tokenIn } from "../../../support/mail-server.js";
@@ -154,7 +154,7 @@ it("counts with the invitations to the same address, and all links of one invite
   const toBob = await bob.actor.does(mailInvitation, { invitationId: bob.invitation.id });
   // Simulates mails by the links of other invitations.
   const times = Array.from({ length: perInviter[0].limit - 1 }, () => new Date());
-  const subject = createHash("sha256").update(`links\n${staff.owner.caller.userId}`).digest();
+  const subject = sha256(`links\n${staff.owner.caller.userId}`);
   await world.database.pool.query(
     "INSERT INTO invitation_allowance (subject, sent_at, last_sent_at) VALUES ($1, $2, now())",
     [subject, times],
