@@ -32,8 +32,8 @@ async function keepCluster(): Promise<string> {
   // Renamed when it is complete; if two workers create it at once, the first one wins.
   const draft = mkdtempSync(join(CACHE, "draft-"));
   const postgres = await startEmbeddedPostgres({ dataDir: draft });
-  await migrate(postgres.url);
-  await postgres.stop();
+  // Also if a migration is wrong: a PostgreSQL that still runs would keep Vitest from ending.
+  await migrate(postgres.url).finally(() => postgres.stop());
   await rename(draft, cluster).catch(() => rm(draft, { recursive: true }));
   const outdated = (await readdir(CACHE)).filter((other) => other.startsWith("test-cluster-") && other !== name);
   for (const other of outdated) await rm(join(CACHE, other), { recursive: true, force: true });
