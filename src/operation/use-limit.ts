@@ -88,8 +88,11 @@ export async function secondsUntilAllowed(
 export const describeLimits = (limits: readonly UseLimit[]): string =>
   [...limits.map(describeLimit), ...(limits.some(({ by }) => by === "network") ? [NETWORK_NOTE] : [])].join(" ");
 
-const describeLimit = ({ limit, of, windowMs }: Omit<UseLimit, "by">): string =>
-  `At most ${limit} ${of} in ${formatWindow(windowMs)}.`;
+const describeLimit = (limit: Omit<UseLimit, "by">): string => `At most ${formatLimit(limit)}.`;
+
+/** A limit in words: "30 codes in an hour". */
+export const formatLimit = ({ limit, of, windowMs }: Pick<UseLimit, "limit" | "of" | "windowMs">): string =>
+  `${limit} ${of} in ${formatWindow(windowMs)}`;
 
 const NETWORK_NOTE =
   "A network is an IPv4 address or an IPv6 /64; " +

@@ -1,6 +1,7 @@
 import { type Handler, Router } from "express";
 import { LIMITS } from "../../limits.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../operation/shares.js";
+import { formatLimit } from "../../operation/use-limit.js";
 import { html } from "../../platform/html.js";
 import { PAGE_HEADERS, documentationPage } from "./layout.js";
 
@@ -157,10 +158,12 @@ export const STEPS: readonly Step[] = [
     step: "OAuth",
     bound:
       `bodies of ${size(oauth.bodyBytes)}, ${oauth.redirectUris} redirect addresses of ` +
-      `${count(oauth.redirectUriLength)} characters; from one network ${oauth.registrationsPerNetwork.limit} ` +
-      `registrations an hour and ${oauth.startsPerNetwork.limit} attempts to connect in ten minutes; ` +
-      `${oauth.documentsPerNetwork.limit} readings of clients' documents in ten minutes for one network, and as many ` +
-      `of unknown ones from one host, ${oauth.documentsPerShare.limit} of them for one network; ` +
+      `${count(oauth.redirectUriLength)} characters; from one network ` +
+      `${formatLimit({ ...oauth.registrationsPerNetwork, of: "registrations" })}, ` +
+      `${formatLimit({ ...oauth.startsPerNetwork, of: "attempts to connect" })} and ` +
+      `${formatLimit({ ...oauth.documentsPerNetwork, of: "readings of clients' documents" })}; ` +
+      `${formatLimit({ ...oauth.documentsPerHost, of: "readings of unknown ones from one host" })}, ` +
+      `${oauth.documentsPerShare.limit} of them for one network; ` +
       `${count(oauth.waiting)} clients and requests that wait, ${oauth.tokensPerGrant} tokens of a kind a connection`,
     time: "linear in its bytes; 2.5 s to read a document about a client",
     memory: size(oauth.bodyBytes),
