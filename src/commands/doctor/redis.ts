@@ -12,10 +12,10 @@ export async function checkRedis({ redisUrl }: Config): Promise<string | undefin
   redis.on("error", (error) => (cause = error));
   try {
     await redis.connect();
-    // A database that does not exist is only told by an event; the package would then use the first one.
+    // Only an event reports a database that does not exist; the package would then use the first one.
     if (cause !== undefined) throw cause;
-    // What the service does there: a Redis may answer, and yet refuse scripts or changes. The second time a script is
-    // called by its hash.
+    // The same commands as the service: a Redis may answer, and yet refuse scripts or changes. The second time a
+    // script is called by its hash.
     for (let time = 0; time < 2; time++) {
       await redis.takeFromBudget("mg:budget:doctor", 1, 1, 1_000);
       await redis.noteUse("mg:uses:doctor", 1, 1_000);

@@ -66,10 +66,10 @@ export interface OpenDatabase extends Database, AsyncDisposable {
 }
 
 const { searchTimeoutMs } = LIMITS.database;
-/** Settings that, turned off, make PostgreSQL read a page's rows in index order instead of sorting them. */
+/** Turned off, these make PostgreSQL read a page's rows in index order instead of sorting them. */
 const OUT_OF_ORDER = ["enable_sort", "enable_bitmapscan"];
 const IN_ORDER = OUT_OF_ORDER.map((name) => `${name}=off`);
-/** Sets them for one transaction, in one statement, since Prisma sends only one at a time. */
+/** Sets these for one transaction, in one statement, since Prisma sends only one at a time. */
 const setPlanning = (value: "'off'" | "NULL"): string =>
   `SELECT ${OUT_OF_ORDER.map((name) => `set_config('${name}', ${value}, true)`).join(", ")}`;
 const PLAN_IN_ORDER = setPlanning("'off'");
