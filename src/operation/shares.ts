@@ -1,6 +1,5 @@
 import { LIMITS } from "../limits.js";
 import type { Database, LockPatience, Models, WaitBounds } from "../platform/database/database.js";
-import { LOCK_NOT_AVAILABLE, sqlStateOf } from "../platform/database/database-errors.js";
 import type { Tracer } from "../platform/telemetry/tracer.js";
 import { Unavailable } from "./failure.js";
 import { Gate } from "./gate.js";
@@ -76,9 +75,10 @@ export class DatabaseShares {
       begunAt = performance.now();
       return await work(this.#locksFor(patience));
     } catch (error) {
-      const why = error instanceof Unavailable ? error.why : this.database.whyWaitFailed(error);
+      const whyWait = this.database.whyWaitFailed(error);
+      const why = error instanceof Unavailable ? error.why : whyWait;
       if (why) patience.exhaust();
-      if (sqlStateOf(error) === LOCK_NOT_AVAILABLE) tellLockWait(patience.waits.of("lock"), begunAt);
+      if (whyWait === "slow") tellLockWait(patience.waits.of("lock"), begunAt);
       // Others in these queues would only get the same failure, later.
       if (why === "unreachable") for (const { gate } of gates) gate.refuse(why);
       throw error;

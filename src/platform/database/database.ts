@@ -49,7 +49,10 @@ export interface Database {
   readPages<T>(read: (models: Models) => Promise<T>, patience?: LockPatience): Promise<T>;
   /** Runs `work` in one transaction, rolled back if it throws. Inside a transaction it joins that one. */
   transaction<T>(work: (database: Database) => Promise<T>, patience?: LockPatience): Promise<T>;
-  /** The reason, if an error is a timeout while waiting for a connection or a lock; undefined for every other error. */
+  /**
+   * The reason, if an error is a timeout while waiting for a connection or, with "slow", for a lock; undefined for every
+   * other error.
+   */
   whyWaitFailed(error: unknown): WhyUnavailable | undefined;
 }
 
