@@ -9,6 +9,11 @@ import { type UseLimit, describeLimits } from "./use-limit.js";
 import { ROLE_NEEDED, type Standing, type TeamRule, failuresOfRule } from "./standing.js";
 
 export type Class<T> = new () => T;
+
+/** A class to extend. TypeScript requires the constructor of a mixin's base class to take `any[]`. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type BaseClass<T extends object = object> = abstract new (...args: any[]) => T;
+
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** What every operation declares, whatever its effect. */

@@ -1,6 +1,7 @@
 import { ArgsType, Field, Int } from "type-graphql";
 import { Between, Encoded, Form, Nullable } from "./bounds.js";
 import { UUID } from "./id.js";
+import type { BaseClass } from "./operation.js";
 import { LIMITS } from "../limits.js";
 
 const PAGE_LIMIT_DEFAULT = 20;
@@ -8,9 +9,7 @@ const PAGE_LIMIT_MAX = LIMITS.answer.pageItems;
 export const NOT_A_CURSOR = "must be the next cursor of a previous page";
 
 /** Adds `limit` and `cursor` to a query's input. A cursor encodes a place of the given form, by default an id. */
-// TypeScript lets a class extend a parameter only if that is typed with `any[]`.
-// oxlint-disable-next-line typescript/no-explicit-any
-export function Paged<Base extends abstract new (...args: any[]) => object>(base: Base, place = UUID) {
+export function Paged<Base extends BaseClass>(base: Base, place = UUID) {
   @ArgsType()
   abstract class PageInput extends base {
     @Field(() => Int, {

@@ -1,5 +1,6 @@
 import { GraphQLJSONObject } from "graphql-scalars";
 import { Field, Float, ObjectType } from "type-graphql";
+import type { BaseClass } from "../../operation/operation.js";
 import { TYPE_MAX } from "../../relationship-types.js";
 import type { Contents } from "./memory-columns.js";
 
@@ -16,9 +17,7 @@ const WELL_KNOWN_TYPES =
 export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
 
 /** Adds the contents of a memory, or of one of its versions, to an output. */
-// TypeScript requires the constructor of a mixin's base class to take `any[]`.
-// oxlint-disable-next-line typescript/no-explicit-any
-export function ShowsContents<Base extends abstract new (...args: any[]) => object>(base: Base) {
+export function ShowsContents<Base extends BaseClass>(base: Base) {
   @ObjectType()
   abstract class MemoryContents extends base implements Contents {
     @Field(() => String, { description: TYPE_DESCRIPTION })

@@ -6,6 +6,7 @@ import { Between, Era, Form, JsonSize, ListSize, Marked, NotBlank, TextLength } 
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { inputField } from "../../operation/input-fields.js";
+import type { BaseClass } from "../../operation/operation.js";
 import type { Contents } from "./memory-columns.js";
 import {
   CONTENT_MAX,
@@ -17,11 +18,7 @@ import {
   TYPE_FORM,
 } from "./memory-contents.js";
 
-// TypeScript requires the constructor of a mixin's base class to take `any[]`.
-// oxlint-disable-next-line typescript/no-explicit-any
-type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
-
-function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
+function addContents<Base extends BaseClass>(base: Base, of: "new" | "change") {
   const InputField = inputField(of);
 
   @InputType()
@@ -74,13 +71,13 @@ function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "chan
 }
 
 /** Adds the contents of a new memory to an input, except a client's own id, which each input declares itself. */
-export const NewMemory = <Base extends ClassOf<object>>(base: Base) => addContents(base, "new");
+export const NewMemory = <Base extends BaseClass>(base: Base) => addContents(base, "new");
 
-type ContentsInput = InstanceType<ReturnType<typeof addContents<ClassOf<object>>>>;
+type ContentsInput = InstanceType<ReturnType<typeof addContents<BaseClass>>>;
 
 /** Adds the contents for a change to an input: every field may be left out. */
-export const ChangedMemory = <Base extends ClassOf<object>>(base: Base) =>
-  addContents(base, "change") as Base & ClassOf<Partial<ContentsInput>>;
+export const ChangedMemory = <Base extends BaseClass>(base: Base) =>
+  addContents(base, "change") as Base & BaseClass<Partial<ContentsInput>>;
 
 /** @throws InvalidInput if a new memory has expired already: nobody would find it. */
 export function assertHolds({ now }: Pick<Context, "now">, { expiresAt }: Expiring, path = "expiresAt"): void {

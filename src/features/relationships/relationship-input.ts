@@ -2,14 +2,11 @@ import { Field, Float, InputType } from "type-graphql";
 import { Between, TextLength } from "../../operation/bounds.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { inputField } from "../../operation/input-fields.js";
+import type { BaseClass } from "../../operation/operation.js";
 import { CONTEXT_MAX } from "./relationship.js";
 import { RelationshipTypeForm } from "../memories/index.js";
 
-// TypeScript requires the constructor of a mixin's base class to take `any[]`.
-// oxlint-disable-next-line typescript/no-explicit-any
-type ClassOf<Instance extends object> = abstract new (...args: any[]) => Instance;
-
-function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "change") {
+function addContents<Base extends BaseClass>(base: Base, of: "new" | "change") {
   const InputField = inputField(of);
 
   @InputType()
@@ -30,16 +27,16 @@ function addContents<Base extends ClassOf<object>>(base: Base, of: "new" | "chan
 }
 
 /** Adds the contents of a relationship to an input, without its ends and its type. */
-export const RelationshipContents = <Base extends ClassOf<object>>(base: Base) => addContents(base, "new");
+export const RelationshipContents = <Base extends BaseClass>(base: Base) => addContents(base, "new");
 
-type ContentsInput = InstanceType<ReturnType<typeof addContents<ClassOf<object>>>>;
+type ContentsInput = InstanceType<ReturnType<typeof addContents<BaseClass>>>;
 
 /** Adds the contents for a change to an input: every field may be left out. */
-export const ChangedRelationship = <Base extends ClassOf<object>>(base: Base) =>
-  addContents(base, "change") as Base & ClassOf<Partial<ContentsInput>>;
+export const ChangedRelationship = <Base extends BaseClass>(base: Base) =>
+  addContents(base, "change") as Base & BaseClass<Partial<ContentsInput>>;
 
 /** Adds the ends, the type and the contents of a new relationship to an input. */
-export function NewRelationship<Base extends ClassOf<object>>(base: Base) {
+export function NewRelationship<Base extends BaseClass>(base: Base) {
   @InputType()
   abstract class NewRelationshipInput extends RelationshipContents(base) {
     @MemoryIdField("The id of the memory it starts from, or its client id.")
