@@ -1,4 +1,4 @@
-/** The name in REST, `created_at`, of what GraphQL and code call `createdAt`. */
+/** The name in REST and of a column, `created_at`, of what GraphQL and code call `createdAt`. */
 export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The REST routes of operations, by their names in code: `POST /teams` for `createTeam`. */

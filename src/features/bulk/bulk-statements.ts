@@ -1,5 +1,6 @@
+import { snakeCase } from "../../operation/names.js";
 import { type SqlType, defineStatement } from "../../platform/database/statement.js";
-import { CONTENTS, CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
+import { CONTENTS, CONTENT_TYPES, LINK_TYPES } from "../memories/index.js";
 
 /** The columns of rows that are given as JSON. Lists stay JSON here; `valueOf` converts them. */
 const columns = (types: Readonly<Record<string, SqlType>>): string =>
@@ -26,7 +27,7 @@ export const storeMemories = defineStatement({
   values: { graphId: "uuid", memories: "json" },
   row: { id: "uuid" },
   text: `
-    INSERT INTO memory (graph_id, id, ${CONTENTS.map(columnOf).join(", ")}, version, created_by, created_at, updated_by,
+    INSERT INTO memory (graph_id, id, ${CONTENTS.map(snakeCase).join(", ")}, version, created_by, created_at, updated_by,
       updated_at)
     SELECT :graphId, given.id, ${CONTENTS.map(valueOf).join(", ")}, given.version, given."createdBy",
       given."createdAt", given."updatedBy", given."updatedAt"
@@ -51,7 +52,7 @@ export const storeRelationships = defineStatement({
   values: { graphId: "uuid", relationships: "json" },
   row: { id: "uuid" },
   text: `
-    INSERT INTO relationship (graph_id, ${Object.keys(RELATIONSHIP).map(columnOf).join(", ")})
+    INSERT INTO relationship (graph_id, ${Object.keys(RELATIONSHIP).map(snakeCase).join(", ")})
     SELECT :graphId, ${Object.keys(RELATIONSHIP)
       .map((name) => `given."${name}"`)
       .join(", ")}

@@ -1,5 +1,6 @@
+import { snakeCase } from "../../operation/names.js";
 import { type SqlType, defineStatement } from "../../platform/database/statement.js";
-import { CONTENT_TYPES, LINK_TYPES, columnOf } from "../memories/index.js";
+import { CONTENT_TYPES, LINK_TYPES } from "../memories/index.js";
 
 /** The columns of a relationship's ends, by their names in records. */
 const ENDS = new Map([
@@ -23,7 +24,7 @@ const betweenStatement = <const Row extends Readonly<Record<string, SqlType>>>(
     row,
     text: `
       SELECT ${Object.keys(row)
-        .map((name) => `${ENDS.get(name) ?? columnOf(name)} AS "${name}"`)
+        .map((name) => `${ENDS.get(name) ?? snakeCase(name)} AS "${name}"`)
         .join(", ")}
       FROM ${table} WHERE graph_id = :graphId AND id > :after AND id <= :until ${condition} ORDER BY id LIMIT :take`,
   });

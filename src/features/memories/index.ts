@@ -27,7 +27,6 @@ export {
   type Contents,
   MEMORY_COLUMNS,
   bytesOf,
-  columnOf,
   contentsOf,
   costOfBytes,
   memoryBytes,

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import { isBlank } from "../../operation/bounds.js";
 import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
+import { snakeCase } from "../../operation/names.js";
 import { type Memory, type MemoryVersion, Prisma } from "../../platform/prisma/client.js";
 import type { SqlType } from "../../platform/database/statement.js";
 
@@ -48,14 +49,11 @@ export type MemoryRow = Omit<Memory, keyof typeof UNREAD>;
 /** Columns of a memory that nobody reads. */
 export const UNREAD = { updatedBy: true, project: true } as const;
 
-/** The column of a field of the models. */
-export const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 /** The columns to read of a memory `m`, as items of a SELECT, named like the fields. */
 export const MEMORY_COLUMNS: ReadonlyMap<string, string> = new Map(
   Object.values(Prisma.MemoryScalarFieldEnum)
     .filter((name) => !(name in UNREAD))
-    .map((name) => [name, `m.${columnOf(name)} AS "${name}"`]),
+    .map((name) => [name, `m.${snakeCase(name)} AS "${name}"`]),
 );
 
 /** Selects the contents of a memory or a version, for models. */

@@ -1,10 +1,11 @@
+import { snakeCase } from "../../operation/names.js";
 import { type SqlType, defineStatement } from "../../platform/database/statement.js";
-import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS, columnOf } from "./memory-columns.js";
+import { CONTENTS, CONTENT_TYPES, MEMORY_COLUMNS } from "./memory-columns.js";
 import { AMONG_IDS, rowsWith } from "./many-statements.js";
 import { LINK_COLUMNS } from "./relationship-columns.js";
 import { type Direction, RELATIONSHIPS_SHOWN_MAX } from "./memory.js";
 
-const COLUMNS = CONTENTS.map(columnOf);
+const COLUMNS = CONTENTS.map(snakeCase);
 
 /**
  * Stores a memory; false if another memory of the graph has its client id. SQL, since memories are created often: it
@@ -18,7 +19,7 @@ export const storeMemory = defineStatement({
   },
   row: { stored: "bool" },
   text: `
-    SELECT create_memory(:graphId, :id, ${CONTENTS.map((name) => `p_${columnOf(name)} => :${name}`).join(", ")},
+    SELECT create_memory(:graphId, :id, ${CONTENTS.map((name) => `p_${snakeCase(name)} => :${name}`).join(", ")},
       p_user_id => :userId, p_time => :time, p_bytes => :bytes, p_memories_max => :memoriesMax,
       p_bytes_max => :bytesMax) AS stored`,
 });

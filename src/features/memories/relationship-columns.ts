@@ -1,7 +1,8 @@
 import { Prisma, type Relationship } from "../../platform/prisma/client.js";
 import { type MissingFields, pickGiven, pickOrNull } from "../../operation/input-fields.js";
+import { snakeCase } from "../../operation/names.js";
 import type { SqlType } from "../../platform/database/statement.js";
-import { bytesOf, columnOf } from "./memory-columns.js";
+import { bytesOf } from "./memory-columns.js";
 
 /** The columns of a relationship that are not its contents: where it is, what it joins, and who made it when. */
 const AROUND = {
@@ -33,7 +34,7 @@ export const LINK_TYPES = {
 export const LINK_COLUMNS: ReadonlyMap<string, string> = new Map(
   Object.values(Prisma.RelationshipScalarFieldEnum)
     .filter((name) => name !== "graphId")
-    .map((name) => [name, columnOf(name)]),
+    .map((name) => [name, snakeCase(name)]),
 );
 
 /** The contents of a new relationship. Fields that are left out are null. */
