@@ -1,5 +1,6 @@
 import { Field, ID } from "type-graphql";
 import { type Mark, Marked } from "./bounds.js";
+import { combine } from "./combine.js";
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -18,9 +19,8 @@ export const IdField = (description: string): PropertyDecorator => MarkedId(desc
 /** The same for the id of a memory: ours, or the one that a client has given it. */
 export const MemoryIdField = (description: string): PropertyDecorator => MarkedId(description, "memoryId");
 
-function MarkedId(description: string, mark: Mark): PropertyDecorator {
-  return (target, property) => {
-    Field(() => ID, { description })(target, property);
-    Marked(mark)(target, property);
-  };
-}
+const MarkedId = (description: string, mark: Mark): PropertyDecorator =>
+  combine(
+    Field(() => ID, { description }),
+    Marked(mark),
+  );
