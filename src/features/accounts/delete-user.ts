@@ -6,6 +6,7 @@ import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import { type PastAddress, cameTo } from "../access/index.js";
 import { OwnerMustTransfer, forgetInvitationsTo, withdrawInvitationsBy } from "../teams/index.js";
+import { lockTeamOf } from "./lock-team-of.js";
 
 interface Leaver {
   readonly id: string;
@@ -74,10 +75,8 @@ async function forgetAddresses(database: Database, addresses: readonly PastAddre
 
 /** Returns the id of the team that was left; undefined for a user without a team. */
 async function leaveTeam(database: Database, userId: string): Promise<string | undefined> {
+  if ((await lockTeamOf(database, userId)) === undefined) return undefined;
   const { teamMember } = database.models;
-  const found = await teamMember.findUnique({ where: { userId } });
-  if (!found) return undefined;
-  await lockRow(database, "team", { id: found.teamId });
   const member = await teamMember.findUnique({ where: { userId } });
   if (member?.role === "owner") throw new OwnerMustTransfer();
   await teamMember.deleteMany({ where: { userId } });
