@@ -8,6 +8,9 @@ export interface Actor {
   readonly keyId: string | null;
 }
 
+/** The service itself, or its operator. */
+export const NOBODY: Actor = { userId: null, keyId: null };
+
 /** Records a change in the transaction of `context`, so that both are stored together or not at all. */
 export async function recordAudit(
   context: Pick<Context, "database" | "newId" | "door">,

@@ -1,6 +1,7 @@
 import type { Services } from "../../operation/context.js";
 import { SCOPES } from "../../operation/permission.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
+import type { Models } from "../../platform/database/database.js";
 import { type NewApiKey, storeNewApiKey } from "./api-key.js";
 import { normalEmail } from "./email.js";
 
@@ -72,8 +73,6 @@ export async function createKeyFor(
     throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
   return { userId: user.id, email, apiKey: await storeFirstKey(services, models, { userId: user.id, name }, secret) };
 }
-
-type Models = Services["database"]["models"];
 
 interface FirstKey {
   readonly userId: string;

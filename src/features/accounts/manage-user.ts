@@ -1,21 +1,15 @@
 import type { AuditAction } from "../../operation/audit-action.js";
-import { recordAudit, tellChanges } from "../../operation/audit.js";
+import { NOBODY, recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import { UUID } from "../../operation/id.js";
-import type { Database, Models } from "../../platform/database/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
+import type { ApiKey, Mail, User } from "../../platform/prisma/client.js";
 import { NoSuchUser, UserError, normalEmail, notEnded } from "../access/index.js";
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { moveUser } from "./change-email.js";
 import { deleteUser } from "./delete-user.js";
 import { lockTeamOf } from "./lock-team-of.js";
-
-/** A command of an operator has no caller: its audit entry has no actor and the door `operator`. */
-const NOBODY = { userId: null, keyId: null };
-
-type User = NonNullable<Awaited<ReturnType<Models["user"]["findUnique"]>>>;
-type Key = NonNullable<Awaited<ReturnType<Models["apiKey"]["findUnique"]>>>;
-type Mail = NonNullable<Awaited<ReturnType<Models["mail"]["findUnique"]>>>;
 
 /** @throws UserError when no user has this address or id. */
 async function readUser({ models }: Pick<Database, "models">, which: string): Promise<User> {
@@ -25,22 +19,20 @@ async function readUser({ models }: Pick<Database, "models">, which: string): Pr
   return user;
 }
 
+interface UserChange {
+  readonly action: AuditAction;
+  readonly data: Partial<User>;
+  /** The detail for the audit. */
+  tell?(was: User, is: User): string | undefined;
+  /** Runs in the transaction, before the user is changed. */
+  first?(inner: Database, user: User): Promise<void>;
+}
+
 /** Changes a user and records it in the same transaction; returns the changed user. */
 function change(
   { database, newId }: Services,
   address: string,
-  {
-    action,
-    tell,
-    data,
-    first,
-  }: {
-    action: AuditAction;
-    tell?: (was: User, is: User) => string | undefined;
-    data: Partial<User>;
-    /** Runs in the transaction, before the user is changed. */
-    first?: (inner: Database, user: User) => Promise<void>;
-  },
+  { action, tell, data, first }: UserChange,
 ): Promise<User> {
   return database.transaction(async (inner) => {
     const before = await readUser(inner, address);
@@ -138,7 +130,7 @@ export interface ShownUser extends User {
   /** When a request had the user's key last; null if none had one that is still known. */
   readonly lastUsedAt: Date | null;
   /** The keys that work, the latest first, at most `SHOWN_MAX`. */
-  readonly activeKeys: ReadonlyArray<Pick<Key, "prefix" | "name" | "client" | "lastUsedAt" | "expiresAt">>;
+  readonly activeKeys: ReadonlyArray<Pick<ApiKey, "prefix" | "name" | "client" | "lastUsedAt" | "expiresAt">>;
   /** Mails to the user that wait, the oldest first, at most `SHOWN_MAX`. */
   readonly mails: ReadonlyArray<Pick<Mail, "id" | "kind" | "attempts" | "lastError" | "createdAt">>;
   readonly team: { readonly id: string; readonly name: string; readonly role: string } | null;

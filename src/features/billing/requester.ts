@@ -1,4 +1,3 @@
-import type { Actor } from "../../operation/audit.js";
 import type { Context } from "../../operation/context.js";
 import { sha256 } from "../../operation/sha256.js";
 import type { BillingRequest } from "../../platform/prisma/client.js";
@@ -21,7 +20,6 @@ export function requesterOf({ caller, door, idempotency }: Context): Requester {
 }
 
 /** For what the service does by itself. */
-export const NOBODY: Actor = { userId: null, keyId: null };
 export const BY_ITSELF: Requester = {
   actorId: null,
   keyId: null,

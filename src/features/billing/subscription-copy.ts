@@ -1,4 +1,5 @@
 import type Stripe from "stripe";
+import { NOBODY } from "../../operation/audit.js";
 import type { AuditAction } from "../../operation/audit-action.js";
 import { LIMITS } from "../../limits.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
@@ -10,7 +11,7 @@ import { writeAccount } from "./lock.js";
 import { type Grace, changeGrace, tellOwner, withdrawMails } from "./grace.js";
 import { type SubscriptionValues, rankSubscriptions, readSubscription } from "./provider-subscription.js";
 import type { RecordedRequest } from "./request-log.js";
-import { BY_ITSELF, NOBODY } from "./requester.js";
+import { BY_ITSELF } from "./requester.js";
 import type { BillingSession } from "./session.js";
 
 /** A reading of the subscription, apart from the subscription itself. */
