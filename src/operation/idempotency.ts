@@ -6,7 +6,7 @@ import type { RowOf } from "../platform/database/statement.js";
 import { timeOf } from "./clock-statement.js";
 import { CommonFailure } from "./failure.js";
 import { forgetResults, keepResult, lockResults } from "./idempotency-statements.js";
-import { forget } from "./retention.js";
+import { forgetChore } from "./retention.js";
 import { sha256 } from "./sha256.js";
 
 /** What identifies a request that may be repeated. */
@@ -40,16 +40,10 @@ export class IdempotencyInProgress extends CommonFailure {
   }
 }
 
-/** Deletes a batch of old results; returns whether there may be more. */
-const forgetOldIdempotentResults = (database: Database, keptHours: number): Promise<boolean> =>
-  forget(database, forgetResults, keptHours);
-
 export const idempotencyChores = (
   { database }: { readonly database: Database },
   { resultsHours }: Pick<Retention, "resultsHours">,
-): Chore[] => [
-  { name: "forget results", intervalMs: 60_000, run: () => forgetOldIdempotentResults(database, resultsHours) },
-];
+): Chore[] => [forgetChore(database, "results", forgetResults, resultsHours)];
 
 /** Whose results are kept, and for how long. */
 export interface Results {

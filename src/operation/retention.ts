@@ -1,11 +1,19 @@
 import { LIMITS } from "../limits.js";
+import type { Chore } from "../platform/chores.js";
 import type { Database } from "../platform/database/database.js";
 import type { ForgetStatement } from "./forget-statement.js";
 
 export const HOURS_OF_DAY = 24;
 
+/** A background job that forgets rows: `what` is for its name. */
+export const forgetChore = (database: Database, what: string, statement: ForgetStatement, keptHours = 0): Chore => ({
+  name: `forget ${what}`,
+  intervalMs: 60_000,
+  run: () => forget(database, statement, keptHours),
+});
+
 /** Deletes a batch of rows that are no longer kept; returns whether there may be more. */
-export async function forget(database: Database, statement: ForgetStatement, keptHours = 0): Promise<boolean> {
+export async function forget(database: Database, statement: ForgetStatement, keptHours: number): Promise<boolean> {
   const [gone] = await database.run(statement, { keptHours });
   return gone?.count === LIMITS.chores.rows;
 }

@@ -16,7 +16,7 @@ export { type PastAddress, cameTo } from "./past-address.js";
 export { API_KEY_EXAMPLE, ApiKey, notEnded, toApiKey } from "./api-key.js";
 export { PlanName, Viewer } from "./viewer.js";
 export { prepareDemoKey } from "./demo-user.js";
-export { CODE_MINUTES, type SignUpCode, newSignUpCode } from "./sign-up-code.js";
+export { type SignUpCode, newSignUpCode } from "./sign-up-code.js";
 
 export const accessOperations = [
   signUp,

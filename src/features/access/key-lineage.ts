@@ -1,9 +1,6 @@
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
-import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
-import type { Database } from "../../platform/database/database.js";
 import { notEnded } from "./api-key.js";
-import { forgetKeys } from "./forget-statements.js";
 
 /*
  * Which key was created by which. A key ends with the key that created it, so that revoking a stolen key also ends all
@@ -70,7 +67,3 @@ export async function endWithDescendants(context: Context, keyId: string, end: D
     data: { expiresAt: end },
   });
 }
-
-/** Deletes a batch of keys that ended more than `keptDays` ago; returns whether there may be more. */
-export const forgetEndedKeys = (database: Database, keptDays: number): Promise<boolean> =>
-  forget(database, forgetKeys, keptDays * HOURS_OF_DAY);

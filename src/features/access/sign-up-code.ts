@@ -3,10 +3,8 @@ import { LIMITS } from "../../limits.js";
 import { networkOf } from "../../operation/budget.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
-import { forget } from "../../operation/retention.js";
 import { sha256 } from "../../operation/sha256.js";
 import type { Database } from "../../platform/database/database.js";
-import { forgetCodes } from "./forget-statements.js";
 
 /*
  * Only the person who reads the mail of an address gets in, and strangers cannot lock them out. A stranger can do two
@@ -37,8 +35,6 @@ export interface SignUpCode {
   readonly short: string;
   readonly long: string;
 }
-
-export const CODE_MINUTES = codeMinutes;
 
 /** Identifies a network for one address: the stored value does not show that it requested codes for other addresses. */
 export const askerOf = (email: string, clientAddress: string): string =>
@@ -140,6 +136,3 @@ export async function useRightCode(database: Database, email: string, code: stri
   const where = { email, OR: [{ hash }, { longHash: hash }] };
   return (await database.models.signUpCode.deleteMany({ where })).count > 0;
 }
-
-/** Deletes a batch of expired codes; returns whether there may be more. */
-export const forgetEndedCodes = (database: Database): Promise<boolean> => forget(database, forgetCodes);

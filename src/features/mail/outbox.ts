@@ -1,16 +1,14 @@
 import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
-import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
-import type { Database } from "../../platform/database/database.js";
 import type { Mailer } from "../../platform/mailer.js";
 import { measureOutgoing } from "../../platform/telemetry/meter.js";
 import { isWarningDue, warnSeldom } from "../../platform/telemetry/warn-seldom.js";
-import { CODE_MINUTES, newSignUpCode } from "../access/index.js";
+import { newSignUpCode } from "../access/index.js";
 import { markBounced, newInvitationToken } from "../teams/index.js";
 import { invitationMail } from "./invitation-mail.js";
 import type { Letter } from "./letter.js";
-import { type ClaimedMail, claimDueMails, forgetMails } from "./mail-statements.js";
+import { type ClaimedMail, claimDueMails } from "./mail-statements.js";
 import { noticeMail } from "./notice-mail.js";
 import { signUpMail } from "./sign-up-mail.js";
 
@@ -88,7 +86,7 @@ async function writeLetter(outbox: Outbox, mail: ClaimedMail): Promise<Letter | 
 const PATIENCE_MS = {
   invitation: givenUpAfterHours * 3_600_000,
   notice: givenUpAfterHours * 3_600_000,
-  sign_up: Math.min(givenUpAfterHours * 60, CODE_MINUTES) * 60_000,
+  sign_up: Math.min(givenUpAfterHours * 60, LIMITS.signUp.codeMinutes) * 60_000,
 } as const;
 
 /** 5 s after the first failure, twice as long after each further one, up to the limit for its kind. */
@@ -130,7 +128,3 @@ interface MailFacts {
 }
 
 const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") + 1);
-
-/** Deletes a batch of waiting mails that need not be sent; returns whether there may be more. */
-export const forgetUselessMails = (database: Database, keptDays: number): Promise<boolean> =>
-  forget(database, forgetMails, keptDays * HOURS_OF_DAY);

@@ -1,11 +1,11 @@
 import type { Retention } from "../../config.js";
 import type { Services } from "../../operation/context.js";
+import { HOURS_OF_DAY, forgetChore } from "../../operation/retention.js";
 import type { Chore } from "../../platform/chores.js";
-import { forgetOldAllowances, forgetOldInvitations } from "./invitations/forget-invitations.js";
-import { forgetOldAudit } from "./list-audit.js";
+import { forgetAllowances, forgetAudit, forgetInvitations } from "./forget-statements.js";
 
 export const teamChores = ({ database }: Services, { invitationsDays, auditDays }: Retention): Chore[] => [
-  { name: "forget invitations", intervalMs: 60_000, run: () => forgetOldInvitations(database, invitationsDays) },
-  { name: "forget who was invited", intervalMs: 60_000, run: () => forgetOldAllowances(database) },
-  { name: "forget audit", intervalMs: 60_000, run: () => forgetOldAudit(database, auditDays) },
+  forgetChore(database, "invitations", forgetInvitations, invitationsDays * HOURS_OF_DAY),
+  forgetChore(database, "who was invited", forgetAllowances, HOURS_OF_DAY),
+  forgetChore(database, "audit", forgetAudit, auditDays * HOURS_OF_DAY),
 ];

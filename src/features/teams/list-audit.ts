@@ -3,9 +3,6 @@ import { Era, Marked, Nullable, TextLength } from "../../operation/bounds.js";
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
-import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
-import type { Database } from "../../platform/database/database.js";
-import { forgetAudit } from "./forget-statements.js";
 import { TEAM_EXAMPLE } from "./team.js";
 
 @ArgsType()
@@ -123,7 +120,3 @@ export const teamAudit = defineTeamOperation({
     return { events: items, nextCursor };
   },
 });
-
-/** Deletes a batch of older entries; returns whether there may be more. */
-export const forgetOldAudit = (database: Database, keptDays: number): Promise<boolean> =>
-  forget(database, forgetAudit, keptDays * HOURS_OF_DAY);
