@@ -34,6 +34,12 @@ export const NEXT_CURSOR = "Send it as `cursor` to get the next page; null on th
 export const placeOf = (cursor: string | null | undefined): string | null =>
   cursor == null ? null : Buffer.from(cursor, "base64url").toString();
 
+/** The condition for the rows of a page whose newest come first: ids are in the order of time. */
+export function olderThan(cursor: string | null | undefined): { readonly id?: { readonly lt: string } } {
+  const id = placeOf(cursor);
+  return id === null ? {} : { id: { lt: id } };
+}
+
 /** Encodes a place as a cursor. */
 export const cursorOf = (place: string): string => Buffer.from(place).toString("base64url");
 

@@ -1,6 +1,6 @@
 import { ArgsType, Field, ObjectType } from "type-graphql";
 import { NoInput, defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, olderThan, pageOf } from "../../operation/page.js";
 import { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
 
 @ArgsType()
@@ -26,9 +26,8 @@ export const apiKeys = defineOperation({
   rest: { method: "GET", path: "/keys" },
   example: { input: { limit: 10 }, output: { keys: [API_KEY_EXAMPLE], nextCursor: null } },
   async handle({ caller, database }, { limit, cursor }) {
-    const before = placeOf(cursor);
     const rows = await database.models.apiKey.findMany({
-      where: { userId: caller.userId, ...(before === null ? {} : { id: { lt: before } }) },
+      where: { userId: caller.userId, ...olderThan(cursor) },
       orderBy: { id: "desc" },
       take: limit + 1,
     });

@@ -4,7 +4,7 @@ import { Between } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, cursorOf, pageOf, placeOf, withinPage } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, cursorOf, olderThan, pageOf, withinPage } from "../../operation/page.js";
 import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
@@ -58,13 +58,9 @@ export const memories = defineOperation({
     const { caller, database } = context;
     const { cursor, offset, limit } = input;
     const where = { graphId: chosenGraphId(caller, input), ...filterOf(context, input) };
-    const before = placeOf(cursor);
     const isShort = !LONG_FIELDS.some((field) => context.selects(field, "memories"));
-    // Ids are in the order of time: the next page continues below the last id shown, whatever was stored meanwhile.
-    const page = {
-      where: { ...where, ...(before !== null && { id: { lt: before } }) },
-      orderBy: { id: "desc" },
-    } as const;
+    // The next page continues below the last id shown, whatever was stored meanwhile.
+    const page = { where: { ...where, ...olderThan(cursor) }, orderBy: { id: "desc" } } as const;
     if (offset === 0 && !isNarrowed(input)) {
       const omit = { ...UNREAD, content: isShort, context: isShort };
       const rows = await database.readPages(({ memory }) => memory.findMany({ ...page, omit, take: limit + 1 }));

@@ -1,7 +1,7 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, olderThan, pageOf, placeOf } from "../../operation/page.js";
 import type { Database } from "../../platform/database/database.js";
 import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withResolvedId } from "../memories/index.js";
 import { newestAtMemory } from "./newest-statement.js";
@@ -45,15 +45,19 @@ export const relationships = defineOperation({
   },
   async handle({ caller, database }, input) {
     const { limit, memoryId } = input;
-    const before = placeOf(input.cursor);
-    // Ids are in the order of time, so a page continues below the last id of the previous one.
-    const all = { graphId: chosenGraphId(caller, input), ...(before !== null && { id: { lt: before } }) };
+    const all = { graphId: chosenGraphId(caller, input), ...olderThan(input.cursor) };
     const types = input.types && [...new Set(input.types)];
     const rows =
       memoryId == null
         ? await readNewest(database, limit + 1, ofTypes(all, types))
         : await withResolvedId({ database }, { graphId: all.graphId, id: memoryId }, async ({ graphId, id }) => {
-            const values = { graphId, memoryId: id, before, types: types ?? null, take: limit + 1 };
+            const values = {
+              graphId,
+              memoryId: id,
+              before: placeOf(input.cursor),
+              types: types ?? null,
+              take: limit + 1,
+            };
             const found = await database.run(newestAtMemory, values);
             return found.length === 0 ? undefined : found;
           });

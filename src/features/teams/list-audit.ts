@@ -2,7 +2,7 @@ import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { Era, Marked, Nullable, TextLength } from "../../operation/bounds.js";
 import { IdField } from "../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, olderThan, pageOf } from "../../operation/page.js";
 import { TEAM_EXAMPLE } from "./team.js";
 
 @ArgsType()
@@ -104,14 +104,13 @@ export const teamAudit = defineTeamOperation({
     },
   },
   async handle({ database }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
-    const before = placeOf(cursor);
     const rows = await database.models.auditEntry.findMany({
       where: {
         teamId,
-        ...(before === null ? {} : { id: { lt: before } }),
-        ...(action == null ? {} : { action }),
-        ...(actorId == null ? {} : { actorId }),
-        createdAt: { ...(createdAfter ? { gte: createdAfter } : {}), ...(createdBefore ? { lt: createdBefore } : {}) },
+        ...olderThan(cursor),
+        ...(action != null && { action }),
+        ...(actorId != null && { actorId }),
+        createdAt: { ...(createdAfter && { gte: createdAfter }), ...(createdBefore && { lt: createdBefore }) },
       },
       orderBy: { id: "desc" },
       take: limit + 1,

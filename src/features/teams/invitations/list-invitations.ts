@@ -2,7 +2,7 @@ import { ArgsType, Field, ObjectType } from "type-graphql";
 import { Nullable } from "../../../operation/bounds.js";
 import { IdField } from "../../../operation/id.js";
 import { NoInput, defineTeamOperation } from "../../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../../operation/page.js";
+import { NEXT_CURSOR, Paged, olderThan, pageOf } from "../../../operation/page.js";
 import { defineRelation } from "../../../operation/relation.js";
 import { TEAM_EXAMPLE, Team } from "../team.js";
 import { INVITATION_EXAMPLE, Invitation, InvitationStatusName, readInvitations } from "./invitation.js";
@@ -41,8 +41,7 @@ export const teamInvitations = defineTeamOperation({
     output: { invitations: [INVITATION_EXAMPLE], nextCursor: null },
   },
   async handle(context, { teamId, status, limit, cursor }) {
-    const before = placeOf(cursor);
-    const where = { teamId, ...(before !== null && { id: { lt: before } }) };
+    const where = { teamId, ...olderThan(cursor) };
     const rows = await readInvitations(context, { where, status, order: "desc", limit: limit + 1 });
     const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
     return { invitations: items, nextCursor };
