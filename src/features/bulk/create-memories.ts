@@ -22,7 +22,7 @@ import {
   linkContentsOf,
   MemoryExists,
 } from "../memories/index.js";
-import { NewRelationship, RELATIONSHIP_EXAMPLE, TooManyRelationships } from "../relationships/index.js";
+import { MUST_DIFFER, NewRelationship, RELATIONSHIP_EXAMPLE, TooManyRelationships } from "../relationships/index.js";
 import { type LinkToStore, storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX, itemsPerRequest, bytesPerRequest } = LIMITS.bulk;
@@ -30,8 +30,10 @@ const { items: ITEMS_MAX, itemsPerRequest, bytesPerRequest } = LIMITS.bulk;
 /** How many requests of the rate limit a number of memories and relationships counts as. */
 export const costOfItems = (items: number): number => Math.max(1, Math.ceil(items / itemsPerRequest));
 
+type Items = Readonly<Record<"memories" | "relationships", readonly object[]>>;
+
 /** The same for memories and relationships to store: by their number, or by the size of the memories if that is more. */
-export function costOfStoring({ memories, relationships }: Readonly<Record<"memories" | "relationships", object[]>>) {
+export function costOfStoring({ memories, relationships }: Items): number {
   const bytes = memories.reduce((sum, memory) => sum + bytesOf(Object.values(memory)), 0);
   return Math.max(costOfItems(memories.length + relationships.length), costOfBytes(bytes));
 }
@@ -106,7 +108,7 @@ export const createMemories = defineOperation({
   },
   audit: { none: "Memories and relationships say who made them and when." },
   cost: (input) => costOfStoring(input),
-  check: (_context, input) => assertFew(input),
+  check: (_context, input) => assertStorable(input),
   async handle(context, input) {
     const { caller, newId, now } = context;
     for (const [index, memory] of input.memories.entries()) assertHolds(context, memory, `memories.${index}.expiresAt`);
@@ -129,13 +131,17 @@ export const createMemories = defineOperation({
   },
 });
 
-/** Checks what the bounds of each list cannot express. */
-function assertFew({ memories, relationships }: CreateMemoriesInput): void {
+/** @throws InvalidInput for no item, or for more than one call may have in both lists together. */
+export function assertItemsFit({ memories, relationships }: Items): void {
   const items = memories.length + relationships.length;
-  if (items === 0 || items > ITEMS_MAX) {
-    throw new InvalidInput([{ path: "", message: `Give 1 to ${ITEMS_MAX} memories and relationships together.` }]);
-  }
-  const refs = memories.flatMap(({ ref }) => ref ?? []);
+  if (items > 0 && items <= ITEMS_MAX) return;
+  throw new InvalidInput([{ path: "", message: `Give 1 to ${ITEMS_MAX} memories and relationships together.` }]);
+}
+
+/** Checks what the bounds of each list cannot express. */
+function assertStorable(input: CreateMemoriesInput): void {
+  assertItemsFit(input);
+  const refs = input.memories.flatMap(({ ref }) => ref ?? []);
   if (new Set(refs).size < refs.length)
     throw new InvalidInput([{ path: "memories", message: "two have the same ref" }]);
 }
@@ -161,6 +167,6 @@ async function findEnds(
     if (toId === undefined) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
     if (fromId !== toId) return { relationship, fromId, toId };
     const path = `relationships.${index}.toMemoryId`;
-    throw new InvalidInput([{ path, message: "must be another memory than the one it starts from" }]);
+    throw new InvalidInput([{ path, message: MUST_DIFFER }]);
   });
 }

@@ -15,7 +15,7 @@ import {
   filterOf,
   isNarrowed,
   findNarrowed,
-  resolveMemoryIds,
+  resolveEveryId,
   measure,
   removeMemories,
   settle,
@@ -121,12 +121,7 @@ function assertChosen(input: DeleteMemoriesInput): void {
 
 /** Chooses the memories to delete, and counts how many more the filter finds. */
 async function chooseMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
-  if (input.ids) {
-    const resolved = await resolveMemoryIds(context, graphId, input.ids);
-    const unknown = MemoryNotFound.among(input.ids, (id) => resolved.has(id));
-    if (unknown) throw unknown;
-    return { memoryIds: [...new Set(resolved.values())].sort(), remaining: 0 };
-  }
+  if (input.ids) return { memoryIds: await resolveEveryId(context, graphId, input.ids), remaining: 0 };
   const words = wordsOf(input);
   if (words !== null) {
     const part = { isNewestFirst: false, limit: ITEMS_MAX };

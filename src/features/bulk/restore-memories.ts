@@ -20,8 +20,8 @@ import {
   linkContentsOf,
   MemoryExists,
 } from "../memories/index.js";
-import { RelationshipContents, TooManyRelationships } from "../relationships/index.js";
-import { costOfStoring } from "./create-memories.js";
+import { MUST_DIFFER, RelationshipContents, TooManyRelationships } from "../relationships/index.js";
+import { assertItemsFit, costOfStoring } from "./create-memories.js";
 import { storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX } = LIMITS.bulk;
@@ -182,11 +182,9 @@ const SKEW_MS = 60_000;
  * Checks what the bounds of single fields cannot express. Times must not be in the future, nor ids, which are ordered
  * by time.
  */
-function assertRestorable({ newId, now }: Context, { memories, relationships }: RestoreMemoriesInput): void {
-  const items = memories.length + relationships.length;
-  if (items === 0 || items > ITEMS_MAX) {
-    throw new InvalidInput([{ path: "", message: `Give 1 to ${ITEMS_MAX} memories and relationships together.` }]);
-  }
+function assertRestorable({ newId, now }: Context, input: RestoreMemoriesInput): void {
+  assertItemsFit(input);
+  const { memories, relationships } = input;
   for (const [path, list] of Object.entries({ memories, relationships })) {
     const ids = list.map(({ id }) => id.toLowerCase());
     if (ids.includes(NIL_ID)) throw new InvalidInput([{ path: `${path}.${ids.indexOf(NIL_ID)}.id`, message: NO_ID }]);
@@ -204,7 +202,7 @@ function assertRestorable({ newId, now }: Context, { memories, relationships }: 
   }
   for (const [index, { id, from, to, createdAt }] of relationships.entries()) {
     check(`relationships.${index}.id`, id.toLowerCase() > last, "must be an id of the past");
-    check(`relationships.${index}.to`, from === to, "must be another memory than the one it starts from");
+    check(`relationships.${index}.to`, from === to, MUST_DIFFER);
     check(`relationships.${index}.createdAt`, isFuture(createdAt), "must not be in the future");
   }
 }

@@ -56,7 +56,7 @@ export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
 export { AMONG_IDS, holdMemories, relationshipsOfEach, removeMemories } from "./many-statements.js";
-export { findExistingIds, resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
+export { findExistingIds, resolveEnds, resolveEveryId, resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type LargeGraph, largestGraphs } from "./largest-graphs.js";

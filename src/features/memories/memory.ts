@@ -108,12 +108,6 @@ export class MemoryRelationship {
 export class MemoryNotFound extends Failure {
   readonly kind = "not_found";
 
-  /** Names the first of the given ids that no memory has, by its place in the list. */
-  static among(ids: readonly string[], isKnown: (id: string) => boolean): MemoryNotFound | undefined {
-    const place = ids.findIndex((id) => !isKnown(id));
-    return place < 0 ? undefined : new MemoryNotFound(`the id at ids.${place}`);
-  }
-
   /** @param which names the id where there are several */
   constructor(which = "this id") {
     super(`No memory of this graph has ${which}. \`searchMemories\` finds memories; \`graph\` chooses the graph.`);

@@ -1,6 +1,7 @@
 import { UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { memoriesByIds } from "./many-statements.js";
+import { MemoryNotFound } from "./memory.js";
 import type { Place } from "./read-memories.js";
 
 /**
@@ -57,4 +58,36 @@ export async function resolveMemoryIds(
       return id === undefined ? [] : [[one, id]];
     }),
   );
+}
+
+/**
+ * The ids of all memories that a client names, sorted, each once.
+ * @throws MemoryNotFound naming the first of the given ids that no memory has, by its place in the list.
+ */
+export async function resolveEveryId(
+  context: Pick<Context, "database">,
+  graphId: string,
+  given: readonly string[],
+): Promise<string[]> {
+  const resolved = await resolveMemoryIds(context, graphId, given);
+  const unknown = given.findIndex((id) => !resolved.has(id));
+  if (unknown >= 0) throw new MemoryNotFound(`the id at ids.${unknown}`);
+  return [...new Set(resolved.values())].sort();
+}
+
+/**
+ * The ids of the two memories that a relationship or a path joins.
+ * @throws MemoryNotFound unless both exist.
+ */
+export async function resolveEnds(
+  context: Pick<Context, "database">,
+  graphId: string,
+  { fromMemoryId, toMemoryId }: { readonly fromMemoryId: string; readonly toMemoryId: string },
+  joined: "relationship" | "path",
+): Promise<{ readonly from: string; readonly to: string }> {
+  const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
+  const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
+  if (from === undefined) throw new MemoryNotFound(`the id that the ${joined} starts from; both must be in one graph`);
+  if (to === undefined) throw new MemoryNotFound("the id that it leads to; both must be in one graph");
+  return { from, to };
 }

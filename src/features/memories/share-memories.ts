@@ -13,7 +13,7 @@ import { MemoryExists } from "./memory-exists.js";
 import { countRelationships } from "./count-relationships.js";
 import { memoriesByIds, removeMemories } from "./many-statements.js";
 import { costOfBytes } from "./memory-columns.js";
-import { findExistingIds, resolveMemoryIds } from "./resolve-memory-id.js";
+import { findExistingIds, resolveEveryId } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 import { copyMemories, copyRelationships } from "./memory-statements.js";
@@ -200,12 +200,7 @@ async function chooseShared(
   graphId: string,
   ids: readonly string[] | null | undefined,
 ): Promise<string[]> {
-  if (ids) {
-    const resolved = await resolveMemoryIds(context, graphId, ids);
-    const unknown = MemoryNotFound.among(ids, (id) => resolved.has(id));
-    if (unknown) throw unknown;
-    return [...new Set(resolved.values())].sort();
-  }
+  if (ids) return resolveEveryId(context, graphId, ids);
   const found = await context.database.models.memory.findMany({
     where: { graphId },
     select: { id: true },

@@ -12,7 +12,7 @@ import {
   MemoryNotFound,
   NoTeamGraph,
   chosenGraphId,
-  resolveMemoryIds,
+  resolveEnds,
   relationshipsOfEach,
   linkBytes,
   linkContentsOf,
@@ -21,7 +21,7 @@ import {
 import { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
 import type { Prisma } from "../../platform/prisma/client.js";
 import { betterTypeFor } from "../../relationship-types.js";
-import { NewRelationship } from "./relationship-input.js";
+import { MUST_DIFFER, NewRelationship } from "./relationship-input.js";
 
 const RELATIONSHIPS_MAX = LIMITS.memory.relationships;
 
@@ -132,15 +132,10 @@ export const createRelationship = defineOperation({
  * Finds the ids of the two memories.
  * @throws MemoryNotFound if one of them does not exist; InvalidInput if both are the same.
  */
-async function findEnds(context: Context, graphId: string, { fromMemoryId, toMemoryId }: CreateRelationshipInput) {
-  const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
-  const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
-  if (from === undefined)
-    throw new MemoryNotFound("the id that the relationship starts from; both must be in one graph");
-  if (to === undefined) throw new MemoryNotFound("the id that it leads to; both must be in one graph");
-  if (from === to)
-    throw new InvalidInput([{ path: "toMemoryId", message: "must be another memory than the one it starts from" }]);
-  return { from, to };
+async function findEnds(context: Context, graphId: string, input: CreateRelationshipInput) {
+  const ends = await resolveEnds(context, graphId, input, "relationship");
+  if (ends.from === ends.to) throw new InvalidInput([{ path: "toMemoryId", message: MUST_DIFFER }]);
+  return ends;
 }
 
 /**

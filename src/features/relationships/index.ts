@@ -13,7 +13,7 @@ import { updateRelationship } from "./update-relationship.js";
 
 export { TooManyRelationships } from "./create-relationship.js";
 export { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
-export { NewRelationship, RelationshipContents } from "./relationship-input.js";
+export { MUST_DIFFER, NewRelationship, RelationshipContents } from "./relationship-input.js";
 
 export const relationshipOperations = [
   createRelationship,

@@ -26,6 +26,9 @@ function addContents<Base extends BaseClass>(base: Base, of: "new" | "change") {
   return RelationshipContentsInput;
 }
 
+/** For a relationship that leads back to the memory where it starts. */
+export const MUST_DIFFER = "must be another memory than the one it starts from";
+
 /** Adds the contents of a relationship to an input, without its ends and its type. */
 export const RelationshipContents = <Base extends BaseClass>(base: Base) => addContents(base, "new");
 

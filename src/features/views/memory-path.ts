@@ -20,7 +20,7 @@ import {
   chosenGraphId,
   hintOfTypes,
   defineMemoryRelation,
-  resolveMemoryIds,
+  resolveEnds,
 } from "../memories/index.js";
 import { findPath } from "./find-path.js";
 
@@ -153,7 +153,7 @@ export const memoryPath = defineOperation({
     const graphId = chosenGraphId(context.caller, input);
     // The path is read after it was found. If a part of it was deleted in between, the search begins again.
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const ends = await endsOf(context, graphId, input);
+      const ends = await resolveEnds(context, graphId, input, "path");
       const { relationshipIds, isCapped } = await findPath(context.database, {
         graphId,
         ...ends,
@@ -170,15 +170,6 @@ export const memoryPath = defineOperation({
 });
 
 const ATTEMPTS = 3;
-
-/** @throws MemoryNotFound unless both memories exist. */
-async function endsOf(context: Context, graphId: string, { fromMemoryId, toMemoryId }: MemoryPathInput) {
-  const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
-  const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
-  if (from === undefined) throw new MemoryNotFound("the id that the path starts from; both must be in one graph");
-  if (to === undefined) throw new MemoryNotFound("the id that it leads to; both must be in one graph");
-  return { from, to };
-}
 
 const HEAD = { id: true, type: true, title: true } as const;
 const NO_RELATIONSHIP = { relationshipId: null, relationship: null, direction: null, strength: null, context: null };
