@@ -2,6 +2,7 @@ import { Field, ID, ObjectType } from "type-graphql";
 import type { TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
 import type { Database } from "../../../platform/database/database.js";
+import { OwnerMustTransfer } from "../leave-team.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { TeamRoleName } from "../team.js";
 
@@ -68,7 +69,7 @@ const toMember = ({
 });
 
 /** An admin manages everyone but the owner; the owner manages everyone else. */
-export const mayManage = (actor: TeamRole, target: TeamRole): boolean =>
+const mayManage = (actor: TeamRole, target: TeamRole): boolean =>
   target !== "owner" && (actor === "owner" || actor === "admin");
 
 export class OwnerIsProtected extends Failure {
@@ -78,4 +79,10 @@ export class OwnerIsProtected extends Failure {
   constructor() {
     super("The team's owner cannot be changed or removed. The owner can transfer the team with `transferTeam`.");
   }
+}
+
+/** @throws OwnerMustTransfer for an owner who would change themselves, OwnerIsProtected for others who would. */
+export function assertManageable(actor: TeamRole, target: TeamRole): void {
+  if (mayManage(actor, target)) return;
+  throw actor === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
 }

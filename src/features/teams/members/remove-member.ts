@@ -5,7 +5,7 @@ import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { TEAM_EXAMPLE } from "../team.js";
 import { countOpenInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
-import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage, memberOf } from "./member.js";
+import { MEMBER_EXAMPLE, Member, OwnerIsProtected, assertManageable, memberOf } from "./member.js";
 
 @InputType({ description: "The member to remove from a team." })
 export class RemoveMemberInput {
@@ -36,9 +36,7 @@ export const removeMember = defineTeamOperation({
   }),
   async handle(context, { teamId, userId }, { team }) {
     const target = await memberOf(context.database, { teamId, userId });
-    if (!mayManage(team.role, target.role)) {
-      throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
-    }
+    assertManageable(team.role, target.role);
     const withdrawn = await countOpenInvitationsBy(context, teamId, userId);
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
     await context.database.models.teamMember.deleteMany({ where: notOwner });

@@ -6,7 +6,7 @@ import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { TEAM_EXAMPLE } from "../team.js";
 import { countOpenInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
-import { MEMBER_EXAMPLE, Member, OwnerIsProtected, mayManage, memberOf } from "./member.js";
+import { MEMBER_EXAMPLE, Member, OwnerIsProtected, assertManageable, memberOf } from "./member.js";
 
 export enum AssignableRole {
   ADMIN = "admin",
@@ -57,9 +57,7 @@ export const updateMemberRole = defineTeamOperation({
   async handle(context, { teamId, userId, role }, { team }) {
     const { database } = context;
     const target = await memberOf(database, { teamId, userId });
-    if (!mayManage(team.role, target.role)) {
-      throw team.role === "owner" ? new OwnerMustTransfer() : new OwnerIsProtected();
-    }
+    assertManageable(team.role, target.role);
     const withdrawn = role === AssignableRole.MEMBER ? await countOpenInvitationsBy(context, teamId, userId) : 0;
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
     const { count } = await database.models.teamMember.updateMany({ where: notOwner, data: { role } });
