@@ -12,7 +12,7 @@ import {
   isLive,
   withdrawSmallerCheckout,
 } from "../billing/index.js";
-import { countPending } from "./invitations/invitation.js";
+import { countPending } from "./invitations/pending.js";
 import { changedSettingsOf, tellSettings } from "./team-settings.js";
 import { MEMBERS_MAX, NAME_MAX, TEAM_EXAMPLE, Team } from "./team.js";
 
@@ -84,7 +84,7 @@ export const updateTeam = defineTeamOperation({
       const account = await accountOf(context, teamId);
       if (context.billing.payments && isLive(account)) throw new SizeManagedByBilling();
       if (maxMembers > seats) assertNoSmallerCheckout(context, account, maxMembers);
-      const pending = await countPending(context.database, teamId);
+      const pending = await countPending(context.database, { teamId });
       if (maxMembers < memberCount + pending) throw new TooManyMembers(memberCount, pending);
     }
     const { team } = context.database.models;

@@ -1,14 +1,12 @@
 import type { Context } from "../../operation/context.js";
-import { timeOf } from "../../operation/clock-statement.js";
+import { countPending } from "./invitations/pending.js";
 
 /**
  * Counts a member's pending invitations, for the audit. When the member may no longer invite, the database withdraws
  * them in the same transaction. Called while the team is locked, so that the number is right.
  */
-export async function countOpenInvitationsBy({ database }: Context, teamId: string, userId: string): Promise<number> {
-  const expiresAt = { gt: await timeOf(database) };
-  return database.models.invitation.count({ where: { teamId, invitedBy: userId, status: "pending", expiresAt } });
-}
+export const countOpenInvitationsBy = ({ database }: Context, teamId: string, userId: string): Promise<number> =>
+  countPending(database, { teamId, invitedBy: userId });
 
 /** The detail for the audit; undefined for none. */
 export const withdrawnNote = (count: number | undefined): string | undefined =>

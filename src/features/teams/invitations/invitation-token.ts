@@ -3,6 +3,7 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import { sha256 } from "../../../operation/sha256.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database/database-errors.js";
 import { INVITATION_FIELDS, type Invitation, type Reading, toInvitation } from "./invitation.js";
+import { pendingAt } from "./pending.js";
 
 /** The content of an invitation's mail. */
 export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt"> {
@@ -18,7 +19,7 @@ export async function newInvitationToken(services: Reading, invitationId: string
   const { models } = database;
   const now = await timeOf(database);
   const found = await models.invitation.findUnique({
-    where: { id: invitationId, status: "pending", expiresAt: { gt: now } },
+    where: { id: invitationId, ...pendingAt(now) },
     select: { ...INVITATION_FIELDS, invitedBy: true, team: { select: { name: true } } },
   });
   const inviter = found && (await models.user.findUnique({ where: { id: found.invitedBy } }));

@@ -3,9 +3,9 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services, TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
 import { sha256 } from "../../../operation/sha256.js";
-import type { Database } from "../../../platform/database/database.js";
 import type { Prisma } from "../../../platform/prisma/client.js";
 import { AssignableRole } from "../members/update-member-role.js";
+import { pendingAt } from "./pending.js";
 
 /** How long an invitation can be accepted. */
 export const LIFETIME_MS = 7 * 24 * 3_600_000;
@@ -148,14 +148,8 @@ interface Wanted {
 }
 
 function withStatus(status: Invitation["status"], now: Date): Prisma.InvitationWhereInput {
-  if (status === "pending") return { status, expiresAt: { gt: now } };
+  if (status === "pending") return pendingAt(now);
   return status === "expired" ? { OR: [{ status }, { status: "pending", expiresAt: { lte: now } }] } : { status };
-}
-
-/** How many invitations of a team can still be accepted: each holds a seat. */
-export async function countPending(database: Database, teamId: string): Promise<number> {
-  const pending = { status: "pending", expiresAt: { gt: await timeOf(database) } } as const;
-  return database.models.invitation.count({ where: { teamId, ...pending } });
 }
 
 /** @throws InvitationNotFound for an unknown token. */
@@ -192,7 +186,7 @@ export async function settleInvitation(
   const { database } = services;
   const now = await timeOf(database);
   const [settled] = await database.models.invitation.updateManyAndReturn({
-    where: { id, status: "pending", expiresAt: { gt: now } },
+    where: { id, ...pendingAt(now) },
     data: { status },
     select: INVITATION_FIELDS,
   });

@@ -4,6 +4,7 @@ import type { Prisma } from "../../../platform/prisma/client.js";
 import { type PastAddress, cameTo } from "../../access/index.js";
 import { forgetAddressesInAudit } from "./audited-address.js";
 import { type Reading, readInvitations } from "./invitation.js";
+import { pendingAt } from "./pending.js";
 
 /** The invitations to an address, oldest first, after the one with this id. */
 export const readReceivedInvitations = (services: Reading, email: string, after: string | null, limit: number) =>
@@ -42,6 +43,6 @@ export async function withdrawInvitationsBy(database: Database, userId: string):
 
 /** One that has expired stays as it is, even if that is not stored yet. */
 async function revokePending(database: Database, which: Prisma.InvitationWhereInput): Promise<void> {
-  const pending = { status: "pending", expiresAt: { gt: await timeOf(database) } } as const;
-  await database.models.invitation.updateMany({ where: { ...which, ...pending }, data: { status: "revoked" } });
+  const where = { ...which, ...pendingAt(await timeOf(database)) };
+  await database.models.invitation.updateMany({ where, data: { status: "revoked" } });
 }

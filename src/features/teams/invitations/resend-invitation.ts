@@ -13,6 +13,7 @@ import {
   toInvitation,
 } from "./invitation.js";
 import { mailAgain } from "./mail-again.js";
+import { pendingAt } from "./pending.js";
 import { RevokeInvitationInput } from "./revoke-invitation.js";
 
 export const resendInvitation = defineTeamOperation({
@@ -40,7 +41,7 @@ export const resendInvitation = defineTeamOperation({
     const now = await timeOf(database);
     // Only while it is pending: an answer at the same moment wins.
     const [row] = await database.models.invitation.updateManyAndReturn({
-      where: { id: invitation.id, status: "pending", expiresAt: { gt: now } },
+      where: { id: invitation.id, ...pendingAt(now) },
       data: { expiresAt: new Date(now.getTime() + LIFETIME_MS), bouncedAt: null },
       select: INVITATION_FIELDS,
     });
