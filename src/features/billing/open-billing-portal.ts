@@ -51,14 +51,12 @@ export const openBillingPortal = defineTeamOperation({
   check: (context, { returnUrl: wanted }) => void returnUrl(context, "returnUrl", wanted),
   async prepare(context, input, { team: { id } }) {
     const { customerId: customer } = await accountOf(context, id);
-    if (customer === null && context.billing.payments) throw new SubscriptionRequired();
+    const { payments } = context.billing;
+    if (!payments) throw new BillingNotConfigured();
+    if (customer === null) throw new SubscriptionRequired();
     const back = returnUrl(context, "returnUrl", input.returnUrl) ?? `${context.publicUrl()}/billing/return?portal`;
-    const configuration = context.billing.payments?.portalId;
-    const wanted = {
-      customer: customer ?? "",
-      return_url: back,
-      ...(configuration !== undefined && { configuration }),
-    };
+    const { portalId } = payments;
+    const wanted = { customer, return_url: back, ...(portalId !== undefined && { configuration: portalId }) };
     const { url } = await askProvider(context, "billing_portal.session", (stripe, options) =>
       stripe.billingPortal.sessions.create(wanted, options),
     );

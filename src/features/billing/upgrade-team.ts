@@ -14,7 +14,7 @@ import {
   SubscriptionUnpaid,
   UpgradePending,
 } from "./failures.js";
-import { assertResizable, catchUp } from "./live-subscription.js";
+import { type ResizableAccount, assertResizable, catchUp } from "./live-subscription.js";
 import type { RequestLog } from "./request-log.js";
 import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
@@ -84,10 +84,9 @@ export const upgradeTeam = defineTeamOperation({
       const wasDone = await requests.wasDone("upgrade", requester);
       // The same upgrade was requested before, and perhaps its client got no answer.
       if (wasDone || account.pendingSeats === maxMembers || (isLive(account) && account.seats === maxMembers)) return;
-      const { subscriptionId, itemId } = findUpgradable(account, maxMembers);
-      const request = { ...buildUpgrade(subscriptionId, itemId, maxMembers), seatsBefore: account.seats };
+      assertUpgradable(account, maxMembers);
       await assertBelowLimits(requests);
-      await requests.send("upgrade", request, requester);
+      await requests.send("upgrade", buildUpgrade(account, maxMembers), requester);
       // If the provider's answer lacks the new seats, it did not make the upgrade.
       const { seats, pendingSeats } = await session.account();
       if (seats !== maxMembers && pendingSeats !== maxMembers) throw new PaymentProviderError();
@@ -97,15 +96,14 @@ export const upgradeTeam = defineTeamOperation({
 });
 
 /** @throws the failure that says why this upgrade is not possible. */
-function findUpgradable(account: BillingAccount, maxMembers: number): { subscriptionId: string; itemId: string } {
+function assertUpgradable(account: BillingAccount, maxMembers: number): asserts account is ResizableAccount {
   assertResizable(account);
-  const { subscriptionId, itemId, seats, nextSeats } = account;
+  const { seats, nextSeats } = account;
   if (seats !== null && maxMembers < seats) {
     const message = `must not be less than the present ${seats} seats; \`downgradeTeam\` buys fewer from the next period on`;
     throw new InvalidInput([{ path: "maxMembers", message }]);
   }
   if (seats !== null && nextSeats !== null) throw new DecreasePending(seats);
-  return { subscriptionId, itemId };
 }
 
 /** @throws TooManyUpgrades at a limit that is below Stripe's. */
@@ -117,11 +115,15 @@ async function assertBelowLimits(requests: RequestLog): Promise<void> {
 }
 
 /** Without the item's id, Stripe would add another item. If the payment fails, the change waits for a payment. */
-const buildUpgrade = (id: string, item: string, quantity: number): Requests["upgrade"] => ({
+const buildUpgrade = (
+  { subscriptionId: id, itemId, seats: seatsBefore }: ResizableAccount,
+  quantity: number,
+): Requests["upgrade"] => ({
   id,
   params: {
-    items: [{ id: item, quantity }],
+    items: [{ id: itemId, quantity }],
     proration_behavior: "always_invoice",
     payment_behavior: "pending_if_incomplete",
   },
+  seatsBefore,
 });
