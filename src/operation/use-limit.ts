@@ -26,6 +26,9 @@ export interface UseLimit<Input extends object = object> extends Allowance {
   when?(input: Input): boolean;
 }
 
+/** A limit outside of operations: whoever counts says for whom. */
+export type PlainLimit = Omit<UseLimit, "by">;
+
 /** The limits that are decided before the handler runs. */
 export const limitsBeforeHandler = <Input extends object>({
   limits = [],
@@ -54,7 +57,7 @@ export async function takeUses<Input extends object>(
 /** Counts a use for a limit outside of operations, by the client's network. @throws RateLimited when it is reached. */
 export async function takeUseOfNetwork(
   context: Pick<Context, "budgets" | "clientAddress" | "meter">,
-  limit: Omit<UseLimit, "by">,
+  limit: PlainLimit,
 ): Promise<void> {
   for (const { network, shares } of networksOf(context.clientAddress)) await takeUse(context, limit, network, shares);
 }
@@ -62,7 +65,7 @@ export async function takeUseOfNetwork(
 /** Counts a use for a limit outside of operations, for anything with a name. @throws RateLimited when it is reached. */
 export const takeUseOf = (
   context: Pick<Context, "budgets" | "meter">,
-  limit: Omit<UseLimit, "by">,
+  limit: PlainLimit,
   identity: string,
 ): Promise<void> => takeUse(context, limit, identity, 1);
 
@@ -88,7 +91,7 @@ export async function secondsUntilAllowed(
 export const describeLimits = (limits: readonly UseLimit[]): string =>
   [...limits.map(describeLimit), ...(limits.some(({ by }) => by === "network") ? [NETWORK_NOTE] : [])].join(" ");
 
-const describeLimit = (limit: Omit<UseLimit, "by">): string => `At most ${formatLimit(limit)}.`;
+const describeLimit = (limit: PlainLimit): string => `At most ${formatLimit(limit)}.`;
 
 /** A limit in words: "30 codes in an hour". */
 export const formatLimit = ({ limit, of, windowMs }: Pick<UseLimit, "limit" | "of" | "windowMs">): string =>
@@ -100,7 +103,7 @@ const NETWORK_NOTE =
 
 async function takeUse(
   { budgets, meter }: Pick<Context, "budgets" | "meter">,
-  limit: Omit<UseLimit, "by">,
+  limit: PlainLimit,
   identity: string,
   shares: number,
 ): Promise<void> {

@@ -1,10 +1,10 @@
 import type { Services } from "../../operation/context.js";
-import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
+import { type PlainLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
 import { type BillingAccount, accountOf, givesPlan, mayBeOutdated } from "./account.js";
 import { reconcileAccount } from "./reconcile.js";
 
 /** How often a client may ask. Asking needs no key, and each time may cause a request to the provider. */
-const LOOKS: Omit<UseLimit, "by"> = {
+const LOOKS: PlainLimit = {
   name: "checkout-return",
   limit: 30,
   windowMs: 60_000,

@@ -1,22 +1,22 @@
 import { LIMITS } from "../../limits.js";
 import { networksOf } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
-import { type UseLimit, takeUseOf, takeUseOfNetwork } from "../../operation/use-limit.js";
+import { type PlainLimit, takeUseOf, takeUseOfNetwork } from "../../operation/use-limit.js";
 
 const { documentsPerNetwork, documentsPerHost, documentsPerShare, knownDocuments } = LIMITS.oauth;
 
-const BY_NETWORK: Omit<UseLimit, "by"> = {
+const BY_NETWORK: PlainLimit = {
   ...documentsPerNetwork,
   name: "oauth-document",
   of: "readings of clients' documents for one network",
 };
-const FROM_HOST: Omit<UseLimit, "by"> = {
+const FROM_HOST: PlainLimit = {
   ...documentsPerHost,
   name: "oauth-document-host",
   of: "readings of clients' documents from one host",
 };
 
-const SHARE_OF_HOST: Omit<UseLimit, "by"> = {
+const SHARE_OF_HOST: PlainLimit = {
   ...documentsPerShare,
   name: "oauth-document-share",
   of: "readings of clients' documents from one host for one network",
