@@ -31,6 +31,8 @@ export async function chargeFailure(budgets: Budgets, scope: RequestScope, cost:
   });
 }
 
+const KEYLESS = { name: "keyless", policy: "keyless", limit: keylessPerAddress };
+
 /**
  * Charges the address at most once per request, even if several handlers call it.
  * @throws RateLimited when the address has sent too many requests without a key; requests with a key still work.
@@ -38,7 +40,7 @@ export async function chargeFailure(budgets: Budgets, scope: RequestScope, cost:
 export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Promise<void> {
   if (scope.keylessCharged) return;
   scope.keylessCharged = true;
-  await chargeAddress(budgets, scope, { name: "keyless", policy: "keyless", limit: keylessPerAddress, cost: 1 });
+  await chargeAddress(budgets, scope, { ...KEYLESS, cost: 1 });
 }
 
 /**
@@ -46,8 +48,7 @@ export async function chargeKeyless(budgets: Budgets, scope: RequestScope): Prom
  * @throws RateLimited when fewer are left; then none is taken.
  */
 export async function chargeKeylessWork(budgets: Budgets, scope: RequestScope, cost: number): Promise<void> {
-  if (cost > 0)
-    await chargeAddress(budgets, scope, { name: "keyless", policy: "keyless", limit: keylessPerAddress, cost });
+  if (cost > 0) await chargeAddress(budgets, scope, { ...KEYLESS, cost });
 }
 
 /**
