@@ -119,3 +119,10 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
     request.pipe(decoder);
   });
 }
+
+/** The fields of a form that was sent. */
+export const formIn = ({ body }: Request & { body?: unknown }): URLSearchParams =>
+  new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
+
+/** The code in a form. People copy codes with spaces, and mobile keyboards add them. */
+export const codeIn = (form: URLSearchParams): string => (form.get("code") ?? "").replaceAll(/[\s-]/g, "");

@@ -5,6 +5,7 @@ import { type Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Scope } from "../../operation/permission.js";
 import { noteFailure } from "../http.js";
+import { codeIn, formIn } from "../body.js";
 import { scopeOf } from "../request-scope.js";
 import { innerRequest } from "./inner-request.js";
 import type { AuthorizationServer, PendingRequest } from "./server.js";
@@ -78,8 +79,7 @@ export class ConnectPage {
     if (form.get("answer") === "refuse") return pending.refuse("The person refused.");
     const { email, scopes, clientName } = pending;
     if (form.get("answer") !== "allow" || email === undefined) return this.#send(response, pending);
-    // People copy codes with spaces, and mobile keyboards add them.
-    const code = (form.get("code") ?? "").replaceAll(/[\s-]/g, "");
+    const code = codeIn(form);
     const host = hostOf(pending.redirectUri);
     const client = { name: clientName ?? host, host, scopes };
     try {
@@ -124,10 +124,6 @@ export class ConnectPage {
     response.send(pages.show({ path, clientName, host: hostOf(redirectUri), scopes, email, problem }));
   }
 }
-
-/** The fields of a form that was sent. */
-export const formIn = ({ body }: Request & { body?: unknown }): URLSearchParams =>
-  new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
 
 /** Shows people where a redirect URI leads: its host, or the scheme of an app on their device. */
 function hostOf(redirectUri: string): string {

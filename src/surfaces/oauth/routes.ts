@@ -2,13 +2,13 @@ import { type ErrorRequestHandler, type Handler, type Request, type Response, Ro
 import { LIMITS } from "../../limits.js";
 import { type Failure, InvalidInput } from "../../operation/failure.js";
 import type { Scope } from "../../operation/permission.js";
-import { type UseLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
+import { type PlainLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { readBodyUpTo } from "../body.js";
+import { formIn, readBodyUpTo } from "../body.js";
 import { BUG_MESSAGE, claimsJson, errorAnswer, jsonBody, noteFailure, UnsupportedMediaType } from "../http.js";
 import { scopeOf } from "../request-scope.js";
 import { refuseOtherMethods } from "../plain-errors.js";
-import { type ConnectParts, ConnectPage, formIn } from "./connect-page.js";
+import { type ConnectParts, ConnectPage } from "./connect-page.js";
 import { DocumentReadings } from "./documents.js";
 import { innerRequest } from "./inner-request.js";
 import { registrationIn } from "./registration.js";
@@ -21,12 +21,12 @@ export interface OAuthParts extends ConnectParts {
 }
 
 /** How often one network may do these two things, which store something before anybody has agreed. */
-export const STARTS: Omit<UseLimit, "by"> = {
+export const STARTS: PlainLimit = {
   ...LIMITS.oauth.startsPerNetwork,
   name: "oauth-start",
   of: "attempts to connect a program from one network",
 };
-export const REGISTRATIONS: Omit<UseLimit, "by"> = {
+export const REGISTRATIONS: PlainLimit = {
   ...LIMITS.oauth.registrationsPerNetwork,
   name: "oauth-registration",
   of: "registrations of clients from one network",
@@ -52,7 +52,7 @@ export function oauthRoutes(parts: OAuthParts): Router {
       await (await server()).answer(innerRequest(request, urls.issuer, path(request)), response);
     };
   };
-  const limit = (uses: Omit<UseLimit, "by">): Handler => {
+  const limit = (uses: PlainLimit): Handler => {
     return async (_request, response, next) => {
       const { clientAddress } = scopeOf(response);
       await takeUseOfNetwork({ ...services, clientAddress }, uses);

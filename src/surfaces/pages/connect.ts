@@ -1,9 +1,8 @@
-import { LIMITS } from "../../limits.js";
 import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
-import { problemNote } from "./invitation.js";
+import { codeField, problemNote } from "./invitation.js";
 import { page, pageHeaders } from "./layout.js";
 
 /** What the page of a program that wants to connect shows. */
@@ -49,17 +48,7 @@ const addressForm = (path: string): Html =>
 
 const codeForms = (path: string, email: string): Html =>
   html`<form method="post" action="${path}/answer">
-      <p>A code of eight digits is on its way to ${email}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
-      <label for="code">Code</label>
-      <input
-        id="code"
-        name="code"
-        required
-        maxlength="100"
-        inputmode="numeric"
-        autocomplete="one-time-code"
-        autofocus
-      />
+      ${codeField(email)}
       <div>
         <button class="main" name="answer" value="allow">Allow</button>
         <button name="answer" value="refuse" formnovalidate>Refuse</button>

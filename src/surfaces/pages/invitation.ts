@@ -143,11 +143,23 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 <button${again ? "" : html` class="main"`}>${again ? "Send another code" : `Send a code to ${maskedEmail}`}</button>
 </form>`;
 
+/** Where a person enters the code that was sent to an address. */
+export const codeField = (address: string): Html =>
+  html`<p>A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
+    <label for="code">Code</label>
+    <input
+      id="code"
+      name="code"
+      required
+      maxlength="100"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      autofocus
+    />`;
+
 const answerForm = ({ maskedEmail }: ShownInvitation, place: Situation): Html =>
   html` <form method="post" action="${linkTo(place, "/answer")}">
-    <p>A code of eight digits is on its way to ${maskedEmail}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
-    <label for="code">Code</label>
-    <input id="code" name="code" required maxlength="100" inputmode="numeric" autocomplete="one-time-code" autofocus />
+    ${codeField(maskedEmail)}
     <div>
       <button class="main" name="answer" value="accept">Accept</button>
       <button name="answer" value="decline">Decline</button>

@@ -4,7 +4,7 @@ import { execute } from "../../operation/execute.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import { type Identify, identifyCaller } from "../authentication.js";
-import { readBodyUpTo } from "../body.js";
+import { codeIn, formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
 import { scopeOf } from "../request-scope.js";
 import {
@@ -154,7 +154,7 @@ const answer =
   async (request, response) => {
     const place = placeIn(request);
     const { token } = place;
-    const { code, accepts } = answerIn(request.body);
+    const { code, accepts } = answerIn(formIn(request));
     const invitation = await invitationIn(door, request, response);
     // Checked before the code, which would be used up for nothing.
     if (!isPending(invitation)) {
@@ -198,16 +198,14 @@ async function confirmAddress(door: PageDoor, response: Response, email: string,
 }
 
 /** @throws InvalidInput when the body does not come from the page's form. */
-function answerIn(body: unknown): { code: string; accepts: boolean } {
-  const form = new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
-  const [code, answer] = [form.get("code"), form.get("answer")];
-  if (code === null || (answer !== "accept" && answer !== "decline")) {
+function answerIn(form: URLSearchParams): { code: string; accepts: boolean } {
+  const answer = form.get("answer");
+  if (!form.has("code") || (answer !== "accept" && answer !== "decline")) {
     throw new InvalidInput([
       { path: "", message: "The form is incomplete. Open the invitation's page and send its form." },
     ]);
   }
-  // People copy codes with spaces, and mobile keyboards add them.
-  return { code: code.replaceAll(/[\s-]/g, ""), accepts: answer === "accept" };
+  return { code: codeIn(form), accepts: answer === "accept" };
 }
 
 const showFailure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
