@@ -1,21 +1,18 @@
-import { type Handler, Router } from "express";
+import type { Router } from "express";
 import { routeOf } from "../../operation/names.js";
 import { type Operation, methodsOf } from "../../operation/operation.js";
 import { type Permission, SCOPES, SCOPE_DESCRIPTIONS } from "../../operation/permission.js";
 import { type Html, html, prose } from "../../platform/html.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { PAGE_HEADERS, documentationPage } from "./layout.js";
+import { documentationRoute } from "./layout.js";
 
-const PATH = "/docs/access";
-
-/** A page of the scopes of keys, and of the scope and role that each operation needs. Needs no key. */
-export function accessPage(operations: readonly Operation[]): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  const body = onFirstUse(() => bodyOf(operations));
-  const show: Handler = (_request, response) =>
-    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Access", body()));
-  return router.get(PATH, show);
-}
+/** A page of the scopes of keys, and of the scope and role that each operation needs. */
+export const accessPage = (operations: readonly Operation[]): Router =>
+  documentationRoute(
+    "/docs/access",
+    "Access",
+    onFirstUse(() => bodyOf(operations)),
+  );
 
 const ROLES = {
   owner: "the owner",

@@ -1,10 +1,10 @@
-import { type Handler, Router } from "express";
+import type { Handler, Router } from "express";
 import type { Operation } from "../../operation/operation.js";
 import { type Html, html, prose } from "../../platform/html.js";
 import { linkFrom } from "../navigation.js";
 import { AGENTS_URL, AGENT_CLIENTS } from "./agent-clients.js";
 import { onlyForBrowsers } from "./home.js";
-import { PAGE_HEADERS, documentationPage, showCode } from "./layout.js";
+import { documentationRoute, showCode } from "./layout.js";
 
 const PATH = "/docs/agents";
 
@@ -15,16 +15,12 @@ interface AgentsPageParts {
   readonly charge: Handler;
 }
 
-/** A page on connecting agents, which also opens for people at the address for agents. Needs no key. */
+/** A page on connecting agents, which also opens for people at the address for agents. */
 export function agentsPage(
   operations: readonly Operation[],
   { publicUrl, offersOAuth, charge }: AgentsPageParts,
 ): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router.get(PATH, (_request, response) => {
-    const body = bodyOf(operations, { url: publicUrl(), offersOAuth });
-    response.set(PAGE_HEADERS).send(documentationPage(PATH, "Agents", body));
-  });
+  const router = documentationRoute(PATH, "Agents", () => bodyOf(operations, { url: publicUrl(), offersOAuth }));
   for (const path of offersOAuth ? ["/mcp", "/mcp/oauth"] : ["/mcp"])
     router.get(path, onlyForBrowsers, charge, (_request, response) =>
       response.redirect(303, linkFrom(path, { path: PATH })),

@@ -1,4 +1,4 @@
-import { type Handler, Router } from "express";
+import type { Router } from "express";
 import { FAILURE_KINDS, type Failure, type FailureClass, type FailureKind } from "../../operation/failure.js";
 import { type Routes, inRestNames } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
@@ -6,9 +6,7 @@ import { type Html, html, prose } from "../../platform/html.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import { BUG_MESSAGE, KIND_DESCRIPTIONS } from "../http.js";
 import { HTTP_STATUS } from "../http-status.js";
-import { PAGE_HEADERS, documentationPage } from "./layout.js";
-
-const PATH = "/docs/errors";
+import { documentationRoute } from "./layout.js";
 
 /** A failure, and the operations that raise it, or a description of what raises it. */
 export interface RaisedFailure {
@@ -24,14 +22,13 @@ interface Source {
   readonly graphqlCodes: Readonly<Record<string, string>>;
 }
 
-/** A page of every code and reason. Needs no key. */
-export function errorsPage(source: () => Source): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  const body = onFirstUse(() => bodyOf(source()));
-  const show: Handler = (_request, response) =>
-    void response.set(PAGE_HEADERS).send(documentationPage(PATH, "Errors", body()));
-  return router.get(PATH, show);
-}
+/** A page of every code and reason. */
+export const errorsPage = (source: () => Source): Router =>
+  documentationRoute(
+    "/docs/errors",
+    "Errors",
+    onFirstUse(() => bodyOf(source())),
+  );
 
 const bodyOf = (source: Source): Html =>
   html`<p>

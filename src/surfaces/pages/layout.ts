@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
+import { Router } from "express";
 import { Html, html } from "../../platform/html.js";
 import { ICON_LINK, navigation } from "../navigation.js";
 
@@ -54,7 +55,7 @@ export const showCode = (code: string): Html => html`<pre tabindex="0"><code>${c
 const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
 /** Only this style is allowed, by its hash: text in a page cannot inject another style or a script. */
-const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+const STYLE_HASH = hash("sha256", STYLE, "base64");
 
 /**
  * The URL of a page contains a token: it must not be sent to other sites, cached, or found by search engines.
@@ -79,6 +80,12 @@ export const PAGE_HEADERS = pageHeaders();
 /** A page of the documentation, with links to the others; `path` is its own path. */
 export const documentationPage = (path: string, title: string, body: Html): string =>
   page(title, body, navigation(path));
+
+/** The route of such a page, which needs no key. */
+export const documentationRoute = (path: string, title: string, body: () => Html): Router =>
+  Router({ caseSensitive: true, strict: true }).get(path, (_request, response) => {
+    response.set(PAGE_HEADERS).send(documentationPage(path, title, body()));
+  });
 
 /** A page, by default without navigation. It has no script, so it works everywhere. */
 export function page(title: string, body: Html, around?: Html): string {

@@ -1,9 +1,9 @@
-import { type Handler, Router } from "express";
+import type { Router } from "express";
 import { LIMITS } from "../../limits.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../operation/shares.js";
 import { formatLimit } from "../../operation/use-limit.js";
-import { html } from "../../platform/html.js";
-import { PAGE_HEADERS, documentationPage } from "./layout.js";
+import { type Html, html } from "../../platform/html.js";
+import { documentationRoute } from "./layout.js";
 
 /** A step of a request: its limit, and the time and memory that it takes at most. */
 export interface Step {
@@ -246,45 +246,35 @@ export const STEPS: readonly Step[] = [
   },
 ];
 
-/** A page of the limits of a request, for operators and for developers of clients. Needs no key. */
-export function limitsPage(): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  return router.get("/docs/limits", showLimits);
-}
+/** A page of the limits of a request, for operators and for developers of clients. */
+export const limitsPage = (): Router => documentationRoute("/docs/limits", "Limits", bodyOf);
 
-const showLimits: Handler = (_request, response) => {
-  response.set(PAGE_HEADERS).send(
-    documentationPage(
-      "/docs/limits",
-      "Limits",
-      html`<p>
-          A request passes these steps in this order. Each limit is checked before the work that it limits, and every
-          refusal names the limit. Time and memory are maximums. How to call the service is described in
-          <a href="../docs">the reference</a> and in <a href="./graphql">GraphQL from a frontend</a>.
-        </p>
-        <table>
-          <thead>
-            <tr>
-              <th>Step</th>
-              <th>Bound</th>
-              <th>Time</th>
-              <th>Memory</th>
-              <th>Beyond</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${STEPS.map(
-              ({ step, bound, time, memory, beyond }) =>
-                html`<tr>
-                  <th>${step}</th>
-                  <td data-label="Bound">${bound}</td>
-                  <td data-label="Time">${time}</td>
-                  <td data-label="Memory">${memory}</td>
-                  <td data-label="Beyond">${beyond}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>`,
-    ),
-  );
-};
+const bodyOf = (): Html =>
+  html`<p>
+      A request passes these steps in this order. Each limit is checked before the work that it limits, and every
+      refusal names the limit. Time and memory are maximums. How to call the service is described in
+      <a href="../docs">the reference</a> and in <a href="./graphql">GraphQL from a frontend</a>.
+    </p>
+    <table>
+      <thead>
+        <tr>
+          <th>Step</th>
+          <th>Bound</th>
+          <th>Time</th>
+          <th>Memory</th>
+          <th>Beyond</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${STEPS.map(
+          ({ step, bound, time, memory, beyond }) =>
+            html`<tr>
+              <th>${step}</th>
+              <td data-label="Bound">${bound}</td>
+              <td data-label="Time">${time}</td>
+              <td data-label="Memory">${memory}</td>
+              <td data-label="Beyond">${beyond}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>`;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { type Handler, type Response, Router } from "express";
@@ -33,6 +33,8 @@ export function docsRoutes(operations: readonly Operation[], schema: GraphQLSche
   }
   return router;
 }
+
+const tagOf = (text: string): string => hash("sha256", text, "base64url");
 
 const require = createRequire(import.meta.url);
 const SWAGGER_UI = require.resolve("swagger-ui-dist/package.json");
@@ -109,7 +111,7 @@ html:not(.dark-mode) .swagger-ui .download-contents { background: #5b6270 }
 `.trimStart();
 
 /** The path contains a hash of the assets, so browsers may cache them forever. */
-const ASSETS = `/docs/${hash((require(SWAGGER_UI) as { version: string }).version + START + STYLE).slice(0, 12)}`;
+const ASSETS = `/docs/${tagOf((require(SWAGGER_UI) as { version: string }).version + START + STYLE).slice(0, 12)}`;
 
 /** Paths are relative, so that the page works behind a proxy that adds a prefix. */
 const PAGE = `<!doctype html>
@@ -139,7 +141,7 @@ ${ICON_LINK.text}
 function serveUnchanging(type: string, make: () => string): Handler {
   const made = onFirstUse(() => {
     const text = make();
-    return { bytes: Buffer.from(text), tag: `"${hash(text)}"` };
+    return { bytes: Buffer.from(text), tag: `"${tagOf(text)}"` };
   });
   return (_request, response) => {
     const { bytes, tag } = made();
@@ -153,7 +155,3 @@ const guardPage = (response: Response): Response =>
 
 const cacheForever = (response: Response): Response =>
   guardPage(response).set("Cache-Control", "public, max-age=31536000, immutable");
-
-function hash(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
-}
