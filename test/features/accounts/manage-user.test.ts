@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import * as accounts from "../../../src/features/accounts/index.js";
+import type { Services } from "../../../src/operation/context.js";
+import { createWorld } from "../../support/world.js";
+
+type Change = (services: Services, address: string) => Promise<unknown>;
+
+/** Every change that an operator makes of a user, and its name in the audit. */
+const CHANGES: Readonly<Record<string, readonly [action: string, change: Change]>> = {
+  setPlan: ["setPlan", (services, address) => accounts.setPlan(services, address, "pro")],
+  renameUser: ["renameUser", (services, address) => accounts.renameUser(services, address, "Ann")],
+  verifyUser: ["verifyUser", accounts.verifyUser],
+  moveUserTo: ["changeEmail", (services, address) => accounts.moveUserTo(services, address, "new@example.com")],
+  suspendUser: ["suspendUser", accounts.suspendUser],
+  unsuspendUser: ["unsuspendUser", accounts.unsuspendUser],
+  revokeKeysOf: ["revokeKeys", accounts.revokeKeysOf],
+  deleteUserOf: ["deleteUser", accounts.deleteUserOf],
+};
+
+it("knows every change of a user by an operator", () => {
+  const exported = Object.entries(accounts).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
+
+  expect(exported.filter((name) => name !== "showUser").sort()).toEqual(Object.keys(CHANGES).sort());
+});
+
+it.each(Object.entries(CHANGES))("records in the audit that an operator did %s", async (_name, [action, change]) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+
+  await change(world.services, ann.email);
+
+  const recorded = { action, subject: ann.caller.userId, door: "operator", actorId: null, keyId: null };
+  expect(await world.database.models.auditEntry.findMany()).toEqual([expect.objectContaining(recorded)]);
+});
