@@ -4,6 +4,7 @@ import { expect, it, vi } from "vitest";
 import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { exportGraph } from "../../../src/features/bulk/export-graph.js";
 import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
+import { GraphChoice } from "../../../src/features/memories/graph.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
@@ -95,10 +96,10 @@ it("restores the same graph elsewhere, record by record", async () => {
   expect(here.bugs.concat(there.bugs)).toEqual([]);
 });
 
-it("keeps authors in the team when its owner restores, and otherwise names the caller as author", async () => {
+it("keeps authors in the team when its owner or an admin restores, else names the caller as author", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
-  const { owner, member } = await aTeam(world);
+  const { owner, admin, member } = await aTeam(world);
   const stranger = await world.user();
   await aMemory(member);
   const records = await exported(url, owner);
@@ -109,8 +110,10 @@ it("keeps authors in the team when its owner restores, and otherwise names the c
     return only(await exported(url, owner), "memory").find((record) => record["id"] === id)?.["created_by"];
   };
 
-  expect(await authorAfter(owner, member.caller.userId)).toBe(member.caller.userId);
-  expect(await authorAfter(owner, stranger.caller.userId)).toBe(owner.caller.userId);
+  for (const runner of [owner, admin]) {
+    expect(await authorAfter(runner, member.caller.userId)).toBe(member.caller.userId);
+    expect(await authorAfter(runner, stranger.caller.userId)).toBe(runner.caller.userId);
+  }
   expect(await authorAfter(member, owner.caller.userId)).toBe(member.caller.userId);
   // In their own graph nobody else has stored anything.
   const past = "2026-01-01T00:00:00.000Z";
@@ -245,6 +248,21 @@ it("has the same records in pages", async () => {
   expect(only(streamed, "memory")).toHaveLength(252);
   expect(only(streamed, "relationship")).toHaveLength(251);
   expect(only(pages, "relationship")).toEqual(expected);
+});
+
+it("refuses to go on in another graph than the one where the export began", async () => {
+  await using world = await createWorld();
+  const { owner } = await aTeam(world);
+  for (const graph of [GraphChoice.TEAM, GraphChoice.PERSONAL]) {
+    for (const title of ["One", "Two"]) await aMemory(owner, { title, graph });
+  }
+  const { nextCursor: cursor } = await owner.did(exportGraph, { limit: 1, graph: GraphChoice.TEAM });
+
+  const here = await owner.does(exportGraph, { limit: 1, cursor, graph: GraphChoice.TEAM });
+  const elsewhere = await owner.does(exportGraph, { limit: 1, cursor, graph: GraphChoice.PERSONAL });
+
+  expect(here).toMatchObject({ ok: true, output: { records: [{ title: "Two" }] } });
+  expect(elsewhere).toBeRefused("bad_request");
 });
 
 it("exports MemoryGraph's format too, also for an empty graph", async () => {
