@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { exportGraph } from "../../src/features/bulk/export-graph.js";
+import { restoreMemories } from "../../src/features/bulk/restore-memories.js";
+import { GraphInput } from "../../src/features/memories/index.js";
+import { inputTypeOf } from "../../src/operation/input.js";
+import { outputTypeOf } from "../../src/operation/output.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
+import { exampleInput, thingsOf } from "../support/examples.js";
+import { askGraphQL, askRest } from "../support/operations.js";
+import { selectionOf } from "../support/selections.js";
+import { createWorld } from "../support/world.js";
+
+const schema = await graphqlSchema();
+const reading = operations.filter(({ kind, input }) => kind === "query" && input.prototype instanceof GraphInput);
+
+const BOBS = { title: "Bob's note", content: "Bob's text.", context: { of: "Bob's" } };
+
+/** As far as the contexts of the relationships of memories that a page lists. */
+const LEVELS = 4;
+
+it("knows the operations that read a graph", () => {
+  expect(reading.length).toBeGreaterThan(10);
+});
+
+/** Restoring an export gives another graph the same ids, so an id alone must find nothing. */
+it.each(reading.map((operation) => [operation.name, operation] as const))(
+  "shows by %s nothing of another graph that has the same ids",
+  async (_name, operation) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const [ann, bob] = [await world.user(), await world.user()];
+    const things = await thingsOf(world, ann, operation);
+    const page = await ann.did(exportGraph);
+    const { records } = await ann.did(exportGraph, { cursor: page.nextCursor });
+    await bob.did(restoreMemories, {
+      memories: page.records.flatMap(({ record, ...fields }) => (record === "memory" ? [{ ...fields, ...BOBS }] : [])),
+      relationships: records.map(({ record: _record, ...fields }) => ({ ...fields, context: BOBS.content })),
+    });
+    const limit = "limit" in inputTypeOf(schema, operation).getFields() ? { limit: 3 } : {};
+    const input = { ...exampleInput(operation, things), ...limit };
+    const selection = selectionOf(outputTypeOf(schema, operation), LEVELS);
+
+    const answersTo = async (key: string) => [
+      await askRest(url, key, operation, input),
+      await askGraphQL(url, key, schema, operation, input, {}, selection),
+    ];
+    const [anns, bobs] = [await answersTo(ann.key), await answersTo(bob.key)];
+
+    expect(anns.concat(bobs).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(JSON.stringify([anns, bobs])).not.toContain('"errors"');
+    expect(JSON.stringify(anns)).not.toContain("Bob's");
+    expect(JSON.stringify(bobs)).not.toMatch(/"(?:One|Two|Three)"|of three/);
+    expect(world.bugs).toEqual([]);
+  },
+);
