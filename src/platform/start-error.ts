@@ -94,8 +94,9 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   if (codeOf(error) === PRISMA_NOT_EMPTY) return occupied(place, "its schema public is not empty");
   const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
   if (byState !== undefined) return byState;
+  const why = whyUnavailable(error);
   return (
-    bySocket(error, place) ?? (whyUnavailable(error) && `PostgreSQL at ${place.host} cannot be used now: ${said}.`)
+    bySocket(error, place) ?? (why && `PostgreSQL at ${place.host} cannot be used now: ${said}. ${UNAVAILABLE[why]}`)
   );
 }
 

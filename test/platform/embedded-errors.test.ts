@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { type TestContext, describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { CannotStart, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { lockFileOf } from "../support/cluster.js";
@@ -78,13 +78,24 @@ describe.concurrent("a start that fails", () => {
     await expectSentence(`${longest}x`, /longer than 900 bytes: set DATA_DIR to a folder with a shorter one\.$/);
   });
 
+  // PostgreSQL says it differently depending on what still fits: no file, some files, or a part of a block.
+  it.for([1, 8, 20, 36])(
+    "says in one sentence what to do when the first start fills a disk of %i MiB",
+    async (size, test) => {
+      const disk = dataFolder(test);
+      if (!mountSmallDisk(test, disk, size)) return test.skip(NO_MOUNT);
+      await expectSentence(
+        join(disk, "data"),
+        /is full: free some space, or set DATA_DIR to a folder on another disk\.$/,
+      );
+      return undefined;
+    },
+  );
+
   it("says in one sentence what to do when the disk is full or read-only", async (test) => {
     const disk = dataFolder(test);
     const size = 80;
-    const mounted =
-      isRootOnLinux && spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}m`, "tmpfs", disk]).status === 0;
-    if (!mounted) return test.skip("Only root may mount a small disk.");
-    test.onTestFinished(() => void spawnSync("umount", ["-l", disk]));
+    if (!mountSmallDisk(test, disk, size)) return test.skip(NO_MOUNT);
     const dataDir = join(disk, "data");
     await (await startEmbeddedPostgres({ dataDir })).stop();
     expect(() => writeFileSync(join(disk, "fill"), Buffer.alloc(size * 1_048_576))).toThrow("ENOSPC");
@@ -96,6 +107,15 @@ describe.concurrent("a start that fails", () => {
     return undefined;
   });
 });
+
+const NO_MOUNT = "Only root may mount a small disk.";
+
+function mountSmallDisk(test: TestContext, disk: string, size: number): boolean {
+  const options = ["-t", "tmpfs", "-o", `size=${size}m`, "tmpfs", disk];
+  if (!isRootOnLinux || spawnSync("mount", options).status !== 0) return false;
+  test.onTestFinished(() => void spawnSync("umount", ["-l", disk]));
+  return true;
+}
 
 /** Expects one sentence with the problem and the solution, and a line with a hint if the cause is unknown. */
 async function expectSentence(dataDir: string, sentence: RegExp): Promise<void> {

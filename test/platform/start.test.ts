@@ -107,6 +107,11 @@ it.each([
     "the database system is starting up",
     /does not accept connections yet: the database system is starting up/,
   ],
+  [
+    "53100",
+    "could not extend file: wrote only 4096 of 8192 bytes",
+    /cannot be used now: .*bytes\. .* or disk: give it more/,
+  ],
   ["08P01", "no such database: graph", /refuses: no such database: graph\. .* settings of the pooler/],
   ["XX000", "Max client connections reached", /refuses: Max client connections reached/],
   ["XX000", "all backend nodes are down", /refuses: all backend nodes are down/, "ERROR"],

@@ -48,7 +48,7 @@ const REASONS: readonly Reason[] = [
   },
   {
     codes: ["ENOSPC", "EDQUOT", "53100"],
-    pattern: /No space left on device|Disk quota exceeded/,
+    pattern: /No space left on device|Disk quota exceeded|Check free disk space/,
     sentence: (dataDir) =>
       `The disk of the data folder ${dataDir} is full: free some space, or set DATA_DIR to a folder on another disk.`,
   },
