@@ -26,6 +26,8 @@ export interface Bounds {
   readonly marks: ReadonlyMap<string, TextMark>;
   /** Lists of inputs, with the class of their items. */
   readonly nested: ReadonlyMap<string, Class>;
+  /** What the size of a field must be, in words. */
+  readonly sizeWords: ReadonlyMap<string, string>;
   readonly fields: ReadonlyArray<{ path: string; mayBeNull: boolean; checks: readonly Check[] }>;
 }
 const boundsOfClass = new WeakMap<object, Bounds>();
@@ -40,6 +42,9 @@ export function boundsOf(inputClass: Class): Bounds {
     sizes: new Map(paths.map((path) => [path, sizeOf(rulesFor(path))])),
     marks: new Map(rules.flatMap(markIn)),
     nested: new Map(rules.filter(({ name }) => name === "nested").map(nestedIn)),
+    sizeWords: new Map(
+      rules.filter(isSize).flatMap((rule) => checksOf(rule).map(({ message }) => [rule.propertyName, message])),
+    ),
     fields: paths.map((path) => ({ path, ...checksOfField(rulesFor(path)) })),
   };
   boundsOfClass.set(inputClass, bounds);
@@ -85,9 +90,12 @@ export const UNDECLARED: Size = {
 export const itemsProblem = (items: number, size: Size | undefined): string | undefined =>
   items > (size ?? UNDECLARED).items ? (size?.message ?? `must have at most ${UNDECLARED.items} items`) : undefined;
 
+const ITEMS_AND_TEXTS: readonly string[] = ["textLength", "setSize", "listSize"];
+const isSize = ({ name = "" }: Rule): boolean => [...ITEMS_AND_TEXTS, "jsonSize"].includes(name);
+
 /** The size of a field by its rules: `TextLength`, `ListSize` or `SetSize`. */
 function sizeOf(rules: readonly Rule[]): Size {
-  const rule = rules.find(({ name }) => ["textLength", "setSize", "listSize"].includes(name ?? ""));
+  const rule = rules.find(({ name }) => ITEMS_AND_TEXTS.includes(name ?? ""));
   const [check] = rule ? checksOf(rule) : [];
   if (!rule || !check) return UNDECLARED;
   const [, max = 0, itemMax = 0] = (rule.constraints ?? []) as readonly number[];

@@ -88,7 +88,8 @@ interface Bound {
 }
 
 function plainField(field: GraphQLInputField, bounds: readonly Bound[]): PlainField {
-  const { name, type, description, defaultValue } = field;
+  const { name, type, defaultValue, extensions } = field;
+  const description = "withoutSize" in extensions ? String(extensions["withoutSize"]) : field.description;
   const schema = bounds.reduce(boundedBy, valueSchema(type, bounds));
   // A bound refuses null as well, unless `Nullable` exempts it.
   const refusesNull = bounds.length > 0 && !bounds.some((bound) => bound.name === "isOptional");

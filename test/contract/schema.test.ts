@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import {
+  type GraphQLInputField,
   type GraphQLSchema,
+  getNamedType,
   introspectionFromSchema,
   isEnumType,
   isInputObjectType,
@@ -12,7 +14,10 @@ import {
   validateSchema,
 } from "graphql";
 import { expect, it } from "vitest";
-import { graphqlSchema } from "../../src/operations.js";
+import { inputTypeOf } from "../../src/operation/input.js";
+import { snakeCase } from "../../src/operation/names.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
+import { type JsonSchema, plainFieldsOf } from "../../src/surfaces/json-schema.js";
 
 it("equals schema.graphql, which `npm run contract` rewrites", async () => {
   const built = `${printSchema(lexicographicSortSchema(await graphqlSchema()))}\n`;
@@ -33,6 +38,33 @@ it("describes every type, field, argument and enum value", async () => {
   expect(described.length).toBeGreaterThan(100);
   expect(described.filter(([, description]) => !description?.trim()).map(([name]) => name)).toEqual([]);
 });
+
+it("says in the description of every input field how large it may be", async () => {
+  const schema = await graphqlSchema();
+  const found = operations.flatMap((operation) => {
+    const type = inputTypeOf(schema, operation);
+    return sizesWithin(Object.values(type.getFields()), plainFieldsOf(type, operation));
+  });
+
+  expect(found.length).toBeGreaterThan(50);
+  expect(found.filter(({ description, max }) => !description.includes(` ${String(max)} `))).toEqual([]);
+});
+
+/** The largest sizes of fields, as JSON Schema has them, with the description in GraphQL. */
+function sizesWithin(
+  fields: readonly GraphQLInputField[],
+  plain: ReadonlyArray<{ readonly name: string; readonly schema: JsonSchema }>,
+): Array<{ readonly description: string; readonly max: unknown }> {
+  return fields.flatMap(({ name, description, type }) => {
+    const schema = plain.find((field) => field.name === snakeCase(name))?.schema ?? {};
+    const { maxItems, maxLength, items } = schema;
+    const own = [maxItems, maxLength, items?.["maxLength"]].filter((max) => max !== undefined);
+    const itemType = getNamedType(type);
+    const below = isInputObjectType(itemType) ? Object.values(itemType.getFields()) : [];
+    const inner = Object.entries(items?.properties ?? {}).map(([key, value]) => ({ name: key, schema: value }));
+    return [...own.map((max) => ({ description: description ?? "", max })), ...sizesWithin(below, inner)];
+  });
+}
 
 it("links every custom scalar to its specification, so that code generators need not guess", async () => {
   const scalars = Object.values((await graphqlSchema()).getTypeMap()).filter(isScalarType);

@@ -29,7 +29,7 @@ const { items: ITEMS_MAX, relationshipsDeleted } = LIMITS.bulk;
 export class DeleteMemoriesInput extends MemoryFilterInput {
   @Field(() => [ID], {
     nullable: true,
-    description: `The memories' ids, or client ids, 1 to ${ITEMS_MAX}; then without a filter.`,
+    description: "The memories' ids, or client ids; then without a filter.",
   })
   @Nullable()
   @Marked("memoryId")

@@ -24,7 +24,7 @@ const { sharedBytes: SHARED_BYTES, bytesPerRequest } = LIMITS.bulk;
 
 @InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
 export class ShareMemoriesInput {
-  @Field(() => [ID], { nullable: true, description: `The memories' ids, or client ids, at most ${SHARED_MAX}.` })
+  @Field(() => [ID], { nullable: true, description: "The memories' ids, or client ids." })
   @Nullable()
   @Marked("memoryId")
   @SetSize(1, SHARED_MAX)

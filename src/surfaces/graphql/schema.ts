@@ -1,17 +1,23 @@
 import "reflect-metadata";
 import {
+  type GraphQLArgument,
   GraphQLError,
   type GraphQLFieldResolver,
+  type GraphQLInputField,
   type GraphQLNullableType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  getNamedType,
   getNullableType,
   isEnumType,
+  isInputObjectType,
   isIntrospectionType,
   isObjectType,
 } from "graphql";
 import { Arg, Args, Ctx, Extensions, FieldResolver, Info, Mutation, Query, Resolver, buildSchema } from "type-graphql";
+import { boundsOf } from "../../operation/class-bounds.js";
 import { execute } from "../../operation/execute.js";
+import { inputTypeOf } from "../../operation/input.js";
 import { type Class, NoInput, type Operation, describeOperation } from "../../operation/operation.js";
 import { type Relation, followRelation, isNullable, relationAt, toRelationError } from "../../operation/relation.js";
 import { selectedFields } from "../../operation/selection.js";
@@ -40,6 +46,7 @@ export async function buildGraphQLSchema(
   });
   schema.description = ["Rules for requests:", ...GRAPHQL_RULES.map((rule) => `- ${rule}`)].join("\n");
   describeScalars(schema);
+  for (const operation of operations) describeSizes(inputsOf(schema, operation), operation.input);
   countAnswers(schema);
   readSchemaInPieces();
   boundEnums(schema);
@@ -58,6 +65,28 @@ function describeScalars(schema: GraphQLSchema): void {
     description: "A moment in UTC, such as 2026-03-02T09:14:31.204Z.",
     specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
   });
+}
+
+type InputField = GraphQLArgument | GraphQLInputField;
+
+const inputsOf = (schema: GraphQLSchema, operation: Operation): readonly InputField[] =>
+  operation.kind === "query"
+    ? (schema.getQueryType()?.getFields()[operation.name]?.args ?? [])
+    : Object.values(inputTypeOf(schema, operation).getFields());
+
+/** GraphQL has no keywords for sizes, so descriptions say them. JSON Schemas have keywords: see `plainField`. */
+function describeSizes(fields: readonly InputField[], inputClass: object): void {
+  const { sizeWords, nested } = boundsOf(inputClass as Class<object>);
+  for (const field of fields) {
+    const { name, type, description, extensions } = field;
+    const [itemType, itemClass] = [getNamedType(type), nested.get(name)];
+    if (itemClass && isInputObjectType(itemType)) describeSizes(Object.values(itemType.getFields()), itemClass);
+    const said = sizeWords.get(name);
+    // Several operations may have one input type.
+    if (said === undefined || "withoutSize" in extensions) continue;
+    field.extensions = { ...extensions, withoutSize: description };
+    field.description = `${description ?? ""} ${said[0]?.toUpperCase() ?? ""}${said.slice(1)}.`;
+  }
 }
 
 type Resolve = GraphQLFieldResolver<Readonly<Record<string, unknown>>, RequestContext>;

@@ -35,8 +35,8 @@ const PAUSE_AFTER = { hits: 20, characters: 100_000 };
 export class SearchMemoriesInput extends MemoryFilterInput {
   @Field(() => String, {
     description:
-      `The words to find, in any order, 1 to ${queryLength.toLocaleString("en")} characters; quotes hold a phrase ` +
-      "together. Punctuation is text. Where no memory has all the words, memories with similarly spelt words or with most of the words are found.",
+      "The words to find, in any order; quotes hold a phrase together. Punctuation is text. Where no memory has all " +
+      "the words, memories with similarly spelt words or with most of the words are found.",
   })
   @NotBlank()
   @TextLength(1, queryLength)
