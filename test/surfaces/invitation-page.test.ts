@@ -57,6 +57,22 @@ it("asks for the code again after a wrong one, and says so", async () => {
   expect(right.status).toBe(200);
 });
 
+it("asks for the code again when a phone reloads the address of a form that it had dropped", async () => {
+  await using world = await createWorld();
+  const { page, linked } = await invitedTo(world);
+
+  for (const form of ["/code", "/answer"]) {
+    const { status, location } = await page(form);
+    expect([form, status, location]).toEqual([form, 303, (await page("/code", {})).location]);
+  }
+  const { text } = await page("?code");
+  expect(text).toContain('name="code"');
+  expect(text).toContain('is on its way to <span class="whole">b…@example.com</span>.');
+  const again = await linked("/mail");
+  expect(again.status).toBe(303);
+  expect(again.location).toBe((await linked("/mail", {})).location?.replace("?mailed", ""));
+});
+
 it("declines, and leaves no key that nobody has seen", async () => {
   await using world = await createWorld();
   const { page, status } = await invitedTo(world);

@@ -166,6 +166,12 @@ describe("a request of a client", () => {
     const sent = await walker.visit(`${page}/code`, { email });
     await world.giveCode(email, CODE);
     const wrong = await walker.visit(`${page}/answer`, { code: "00000000", answer: "allow" });
+    // A phone that has dropped the page meanwhile opens the form's address.
+    for (const form of ["code", "answer"])
+      expect(await walker.visit(`${page}/${form}`)).toMatchObject({
+        status: 303,
+        location: new URL(page, walker.url).pathname,
+      });
     const right = await walker.visit(`${page}/answer`, { code: "1234 5678", answer: "allow" });
 
     expect(noAddress.status).toBe(400);

@@ -92,8 +92,17 @@ export function oauthRoutes(parts: OAuthParts): Router {
   get(`${BASE}${ENDPOINTS.authorization}/:id`, answer(pathBelow));
   const page = new ConnectPage(parts, server);
   get(`${PAGE}/:id`, page.show);
-  post(`${PAGE}/:id/code`, page.sendCode);
-  post(`${PAGE}/:id/answer`, page.answer);
+  // A phone may drop the page while its owner reads the mail with the code, and then opens the last form's address.
+  const backToPage: Handler = ({ params }, response) =>
+    response.redirect(303, urls.pagePath + encodeURIComponent(String(params["id"])));
+  const form = (path: string, handler: Handler) =>
+    router
+      .route(path)
+      .get(chargeAddress, backToPage)
+      .post(chargeAddress, body, handler)
+      .all(chargeAddress, refuseOtherMethods(["GET", "HEAD", "POST"]));
+  form(`${PAGE}/:id/code`, page.sendCode);
+  form(`${PAGE}/:id/answer`, page.answer);
   router.use(BASE, showFailure(parts.pages));
   return router;
 }

@@ -58,8 +58,7 @@ interface LinkedSituation {
 
 /** The page of an invitation's `link`, for anybody who has it: the mail, which proves who answers, can be sent again. */
 export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: LinkedSituation): string {
-  // Without this, lines would break after the ellipsis.
-  const address = html`<span class="whole">${invitation.maskedEmail}</span>`;
+  const address = inOneLine(invitation);
   const say = mailed
     ? html`<p role="status">
         The mail is on its way to ${address}. Open the link in it. If it does not arrive in a few minutes, look among
@@ -75,6 +74,9 @@ export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: Li
     </form>`;
   return offerPage(invitation, { here: place.here, whom: address, answer });
 }
+
+/** Lines would break after the ellipsis of a shortened address. */
+const inOneLine = ({ maskedEmail }: ShownInvitation): Html => html`<span class="whole">${maskedEmail}</span>`;
 
 interface Offer {
   /** The path of the request that the page answers. */
@@ -144,7 +146,7 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 </form>`;
 
 /** Where a person enters the code that was sent to an address. */
-export const codeField = (address: string): Html =>
+export const codeField = (address: string | Html): Html =>
   html`<p>A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
     <label for="code">Code</label>
     <input
@@ -157,9 +159,9 @@ export const codeField = (address: string): Html =>
       autofocus
     />`;
 
-const answerForm = ({ maskedEmail }: ShownInvitation, place: Situation): Html =>
+const answerForm = (invitation: ShownInvitation, place: Situation): Html =>
   html` <form method="post" action="${linkTo(place, "/answer")}">
-    ${codeField(maskedEmail)}
+    ${codeField(inOneLine(invitation))}
     <div>
       <button class="main" name="answer" value="accept">Accept</button>
       <button name="answer" value="decline">Decline</button>

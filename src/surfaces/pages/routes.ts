@@ -39,6 +39,9 @@ export function invitationPages(operations: InvitationOperations, parts: DoorPar
   pages.get("/by-id/:id", showLinked(door));
   pages.post("/by-id/:id/mail", mailLinked(door));
   pages.post("/:token/answer", readBodyUpTo(FORM_MAX_BYTES), answer(door));
+  // A phone may drop the page while its owner reads the mail with the code, and then opens the last form's address.
+  pages.get("/by-id/:id/mail", (request, response) => response.redirect(303, linkById(linkedPlaceIn(request))));
+  pages.get(["/:token/code", "/:token/answer"], askForCode);
   pages.use(showFailure);
   return router.use("/invitations", pages);
 }
@@ -146,8 +149,11 @@ const sendCode =
     const invitation = await invitationIn(door, request, response);
     if (isPending(invitation)) await door.run(response, door.operations.signUp, { email: invitation.email });
     // Redirected to a GET, so that reloading the page does not send another code.
-    response.redirect(303, `${linkTo(placeIn(request))}?code`);
+    askForCode(request, response);
   };
+
+const askForCode = (request: Request, response: Response): void =>
+  response.redirect(303, `${linkTo(placeIn(request))}?code`);
 
 const answer =
   (door: PageDoor): Handler =>
