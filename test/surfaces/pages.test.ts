@@ -185,7 +185,11 @@ describeInBrowser("pages", (browser) => {
 
       expect(look).toEqual({ value: expected[colorScheme], width: 390 });
       // The others are packages.
-      if (!OTHERS[path]) expect(await barriersOn(tab)).toEqual([]);
+      if (!OTHERS[path]) {
+        expect(await barriersOn(tab)).toEqual([]);
+        await tab.evaluate("document.documentElement.style.fontSize = '200%'");
+        expect(await tab.evaluate("document.documentElement.scrollWidth")).toBe(390);
+      }
       // The browser itself logs error statuses, and GraphiQL logs the workers it starts.
       expect(said.filter((text) => !/^(Failed to load resource|setup-workers\/vite)/.test(text))).toEqual([]);
     },

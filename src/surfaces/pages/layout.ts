@@ -31,7 +31,7 @@ const STYLE = `
   .problem { border-left: .3rem solid #b3261e; padding-left: .8rem }
   @media (max-width: 63.9rem) {
     thead { display: none }
-    th code, td code { overflow-wrap: anywhere }
+    th code, td code, th, td { overflow-wrap: anywhere }
     td > div { display: inline }
     th, td { display: block; border: 0; padding: 0 }
     td::before { content: attr(data-label) ": "; color: #57606a }
