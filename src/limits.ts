@@ -363,7 +363,9 @@ export const LIMITS = {
     documentSeconds: 300, // How long a document is kept at least, whatever its server says.
     knownDocuments: 1_000,
     waiting: 10_000, // Clients that nobody connected, and requests without an answer: beyond, the oldest are deleted.
-    tokensPerGrant: 10, // Of a kind for one connection: beyond, the oldest are deleted.
+    // Of a kind for one connection: beyond, the oldest are deleted. More than the uses of one refresh token at once
+    // (`http.connectionsPerAddress`): each stores another, and only then marks the one that it used.
+    tokensPerGrant: 60,
     clientDays: 30, // How long a registered client is kept until somebody connects it.
     requestMinutes: 20, // How long a person may take to answer the page.
     codeSeconds: 60,

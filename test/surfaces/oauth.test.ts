@@ -218,6 +218,20 @@ describe("a connected client", () => {
     for (const { body } of answers) expect((await walker.say(body.access_token, "tools/list")).status).toBe(401);
   });
 
+  it("stays connected when it uses a refresh token at once as often as an address may have requests", async () => {
+    await walker.connect();
+    const { id: grantId } = await newestKey();
+    const records = new OAuthRecords(world.services);
+    const made = Array.from({ length: LIMITS.http.connectionsPerAddress }, (_, use) => `made by use ${use}`);
+
+    // Each use stores its new token before it marks the one that it used.
+    for (const id of ["in use", ...made]) await records.store("RefreshToken", id, { grantId });
+
+    expect(await records.consume("RefreshToken", "in use")).toBe(true);
+    for (const id of made) expect(await records.find("RefreshToken", id)).not.toBeNull();
+    expect((await newestKey()).revokedAt).toBeNull();
+  });
+
   it("stays connected when the database fails while it refreshes, wherever it fails", async () => {
     const { clientId, ...first } = await walker.connect();
     const { pool } = world.database;
