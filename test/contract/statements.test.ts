@@ -10,17 +10,16 @@ const STATEMENTS = [
   "features/billing/claim-due-account-statement.ts: claimDueAccount",
   "features/bulk/bulk-statements.ts: relationshipsAlike",
   "features/bulk/bulk-statements.ts: storeMemories",
-  "features/bulk/bulk-statements.ts: storeRelationships",
   "features/bulk/export-statement.ts: betweenStatement",
   "features/mail/mail-statements.ts: claimDueMails",
   "features/memories/graph-room-statements.ts: emptyGraph",
   "features/memories/graph-room-statements.ts: measureMemories",
   "features/memories/graph-room-statements.ts: settleChange",
-  "features/memories/many-statements.ts: holdMemories",
   "features/memories/many-statements.ts: memoriesByIds",
   "features/memories/many-statements.ts: passingMemories",
   "features/memories/many-statements.ts: relationshipsOfEach",
   "features/memories/many-statements.ts: removeMemories",
+  "features/memories/many-statements.ts: storeRelationships",
   "features/memories/meaning/embedding-statements.ts: fillEmbeddings",
   "features/memories/meaning/embedding-statements.ts: nearVectors",
   "features/memories/memory-statements.ts: copyStatement",
@@ -52,7 +51,7 @@ const STATEMENTS = [
   "platform/database/idle-statement.ts: idleProcesses",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 45;
+const STATEMENTS_MAX = 44;
 
 interface Source {
   readonly path: string;

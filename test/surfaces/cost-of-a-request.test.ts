@@ -87,7 +87,7 @@ const nameOf = (query: unknown): string => {
 const SEARCH = ["search_words", "search_words_alike", "search_hits"];
 const page = (table: string) => ["SET without a name", `${table}_between`, "RESET without a name"];
 const NEW = ["BEGIN", "idempotency_lock_results", "create_memory", "idempotency_keep_result", "COMMIT"];
-const LINK = ["BEGIN", "meant_memories", "relationships_of_each", "INSERT", "settle_change", "COMMIT"];
+const LINK = ["BEGIN", "meant_memories", "relationships_of_each", "store_relationships", "settle_change", "COMMIT"];
 const REPEATED = ["BEGIN", "idempotency_lock_results", "COMMIT"];
 
 it("takes few statements and round trips to the database: it does not wait for BEGIN or to keep a result", async () => {

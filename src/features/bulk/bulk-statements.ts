@@ -1,12 +1,6 @@
 import { snakeCase } from "../../operation/names.js";
 import { type SqlType, defineStatement } from "../../platform/database/statement.js";
-import { CONTENTS, CONTENT_TYPES, LINK_TYPES } from "../memories/index.js";
-
-/** The columns of rows that are given as JSON. Lists stay JSON here; `valueOf` converts them. */
-const columns = (types: Readonly<Record<string, SqlType>>): string =>
-  Object.entries(types)
-    .map(([name, type]) => `"${name}" ${type === "text[]" ? "json" : type.replace("?", "")}`)
-    .join(", ");
+import { CONTENTS, CONTENT_TYPES, jsonColumns } from "../memories/index.js";
 
 /** The SQL that converts a column of the JSON to its stored value. */
 const valueOf = (name: keyof typeof CONTENT_TYPES): string =>
@@ -31,39 +25,15 @@ export const storeMemories = defineStatement({
       updated_at)
     SELECT :graphId, given.id, ${CONTENTS.map(valueOf).join(", ")}, given.version, given."createdBy",
       given."createdAt", given."updatedBy", given."updatedAt"
-    FROM json_to_recordset(:memories) AS given(${columns(MEMORY)})
+    FROM json_to_recordset(:memories) AS given(${jsonColumns(MEMORY)})
     ORDER BY given."clientId" NULLS FIRST, given.id
     ON CONFLICT DO NOTHING RETURNING id`,
 });
 
 const END: Readonly<Record<string, SqlType>> = { id: "uuid", fromId: "uuid", type: "text", toId: "uuid" };
-const RELATIONSHIP: Readonly<Record<string, SqlType>> = {
-  ...END,
-  ...LINK_TYPES,
-  ...{ createdBy: "uuid", createdAt: "timestamptz" },
-};
-
 /**
- * Stores relationships, given as JSON. Returns those that did not exist. Ordered as memories are. SQL, since
- * Prisma compiles a statement with all their values each time: 500 took 150 ms in one turn of the event loop.
- */
-export const storeRelationships = defineStatement({
-  name: "store_relationships",
-  values: { graphId: "uuid", relationships: "json" },
-  row: { id: "uuid" },
-  text: `
-    INSERT INTO relationship (graph_id, ${Object.keys(RELATIONSHIP).map(snakeCase).join(", ")})
-    SELECT :graphId, ${Object.keys(RELATIONSHIP)
-      .map((name) => `given."${name}"`)
-      .join(", ")}
-    FROM json_to_recordset(:relationships) AS given(${columns(RELATIONSHIP)})
-    ORDER BY given."fromId", given.type, given."toId"
-    ON CONFLICT DO NOTHING RETURNING id`,
-});
-
-/**
- * The stored relationships that have the ends and the type, or the id, of one of these, given as JSON. SQL for the same
- * reason. The order leaves PostgreSQL only the unique index: by another one it reads all of a memory, or of a type.
+ * The stored relationships that have the ends and the type, or the id, of one of these, given as JSON. SQL, since a
+ * call has hundreds. The order leaves PostgreSQL only the unique index: by another one it reads all of a memory, or of a type.
  */
 export const relationshipsAlike = defineStatement({
   name: "relationships_alike",
@@ -71,7 +41,7 @@ export const relationshipsAlike = defineStatement({
   row: { id: "uuid", fromId: "uuid", type: "text", toId: "uuid" },
   text: `
     SELECT r.id, r.from_id AS "fromId", r.type, r.to_id AS "toId"
-    FROM json_to_recordset(:relationships) AS given(${columns(END)}) CROSS JOIN LATERAL (
+    FROM json_to_recordset(:relationships) AS given(${jsonColumns(END)}) CROSS JOIN LATERAL (
       (SELECT id, from_id, type, to_id FROM relationship
        WHERE graph_id = :graphId AND (from_id, type, to_id) >= (given."fromId", given.type, given."toId")
        ORDER BY from_id, type, to_id LIMIT 1)

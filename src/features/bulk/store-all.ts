@@ -9,15 +9,15 @@ import {
   assertRoom,
   linkBytes,
   findExistingIds,
-  holdMemories,
   relationshipsOfEach,
   memoryBytes,
   refuseWithoutRoom,
   settle,
+  storeRelationships,
   MemoryExists,
 } from "../memories/index.js";
 import { TooManyRelationships } from "../relationships/index.js";
-import { relationshipsAlike, storeMemories, storeRelationships } from "./bulk-statements.js";
+import { relationshipsAlike, storeMemories } from "./bulk-statements.js";
 
 /** A memory to store with its own id, version, authors and times. */
 export interface MemoryToStore extends Contents {
@@ -71,12 +71,11 @@ export async function storeAll(
     if (refused >= 0) throw new MemoryExists(`The memory at memories.${refused}`);
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }
-  await holdEnds(context, graphId, links, written);
   const made = await makeLinks(context, graphId, links);
+  const known = await findLinkIds(context, graphId, links, made);
   await assertFewRelationships(context, graphId, made);
   bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
   await settle(context, graphId, { memories: written.size, bytes, written: [...written] });
-  const known = await findLinkIds(context, graphId, links, made);
   return {
     relationshipIds: links.map((link) => known.get(keyOf(link)) ?? link.id),
     existing: links.length - made.length,
@@ -91,28 +90,7 @@ export async function storeAll(
 const takeTurn = ({ database }: Context, graphId: string): Promise<boolean> =>
   lockRow(database, "graph_root", { graph_id: graphId }, { strength: "NO KEY UPDATE" });
 
-/**
- * Locks the memories that links join, except those that this call has stored, so that nobody deletes one meanwhile.
- * @throws MemoryNotFound naming the first relationship with an end that is neither in the graph nor in this call.
- */
-async function holdEnds(
-  { database }: Context,
-  graphId: string,
-  links: readonly LinkToStore[],
-  written: ReadonlySet<string>,
-): Promise<void> {
-  const ends = new Set(links.flatMap(({ fromId, toId }) => [fromId, toId]));
-  const others = [...ends].filter((id) => !written.has(id));
-  if (others.length === 0) return;
-  const held = new Set((await database.run(holdMemories, { graphId, ids: others })).map(({ id }) => id));
-  const isThere = (id: string): boolean => written.has(id) || held.has(id);
-  for (const [index, { fromId, toId }] of links.entries()) {
-    if (!isThere(fromId)) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
-    if (!isThere(toId)) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
-  }
-}
-
-/** Stores relationships. Returns those that did not exist yet. */
+/** Stores relationships. Returns those that did not exist yet, and whose memories exist. */
 async function makeLinks({ database }: Context, graphId: string, links: readonly LinkToStore[]) {
   if (links.length === 0) return [];
   const rows = await database.run(storeRelationships, { graphId, relationships: JSON.stringify(links) });
@@ -125,10 +103,11 @@ const keyOf = ({ fromId, type, toId }: End): string => `${fromId} ${type} ${toId
 
 /**
  * The ids of all links, stored or existing, by their ends and type.
- * @throws InvalidInput if a link could not be stored, since another one has its id.
+ * @throws MemoryNotFound naming the first relationship with an end that does not exist; InvalidInput if a link could not
+ * be stored, since another one has its id.
  */
 async function findLinkIds(
-  { database }: Context,
+  context: Context,
   graphId: string,
   links: readonly LinkToStore[],
   made: readonly LinkToStore[],
@@ -137,12 +116,26 @@ async function findLinkIds(
   const others = links.filter((link) => !known.has(keyOf(link)));
   if (others.length === 0) return known;
   const sought = others.map(({ id, fromId, type, toId }) => ({ id, fromId, type, toId }));
-  const rows = await database.run(relationshipsAlike, { graphId, relationships: JSON.stringify(sought) });
+  const rows = await context.database.run(relationshipsAlike, { graphId, relationships: JSON.stringify(sought) });
   for (const row of rows) known.set(keyOf(row), row.id);
   const ids = new Set(rows.map(({ id }) => id));
+  if (others.some((link) => !known.has(keyOf(link)))) await assertEnds(context, graphId, links);
   const index = links.findIndex((link) => ids.has(link.id) && !known.has(keyOf(link)));
   if (index < 0) return known;
   throw new InvalidInput([{ path: `relationships.${index}.id`, message: "must not be that of another relationship" }]);
+}
+
+/** @throws MemoryNotFound naming the first relationship with an end that is not in the graph. */
+async function assertEnds(context: Context, graphId: string, links: readonly LinkToStore[]): Promise<void> {
+  const there = await findExistingIds(
+    context,
+    graphId,
+    links.flatMap(({ fromId, toId }) => [fromId, toId]),
+  );
+  for (const [index, { fromId, toId }] of links.entries()) {
+    if (!there.has(fromId)) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
+    if (!there.has(toId)) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
+  }
 }
 
 /**

@@ -29,6 +29,7 @@ export {
   bytesOf,
   contentsOf,
   costOfBytes,
+  jsonColumns,
   memoryBytes,
 } from "./memory-columns.js";
 export {
@@ -55,7 +56,7 @@ export {
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
-export { AMONG_IDS, holdMemories, relationshipsOfEach, removeMemories } from "./many-statements.js";
+export { AMONG_IDS, relationshipsOfEach, removeMemories, storeRelationships } from "./many-statements.js";
 export { findExistingIds, resolveEnds, resolveEveryId, resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";

@@ -49,6 +49,12 @@ export type MemoryRow = Omit<Memory, keyof typeof UNREAD>;
 /** Columns of a memory that nobody reads. */
 export const UNREAD = { updatedBy: true, project: true } as const;
 
+/** The columns of rows that a statement gets as JSON. Lists stay JSON there. */
+export const jsonColumns = (types: Readonly<Record<string, SqlType>>): string =>
+  Object.entries(types)
+    .map(([name, type]) => `"${name}" ${type === "text[]" ? "json" : type.replace("?", "")}`)
+    .join(", ");
+
 /** The columns to read of a memory `m`, as items of a SELECT, named like the fields. */
 export const MEMORY_COLUMNS: ReadonlyMap<string, string> = new Map(
   Object.values(Prisma.MemoryScalarFieldEnum)

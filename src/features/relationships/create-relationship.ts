@@ -4,7 +4,6 @@ import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Database } from "../../platform/database/database.js";
-import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import {
   GRAPH_FOR_AGENTS,
   GraphFull,
@@ -17,9 +16,9 @@ import {
   linkBytes,
   linkContentsOf,
   settle,
+  storeRelationships,
 } from "../memories/index.js";
 import { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
-import type { Prisma } from "../../platform/prisma/client.js";
 import { betterTypeFor } from "../../relationship-types.js";
 import { MUST_DIFFER, NewRelationship } from "./relationship-input.js";
 
@@ -123,7 +122,7 @@ export const createRelationship = defineOperation({
       }
       await refuseExisting(database, link);
       if (full !== undefined) throw new TooManyRelationships(full);
-      // The existing relationship was deleted meanwhile, so this tries again.
+      // The existing relationship, or a memory, was deleted meanwhile, so this tries again.
     }
   },
 });
@@ -179,13 +178,10 @@ async function findFullEnd(database: Database, { graphId, fromId, toId }: Link):
   return counted.find(({ count }) => count >= RELATIONSHIPS_MAX)?.id;
 }
 
-/** Stores a relationship. False if there is one of this type between the memories already. */
-async function makeLink({ models }: Database, data: Prisma.RelationshipCreateManyInput): Promise<boolean> {
-  const made = await models.relationship.createMany({ data, skipDuplicates: true }).catch((error: unknown) => {
-    // A memory that is deleted between the check and the insert violates the foreign key.
-    throw sqlStateOf(error) === FOREIGN_KEY_VIOLATION ? new MemoryNotFound() : error;
-  });
-  return made.count > 0;
+/** Stores a relationship. False if the memories have one of this type already, or one of them was deleted. */
+async function makeLink(database: Database, { graphId, ...link }: Link): Promise<boolean> {
+  const made = await database.run(storeRelationships, { graphId, relationships: JSON.stringify([link]) });
+  return made.length > 0;
 }
 
 /** @throws RelationshipExists */
