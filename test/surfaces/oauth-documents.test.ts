@@ -1,8 +1,9 @@
 /** Clients whose id is the address of a document that describes them. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { type AddressInfo, connect, createServer } from "node:net";
+import tls from "node:tls";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { fetchDocument } from "../../src/surfaces/oauth/known-documents.js";
 import { CALLBACK, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
@@ -23,6 +24,9 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const CLIENT = "https://client.example.com/client.json";
 const LIST = "https://client.example.com:8443/list.json";
+
+/** What oidc-provider adds to close connections to internal addresses. */
+const CLOSES = { dispatcher: {} } as RequestInit;
 
 /** Replaces the web, which tests do not reach. @returns the addresses that were read */
 function publish(document: object, answer = (): Response | undefined => undefined): string[] {
@@ -50,6 +54,39 @@ it("never reads a client's document from an internal address", async () => {
 
   expect(connections).toBe(0);
 });
+
+const INTERNAL = ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "::ffff:127.0.0.1", "fd00::1"];
+
+it.each(["1.1.1.1", ...INTERNAL])(
+  "sends nothing to %s unless it is public, where a public name leads",
+  async (address) => {
+    const received: string[] = [];
+    const site = createServer((socket) => {
+      socket
+        .on("error", () => {})
+        .on("data", (bytes) => {
+          received.push(String(bytes).slice(0, 3));
+          socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+        });
+    }).listen(0, "127.0.0.1");
+    await once(site, "listening");
+    const { port } = site.address() as AddressInfo;
+    const reached = vi.spyOn(tls, "connect").mockImplementation((() => {
+      const socket = connect(port, "127.0.0.1");
+      Object.defineProperty(socket, "remoteAddress", { value: address });
+      return socket.once("connect", () => socket.emit("secureConnect"));
+    }) as unknown as typeof tls.connect);
+    onTestFinished(() => reached.mockRestore());
+
+    const { status } = await walker.begin(`https://client.example.com/${randomUUID()}`);
+    site.close();
+
+    expect(status).toBe(400);
+    expect(reached).toHaveBeenCalled();
+    // Shown with the reason, the client is looked for again.
+    expect([...new Set(received)]).toEqual(INTERNAL.includes(address) ? [] : ["GET"]);
+  },
+);
 
 it("reads no other address, whatever the document names", async () => {
   const named = { sector_identifier_uri: LIST, jwks_uri: LIST, logo_uri: LIST, policy_uri: LIST };
@@ -162,5 +199,12 @@ it("takes a document of claude.ai as it is published, where it can be read", asy
   const client = "https://claude.ai/oauth/mcp-oauth-client-metadata";
   publish({ client_id: client, client_name: "Claude of today" });
 
-  expect(await (await fetchDocument(client)).json()).toMatchObject({ client_name: "Claude of today" });
+  expect(await (await fetchDocument(client, CLOSES)).json()).toMatchObject({ client_name: "Claude of today" });
+});
+
+it("reads no document if nothing closes connections to internal addresses", async () => {
+  const read = publish({});
+
+  await expect(fetchDocument(CLIENT, {})).rejects.toThrow("internal addresses");
+  expect(read).toEqual([]);
 });

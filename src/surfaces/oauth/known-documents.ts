@@ -13,8 +13,13 @@ const KNOWN: Readonly<Record<string, object>> = {
   },
 };
 
-/** Fetches a client's document; takes the known one where its site refuses programs. */
+/**
+ * Fetches a client's document; takes the known one where its site refuses programs.
+ * @throws Error unless oidc-provider gives the dispatcher that closes connections to internal addresses. It makes it from
+ * parts of Node that are not documented, and without them would fetch from anywhere.
+ */
 export const fetchDocument: typeof fetch = async (id, options) => {
+  if (!(options && "dispatcher" in options)) throw new Error("connections to internal addresses cannot be refused");
   const response = await fetch(id, options);
   if (response.status !== 403 || typeof id !== "string" || !Object.hasOwn(KNOWN, id)) return response;
   await response.body?.cancel();
