@@ -5,7 +5,7 @@ import { whyUnavailable } from "../platform/database/database-errors.js";
 import { LIMITS } from "../limits.js";
 import { assertJsonFits } from "./json-bounds.js";
 import { HTTP_STATUS } from "./http-status.js";
-import { scopeOf } from "./request-scope.js";
+import { NOT_CACHED, scopeOf } from "./request-scope.js";
 import { encode, stringify } from "./stringify.js";
 
 /** What each kind means, for the documentation. */
@@ -56,7 +56,7 @@ export function refusedByHttp(error: unknown): Failure | undefined {
   );
 }
 
-const CONTENT_HEADERS = ["Cache-Control", "Content-Type", "ETag", "Last-Modified"];
+const CONTENT_HEADERS = ["Content-Type", "ETag", "Last-Modified"];
 
 /** Answers with the failure in the format of the door. Details of a bug are not shown. */
 export function errorAnswer(form: (failure: Failure | undefined, response: Response) => object): ErrorRequestHandler {
@@ -65,6 +65,7 @@ export function errorAnswer(form: (failure: Failure | undefined, response: Respo
     if (response.headersSent) return next(error);
     // These headers describe the content that the error replaces. With them the error might be cached for a year.
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
+    response.set("Cache-Control", NOT_CACHED);
     response.json(form(failure, response));
   };
 }

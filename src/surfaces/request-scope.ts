@@ -116,6 +116,9 @@ export class RequestScope {
   }
 }
 
+/** How long answers are kept by others, unless they say something else: each is for one caller. */
+export const NOT_CACHED = "no-store";
+
 /** By this header a client accepts answers that are a little old, but contain all that it has seen. */
 const READ_AFTER = "X-Read-After";
 
@@ -132,6 +135,8 @@ export function requestScope(parts: ScopeParts): Handler {
     response.locals["scope"] = scope;
     response.set("X-Request-Id", scope.id);
     response.set("X-Content-Type-Options", "nosniff");
+    // A proxy's cache may know answers by their URL alone. What everybody may read says so itself.
+    response.set("Cache-Control", NOT_CACHED);
     response.once("close", () => {
       const status = response.writableFinished ? response.statusCode : "aborted";
       const milliseconds = performance.now() - startedAt;

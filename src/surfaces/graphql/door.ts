@@ -125,7 +125,6 @@ const parseBody: Handler = (request, response, next) => {
     const text = request.query[name];
     if (typeof text === "string") assertJsonFits(Buffer.from(text));
   }
-  response.set("Cache-Control", "no-store");
   next();
 };
 

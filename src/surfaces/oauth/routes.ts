@@ -147,7 +147,7 @@ const isGrantType = (grant: string): boolean => grant === "" || GRANT_TYPES.incl
 
 /** An error of the token endpoint: RFC 6749, 5.2. */
 function refuseTokens(response: Response, error: string, description: string): void {
-  response.status(400).set("Cache-Control", "no-store").json({ error, error_description: description });
+  response.status(400).json({ error, error_description: description });
 }
 
 /**

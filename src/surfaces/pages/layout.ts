@@ -58,7 +58,7 @@ const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 const STYLE_HASH = hash("sha256", STYLE, "base64");
 
 /**
- * The URL of a page contains a token: it must not be sent to other sites, cached, or found by search engines.
+ * The URL of a page contains a token: it must not be sent to other sites, or found by search engines.
  * @param formsLeadTo to which other origins than this server the answer to a form may redirect
  */
 export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
@@ -71,7 +71,6 @@ export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
     "frame-ancestors 'none'",
   ].join("; "),
   "Referrer-Policy": "no-referrer",
-  "Cache-Control": "no-store",
   "X-Robots-Tag": "noindex, nofollow",
 });
 

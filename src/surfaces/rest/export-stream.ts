@@ -92,7 +92,7 @@ interface Streaming {
 async function stream({ readPage, format, request, response, scope, stalledAnswerMs }: Streaming): Promise<void> {
   const writer = format.begin();
   let page = await readPage(null).catch(throwInRestNames);
-  response.status(200).set({ "Content-Type": format.contentType, "Cache-Control": "no-store" });
+  response.status(200).set({ "Content-Type": format.contentType });
   if (request.method === "HEAD") return void response.end();
   try {
     for (;;) {
