@@ -1,10 +1,13 @@
+import { GraphQLID, type GraphQLInputObjectType, getNamedType, isInputObjectType } from "graphql";
 import { describe, expect, it } from "vitest";
+import { inputTypeOf } from "../../src/operation/input.js";
+import type { Operation } from "../../src/operation/operation.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { worldFor } from "../support/billing.js";
-import { exampleInput, thingsOf } from "../support/examples.js";
+import { type Things, exampleInput, thingsOf } from "../support/examples.js";
 import { callOperation } from "../support/mcp.js";
 import { rowsOf } from "../support/tables.js";
-import { askRest, idFields, saidByGraphQL } from "../support/operations.js";
+import { askGraphQL, askRest, idFields, inputFields, saidByGraphQL } from "../support/operations.js";
 
 /** Operations for anybody who has an invitation's link, which contains its id. */
 const BY_LINK = ["invitationById", "mailInvitation"];
@@ -48,3 +51,65 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
     expect(world.bugs).toEqual([]);
   });
 });
+
+/** Where else an input can name something: fields that only filter, and those of the inputs in a list. */
+const placesOf = (type: GraphQLInputObjectType, list?: string): Array<readonly [field: string, list?: string]> =>
+  inputFields(type).flatMap(({ name, type: wrapped }) => {
+    const inner = getNamedType(wrapped);
+    if (isInputObjectType(inner)) return placesOf(inner, name);
+    return inner === GraphQLID ? [list === undefined ? [name] : [name, list]] : [];
+  });
+
+const further = operations.flatMap((operation) =>
+  placesOf(inputTypeOf(schema, operation))
+    .filter(([field, list]) => list !== undefined || !idFields(schema, operation).includes(field))
+    .map(([field, list]) => [[operation.name, list, field].filter(Boolean).join("."), operation, field, list] as const),
+);
+
+/** What a field names, of all that a user has. */
+function namedBy(field: string, list: string | undefined, { memories, relationships }: Things, userId: string): string {
+  if (/(?:By|actorId)$/.test(field)) return userId;
+  return String((field === "id" && list === "relationships" ? relationships : memories)[0]);
+}
+
+/** An example with one item in each of its lists. */
+function exampleWithLists(operation: Operation, things: Things): Record<string, unknown> {
+  const link = {
+    id: "019bb153-8740-7c2d-8e3f-405162738496",
+    from: things.memories[0],
+    to: things.memories[2],
+    type: "ENABLES",
+  };
+  return {
+    ...(operation.name === "restoreMemories" && { relationships: [{ ...link, createdAt: "2026-01-01T00:00:00Z" }] }),
+    ...exampleInput(operation, things),
+  };
+}
+
+it.each(further)(
+  "%s: answers for what is another user's as for what is unknown",
+  async (_name, operation, field, list) => {
+    const answers = [];
+    for (const isKnown of [true, false]) {
+      await using world = await worldFor(operation);
+      const { url } = await world.serve();
+      const [ann, bob] = [await world.user(), await world.user()];
+      const input = exampleWithLists(operation, await thingsOf(world, ann, operation));
+      const theirs = namedBy(field, list, await thingsOf(world, bob, operation), bob.caller.userId);
+      const id = isKnown ? theirs : world.services.newId();
+      const [first, ...others] = list === undefined ? [] : (input[list] as object[]);
+      const asked = {
+        ...input,
+        ...(list === undefined ? { [field]: id } : { [list]: [{ ...first, [field]: id }, ...others] }),
+      };
+      const said = [
+        await askRest(url, ann.key, operation, asked),
+        await askGraphQL(url, ann.key, schema, operation, asked),
+      ];
+      answers.push(said.map(({ status, body }) => [status, JSON.stringify(body).replaceAll(id, "the id")]));
+      expect(world.bugs).toEqual([]);
+    }
+
+    expect(answers[0]).toEqual(answers[1]);
+  },
+);
