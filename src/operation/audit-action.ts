@@ -9,7 +9,8 @@ const AUDIT_ACTIONS = [
   ...["createTeamCheckout", "upgradeTeam", "downgradeTeam", "cancelTeamSubscription", "resumeTeamSubscription"],
   ...["openBillingPortal"],
   ...["endSecondSubscription", "endOrphanedSubscription"],
-  ...["setPlan", "renameUser", "verifyUser", "suspendUser", "unsuspendUser", "revokeKeys", "deleteUser"],
+  ...["createUser", "createKey", "setPlan", "renameUser", "verifyUser", "suspendUser", "unsuspendUser", "revokeKeys"],
+  ...["deleteUser"],
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -3,9 +3,10 @@ import type { ErrorRequestHandler, Request, Response } from "express";
 import { Failure, type FailureKind, InvalidInput, Unavailable } from "../operation/failure.js";
 import { whyUnavailable } from "../platform/database/database-errors.js";
 import { LIMITS } from "../limits.js";
+import { NOT_CACHED } from "./caching.js";
 import { assertJsonFits } from "./json-bounds.js";
 import { HTTP_STATUS } from "./http-status.js";
-import { NOT_CACHED, scopeOf } from "./request-scope.js";
+import { scopeOf } from "./request-scope.js";
 import { encode, stringify } from "./stringify.js";
 
 /** What each kind means, for the documentation. */

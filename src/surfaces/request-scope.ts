@@ -10,6 +10,7 @@ import type { Meter, RequestFacts as MeteredRequest } from "../platform/telemetr
 import { readPosition, writePosition } from "../platform/database/replica.js";
 import type { RequestSpan, Tracer } from "../platform/telemetry/tracer.js";
 import { arrivalOf } from "./arrival.js";
+import { NOT_CACHED } from "./caching.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
 import { noteUnavailable } from "./unavailable.js";
@@ -115,9 +116,6 @@ export class RequestScope {
     if (!this.#response.headersSent) this.#response.set(name, value);
   }
 }
-
-/** How long answers are kept by others, unless they say something else: each is for one caller. */
-export const NOT_CACHED = "no-store";
 
 /** By this header a client accepts answers that are a little old, but contain all that it has seen. */
 const READ_AFTER = "X-Read-After";

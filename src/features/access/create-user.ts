@@ -1,7 +1,9 @@
+import type { AuditAction } from "../../operation/audit-action.js";
+import { NOBODY, recordAudit } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import { SCOPES } from "../../operation/permission.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
-import type { Models } from "../../platform/database/database.js";
+import type { Database } from "../../platform/database/database.js";
 import { type NewApiKey, storeNewApiKey } from "./api-key.js";
 import { normalEmail } from "./email.js";
 
@@ -44,10 +46,10 @@ export async function createUser(services: Services, user: UserToCreate, secret?
     graph: { create: { id: newId() } },
   };
   try {
-    return await database.transaction(async ({ models }) => {
-      await models.user.create({ data });
-      const apiKey = await storeFirstKey(services, models, { userId: data.id, name: "First key" }, secret);
-      return { userId: data.id, email, apiKey };
+    return await database.transaction(async (inner) => {
+      await inner.models.user.create({ data });
+      const key = { userId: data.id, name: "First key", action: "createUser" } as const;
+      return { userId: data.id, email, apiKey: await storeKey({ newId, database: inner }, key, secret) };
     });
   } catch (error) {
     if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
@@ -65,21 +67,36 @@ export async function createKeyFor(
   name: string,
   secret?: string,
 ): Promise<CreatedUser> {
-  const { models } = services.database;
+  const { database, newId } = services;
   const email = normalEmail(address) ?? "";
-  const user = await models.user.findUnique({ where: { email } });
-  if (!user) throw new NoSuchUser(address);
-  if (user.suspendedAt)
-    throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
-  return { userId: user.id, email, apiKey: await storeFirstKey(services, models, { userId: user.id, name }, secret) };
+  return database.transaction(async (inner) => {
+    const user = await inner.models.user.findUnique({ where: { email } });
+    if (!user) throw new NoSuchUser(address);
+    if (user.suspendedAt)
+      throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
+    const key = { userId: user.id, name, action: "createKey" } as const;
+    return { userId: user.id, email, apiKey: await storeKey({ newId, database: inner }, key, secret) };
+  });
 }
 
-interface FirstKey {
+interface KeyToStore {
   readonly userId: string;
   readonly name: string;
+  /** What the audit says: whoever has the key can act as the user. */
+  readonly action: AuditAction;
 }
 
-/** With this secret, or a new one. */
-function storeFirstKey({ newId }: Services, models: Models, key: FirstKey, secret?: string): Promise<NewApiKey> {
-  return storeNewApiKey(models, { ...key, id: newId(), scopes: SCOPES, expiresAt: null, createdByKey: null }, secret);
+interface Inside extends Pick<Services, "newId"> {
+  /** A transaction. */
+  readonly database: Database;
+}
+
+/** Stores a key with this secret, or a new one, and records it. */
+async function storeKey(inside: Inside, { action, ...key }: KeyToStore, secret?: string): Promise<NewApiKey> {
+  const { database, newId } = inside;
+  const stored = { ...key, id: newId(), scopes: SCOPES, expiresAt: null, createdByKey: null };
+  const made = await storeNewApiKey(database.models, stored, secret);
+  const note = { teamId: null, subject: key.userId, detail: `key: ${made.id}` };
+  await recordAudit({ ...inside, door: "operator" }, action, note, NOBODY);
+  return made;
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import express, { type Request, Router } from "express";
 import { PROJECT } from "../../platform/project.js";
+import { CACHED_FOREVER } from "../caching.js";
 import { prefersPage } from "../http.js";
 
 /** The folder that `client` is built into. The relative path is the same from `src` and from `dist`. */
@@ -34,13 +35,11 @@ export function playgroundRoutes(): Router {
     response.set(HEADERS).set("Cache-Control", "no-cache");
     response.sendFile("index.html", { root: PAGE, cacheControl: false, acceptRanges: false });
   });
-  const assets = { index: false, redirect: false, acceptRanges: false, immutable: true, maxAge: "365d" };
-  // File names contain a hash of the content, so browsers may cache them forever.
   router.use(
     "/playground/assets",
     express.static(join(PAGE, "playground", "assets"), {
-      ...assets,
-      setHeaders: (response) => void response.set(HEADERS),
+      ...{ index: false, redirect: false, acceptRanges: false, cacheControl: false },
+      setHeaders: (response) => void response.set(HEADERS).set("Cache-Control", CACHED_FOREVER),
     }),
   );
   return router;

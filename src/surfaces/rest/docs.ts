@@ -5,6 +5,7 @@ import { type Handler, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
+import { CACHED_FOREVER } from "../caching.js";
 import { ICON_LINK, navigation } from "../navigation.js";
 import { openApiJson } from "./openapi.js";
 
@@ -153,5 +154,4 @@ function serveUnchanging(type: string, make: () => string): Handler {
 const guardPage = (response: Response): Response =>
   response.set("Content-Security-Policy", POLICY).set("Referrer-Policy", "no-referrer");
 
-const cacheForever = (response: Response): Response =>
-  guardPage(response).set("Cache-Control", "public, max-age=31536000, immutable");
+const cacheForever = (response: Response): Response => guardPage(response).set("Cache-Control", CACHED_FOREVER);

@@ -84,3 +84,15 @@ it("creates another key for an existing user, and for nobody else", async () => 
   expect([apiKey.name, await opens(world, apiKey.key)]).toEqual(["Again", true]);
   await expect(createKeyFor(world.services, "bob@example.com", "Again")).rejects.toThrow(UserError);
 });
+
+it("records in the audit that an operator made a key, with which one can act as the user", async () => {
+  await using world = await createWorld();
+  const { userId, apiKey } = await createUser(world.services, ANN);
+  const again = await createKeyFor(world.services, ANN.email, "Again");
+
+  const by = { subject: userId, door: "operator", actorId: null, keyId: null };
+  expect(await world.database.models.auditEntry.findMany({ orderBy: { id: "asc" } })).toMatchObject([
+    { ...by, action: "createUser", detail: `key: ${apiKey.id}` },
+    { ...by, action: "createKey", detail: `key: ${again.apiKey.id}` },
+  ]);
+});

@@ -1,0 +1,6 @@
+/* Values of `Cache-Control`. */
+
+/** For all answers that do not say something else: each is for one caller. */
+export const NOT_CACHED = "no-store";
+/** For files whose names contain a hash of their content. */
+export const CACHED_FOREVER = "public, max-age=31536000, immutable";
