@@ -34,6 +34,27 @@ export async function spendRequests(
   if (used + cost > limit) throw new RateLimited(Math.max(1, Math.ceil(resetMs / 1_000)));
 }
 
+const HOUR_MS = 3_600_000;
+
+/**
+ * Counts the bytes of a result that is kept for an Idempotency-Key, unless it is small: no graph's size contains it.
+ * @throws RateLimited when all of the user's results would take more than a graph of the plan.
+ */
+export async function spendResultBytes(
+  { budgets, caller, storage, resultHours }: Pick<Context, "budgets" | "caller" | "storage" | "resultHours">,
+  bytes: number,
+): Promise<void> {
+  if (bytes <= LIMITS.idempotency.smallResultBytes) return;
+  const { bytes: limit } = storage[caller.plan];
+  const charge = { limit, windowMs: resultHours * HOUR_MS, cost: bytes };
+  const { used, resetMs } = await budgets.take(`results:${caller.userId}`, charge);
+  if (used + bytes <= limit) return;
+  const reached =
+    `The results kept for an account's Idempotency-Keys take at most ${limit.toLocaleString("en")} bytes in ` +
+    `${resultHours} hours; without this header no result is kept.`;
+  throw new RateLimited(Math.max(1, Math.ceil(resetMs / 1_000)), reached);
+}
+
 /** Addresses that are counted together, and how many times the budget of one address they have. */
 export interface Network {
   readonly network: string;

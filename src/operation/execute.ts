@@ -1,4 +1,5 @@
 import { recordAudit } from "./audit.js";
+import { spendResultBytes } from "./budget.js";
 import { actionNamed } from "./audit-action.js";
 import { withinBoundsInTurns } from "./within-bounds.js";
 import { type Context, within } from "./context.js";
@@ -104,7 +105,11 @@ async function run<Input extends object, Output extends object>(
 const withScopes = ({ idempotency, caller }: Context): Idempotency | undefined =>
   idempotency && { ...idempotency, request: JSON.stringify([idempotency.request, [...caller.scopes].sort()]) };
 
-const resultsOf = ({ caller, resultHours }: Context): Results => ({ userId: caller.userId, keptHours: resultHours });
+const resultsOf = (context: Context): Results => ({
+  userId: context.caller.userId,
+  keptHours: context.resultHours,
+  charge: (bytes) => spendResultBytes(context, bytes),
+});
 
 /**
  * Whether the caller was deleted during this request: then the database refuses rows that refer to them, which is not a

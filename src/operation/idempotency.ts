@@ -49,6 +49,8 @@ export const idempotencyChores = (
 export interface Results {
   readonly userId: string;
   readonly keptHours: number;
+  /** Counts the bytes of a result before it is kept. @throws RateLimited when the account's results take too many. */
+  charge(bytes: number): Promise<void>;
 }
 
 /**
@@ -57,10 +59,11 @@ export interface Results {
  * effect: the same key may be used again.
  * @throws IdempotencyInProgress while another request with the key is running.
  * @throws IdempotencyKeyReused when the key was used for another request.
+ * @throws RateLimited when the account's results take too many bytes; then the work has no effect.
  */
 export async function once<Output extends object>(
   database: Database,
-  { userId, keptHours }: Results,
+  { userId, keptHours, charge }: Results,
   { key, part, request }: Idempotency,
   work: () => Promise<Output>,
 ): Promise<Output> {
@@ -72,6 +75,7 @@ export async function once<Output extends object>(
 
   const output = await work();
   const result = encrypt(JSON.stringify(output), key);
+  await charge(result.length);
   await database.run(keepResult, { userId, keyHash, part, fingerprint, result, keptHours });
   return output;
 }
@@ -82,7 +86,7 @@ export async function once<Output extends object>(
  */
 export async function findEarlierResult<Output extends object>(
   database: Database,
-  { userId, keptHours }: Results,
+  { userId, keptHours }: Pick<Results, "userId" | "keptHours">,
   { key, part, request }: Idempotency,
 ): Promise<Output | undefined> {
   const keptSince = new Date((await timeOf(database)).getTime() - keptHours * HOUR_MS);

@@ -197,6 +197,40 @@ it("forgets a key after a day", async () => {
   expect(await titles(world)).toEqual(["Once", "A day later"]);
 });
 
+it("keeps of an account's large results no more bytes than a graph of its plan may hold, also of deleted memories", async () => {
+  const bounds = { memories: 100, bytes: 350_000 };
+  await using world = await createWorld({ storage: { free: bounds, pro: bounds, team: bounds } });
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const large = { ...NOTE, content: "\u{1F600}".repeat(25_000) };
+  const storeAndDelete = async (idempotencyKey: string) => {
+    const answer = await store(url, ann.key, idempotencyKey, large);
+    const { id } = answer.body as { id?: string };
+    if (id !== undefined) await ask(`${url}/v1/memories/${id}`, { method: "DELETE", key: ann.key });
+    return answer;
+  };
+
+  const answers = [];
+  for (const idempotencyKey of ["a", "b", "c", "d", "e"]) answers.push(await storeAndDelete(idempotencyKey));
+
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 429, 429]);
+  const message = expect.stringContaining("take at most 350,000 bytes in 24 hours") as string;
+  expect(answers.at(-1)?.body).toMatchObject({ error: { code: "rate_limited", message } });
+  expect(await bytesOfResults(world)).toBeLessThanOrEqual(bounds.bytes);
+  // A refused request had no effect. Repetitions, small results and requests without the header are not refused.
+  expect(await titles(world)).toEqual([]);
+  expect((await store(url, ann.key, "a", large)).body).toEqual(answers[0]?.body);
+  expect((await store(url, ann.key, "small")).status).toBe(201);
+  expect((await ask(`${url}/v1/memories`, { key: ann.key, body: large })).status).toBe(201);
+});
+
+async function bytesOfResults({ database }: World): Promise<number> {
+  const { rows } = await database.pool.query<{ bytes: number }>(
+    "SELECT sum(length(result))::int AS bytes FROM idempotent_result",
+  );
+  return rows[0]?.bytes ?? 0;
+}
+
 it("stores results encrypted with the key, and only the hash of the key, which decrypts nothing", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
