@@ -1,5 +1,6 @@
 import type { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
@@ -269,4 +270,9 @@ it("shows when and what a subscription costs next that ends only after further p
   await world.stripe.advance(33 * DAY_MS);
   await world.stripe.delivered();
   expect((await world.held(payer)).invoice).toMatchObject({ billing_reason: "subscription_cycle", status: "paid" });
+
+  // A cancellation ends it earlier: no period is charged any more.
+  const ending = await payer.owner.did(cancelTeamSubscription);
+  expect(ending.endsAt).toEqual(ending.currentPeriodEnd);
+  expect(Number(ending.endsAt)).toBeLessThan(Number(seen.endsAt));
 });

@@ -155,6 +155,34 @@ it("sells nothing to a team whose deletion is about to be committed", async () =
   expect(changesAsked(world)).toEqual([]);
 });
 
+it.each([
+  ["a new checkout", false],
+  ["a checkout of which only the provider knows", true],
+])("offers %s to no team whose growth is about to be committed", async (_which, isFound) => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world, { seats: 5 });
+  const { owner, teamId } = payer;
+  const { pool } = world.database;
+  if (isFound) {
+    await owner.did(createTeamCheckout);
+    await pool.query("UPDATE billing_account SET checkout_id = NULL, checkout_url = NULL");
+  }
+  const growing = await pool.connect();
+  await growing.query("BEGIN");
+  await growing.query("UPDATE team SET max_members = 9 WHERE id = $1", [teamId]);
+
+  const waiting = owner.does(createTeamCheckout);
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await growing.query("COMMIT");
+  growing.release();
+
+  expect(await waiting).toBeRefused("unavailable");
+  await owner.did(createTeamCheckout);
+  const { data } = await stripeOf(world).checkout.sessions.list({ customer: await customerOf(world, payer) });
+  const open = data.filter(({ status }) => status === "open");
+  expect(open.map(({ metadata }) => metadata?.["seats"])).toEqual(["9"]);
+});
+
 it("deletes no team for which a checkout was opened meanwhile, and does not call that a subscription", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aSubscriber(world, { seats: 5 });
@@ -322,6 +350,14 @@ describe("the page after a checkout", () => {
 describe.concurrent("the chore that reconciles accounts", () => {
   it.each([
     ["a period that is over", "period_end = now() - interval '2 hours', checked_at = now() - interval '2 minutes'"],
+    [
+      "an upgrade that waited too long",
+      "pending_until = now() - interval '2 hours', checked_at = now() - interval '2 minutes'",
+    ],
+    [
+      "an end that was set and has come",
+      "cancel_at = now() - interval '2 hours', checked_at = now() - interval '2 minutes'",
+    ],
     ["an account that is in doubt", "mirrored_at = NULL, checked_at = now() - interval '20 seconds'"],
     ["a subscription once a day", "checked_at = now() - interval '25 hours'"],
   ])("looks at %s", async (_what, change) => {

@@ -21,7 +21,8 @@ it("deletes the accounts of deleted teams after their retention time, and keeps 
   const neverPaid = await aPayer(world);
   const locked = await aPayer(world);
   const doubted = await aPayer(world);
-  for (const payer of [young, neverPaid, locked, doubted]) {
+  const unanswered = await aPayer(world);
+  for (const payer of [young, neverPaid, locked, doubted, unanswered]) {
     await payer.owner.did(createTeamCheckout);
     await end(payer);
   }
@@ -33,7 +34,7 @@ it("deletes the accounts of deleted teams after their retention time, and keeps 
   await living.owner.did(createTeamCheckout);
   const subscribed = await aSubscriber(world);
   const names = new Map(
-    Object.entries({ ended, young, neverPaid, locked, doubted, empty, living, subscribed, live }).map(
+    Object.entries({ ended, young, neverPaid, locked, doubted, unanswered, empty, living, subscribed, live }).map(
       ([name, { teamId }]) => [teamId, name],
     ),
   );
@@ -56,7 +57,13 @@ it("deletes the accounts of deleted teams after their retention time, and keeps 
   await set("locked_until", "now() + interval '1 minute'", locked);
   await set("mirrored_at", "NULL", doubted);
   await set("status", "'past_due'", live);
-  expect(await kept()).toEqual(["doubted", "live", "living", "locked", "subscribed", "young"]);
+  // Otherwise it is due at once, and resent or given up.
+  await set("checked_at", "now()", unanswered);
+  await models.billingRequest.updateMany({
+    where: { teamId: unanswered.teamId, kind: "checkout" },
+    data: { outcome: null, endedAt: null },
+  });
+  expect(await kept()).toEqual(["doubted", "live", "living", "locked", "subscribed", "unanswered", "young"]);
   await set("locked_until", "NULL", locked);
   expect(await kept()).not.toContain("locked");
 });

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
@@ -103,6 +104,16 @@ it("lets the plan fall back when the grace period ends, and mails the owner once
     "The payment for your team on Memory Graph failed",
     "Your team on Memory Graph has lost its plan",
   ]);
+});
+
+it("lets a cancelled subscription keep its plan until the end of its period", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aDebtor(world);
+  const { currentPeriodEnd: endsAt } = await owner.did(teamSubscription);
+
+  const cancelled = await owner.did(cancelTeamSubscription);
+
+  expect(cancelled).toMatchObject({ status: "past_due", plan: "team", endsAt });
 });
 
 it("forgets the failure when the invoice is paid, so that the next one has a grace period of its own", async () => {

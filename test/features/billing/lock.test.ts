@@ -21,12 +21,14 @@ it("extends the lock for as long as the work takes, and then gives it back", asy
   expect(await at.account()).toMatchObject({ lockedBy: null, lockedUntil: null });
 });
 
-it("writes nothing and gives nothing back if another server has the lock by now", async () => {
+it("writes, extends and gives back nothing if another server has the lock by now", async () => {
   await using at = await scene();
   const other = { lockedBy: randomUUID(), lockedUntil: new Date(Date.now() + 60_000) };
 
   const written = at.session(async (lock) => {
     await at.database.models.billingAccount.updateMany({ data: other });
+    const { renewed } = at.counts;
+    await expect.poll(() => at.counts.renewed, { timeout: 10_000 }).toBeGreaterThan(renewed);
     await writeAccount(at.database, lock, { customerId: "cus_lost" });
   });
 
@@ -108,7 +110,7 @@ it("asks the database once for each of a process's sessions, however many come a
   expect(at.counts.asked).toBe(3);
 });
 
-/** An account, and sessions of one process for it, which count how often they began and asked for the lock. */
+/** An account, and sessions of one process for it, which count how often they began, asked for the lock and renewed it. */
 async function scene() {
   const world = await createStripeWorld();
   const { database } = world;
@@ -116,13 +118,14 @@ async function scene() {
   const payments = world.services.billing.payments as NonNullable<Billing["payments"]>;
   const { billingAccount } = database.models;
   await billingAccount.create({ data: { teamId } });
-  const counts = { begun: 0, asked: 0 };
+  const counts = { begun: 0, asked: 0, renewed: 0 };
   // A session reads the time before it gets into the line.
   const run = (...statement: Parameters<Database["run"]>) => database.run(...statement).finally(() => counts.begun++);
   let losesAnswer = false;
   const updateMany = async (change: Parameters<typeof billingAccount.updateMany>[0]) => {
     if (change?.data.lockedBy) counts.asked++;
     const updated = await billingAccount.updateMany(change);
+    if (!change?.data.lockedBy && change?.data.lockedUntil) counts.renewed++;
     if (losesAnswer) {
       losesAnswer = false;
       throw new Error("The connection broke.");

@@ -39,6 +39,10 @@ describe("a subscription that must not exist", () => {
     expect(world.bugs).toMatchObject([alert, alert]);
     const { events } = await payer.owner.did(teamAudit, { teamId: payer.teamId, action: "endSecondSubscription" });
     expect(events).toMatchObject([{ actorId: null, keyId: null, door: "billing", subject: second.id }]);
+    // The customer gets a credit for what was not used. The stand-in makes none, so only the requests show it.
+    const credited = { invoice_now: "true", prorate: "true" };
+    const endings = world.stripe.requests.filter(({ method }) => method === "DELETE").map(({ params }) => params);
+    expect(endings).toEqual([credited, credited]);
   });
 
   it("is ended if its team was deleted", async () => {
