@@ -6,6 +6,7 @@ import { inputTypeOf } from "../../src/operation/input.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
+import { aLink, aMemory } from "../support/memories.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 import { selectionOf } from "../support/selections.js";
 import { createWorld } from "../support/world.js";
@@ -53,3 +54,12 @@ it.each(reading.map((operation) => [operation.name, operation] as const))(
     expect(world.bugs).toEqual([]);
   },
 );
+
+it("restores no relationship of which only another graph has the memories", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const { id, from, to, type, createdAt } = await aLink(ann, await aMemory(ann), await aMemory(ann));
+
+  const given = { relationships: [{ id, from, to, type, createdAt }] };
+  expect(await bob.does(restoreMemories, given)).toBeRefused("not_found");
+});

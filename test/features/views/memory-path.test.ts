@@ -34,6 +34,22 @@ it("is a shortest one, and tells the direction of each step", async () => {
   ]);
 });
 
+it.each([
+  ["older", [0.9, 0.3, 0.6]],
+  ["newer", [0.3, 0.6, 0.9]],
+])(
+  "takes the strongest of several relationships between two memories, also if it is the %s one",
+  async (_age, given) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const [start, end] = await memoriesTitled(ann, "Start", "End");
+    for (const [index, strength] of given.entries())
+      await aLink(ann, start, end, { relationshipType: `TYPE_${index}`, strength });
+
+    expect((await pathOf(ann, start, end)).steps[1]).toMatchObject({ strength: 0.9 });
+  },
+);
+
 it("follows only relationships of the given direction and types", async () => {
   await using world = await createWorld();
   const ann = await world.user();
