@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
+import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { countWordsOfGraph, forgetWords } from "../../../src/features/memories/index.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
 const note = (content: string) => ({ type: "general", title: "A note", content });
@@ -99,6 +101,32 @@ it("keeps the words of memories that are stored while words are forgotten", asyn
   await countWordsOfGraph(world.services);
   await forgetAll(world);
   expect(words.has("secret0y")).toBe(true);
+});
+
+it.each<[string, (ann: Actor, id: string, given: ReturnType<typeof note>) => Promise<unknown>]>([
+  ["stored", (ann, _id, given) => ann.did(createMemory, given)],
+  ["stored with others", (ann, _id, given) => ann.did(createMemories, { memories: [given, note("Else.")] })],
+  ["changed", (ann, id, given) => ann.did(updateMemory, { id, ...given })],
+])("keeps the words of a memory that is %s and about to be committed", async (_how, write) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await ann.did(createMemory, note("Something xyzzyplugh."));
+  const other = await ann.did(createMemory, note("Nothing yet."));
+  await ann.did(deleteMemory, { id });
+  // Begins to look at the graph.
+  expect(await forgetWords(world.services, 0)).toBe(true);
+  const blocker = await world.database.pool.connect();
+  await blocker.query("BEGIN");
+  await blocker.query("SELECT FROM graph_usage WHERE graph_id = $1 FOR UPDATE", [ann.caller.personalGraphId]);
+
+  const writing = write(ann, other.id, note("Again xyzzyplugh."));
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await forgetWords(world.services, 0);
+  await blocker.query("COMMIT");
+  blocker.release();
+  await writing;
+
+  expect((await wordsOf(world, ann)).has("xyzzyplugh")).toBe(true);
 });
 
 it("looks at a graph from which something is taken all the time, too", async () => {

@@ -26,6 +26,34 @@ it("names the newest memory that replaces or deprecates another one", async () =
   expect(await nameOf(old)).toBe("Newest");
 });
 
+it.each([[["REPLACES", "DEPRECATED_BY"]], [["DEPRECATED_BY", "REPLACES"]]])(
+  "names the newest of several wherever a memory is read: first %s",
+  async (types) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const [problem, old, newer, newest] = await memoriesTitled(ann, "Problem", "Old needle", "Newer", "Newest");
+    await aLink(ann, old, problem, { relationshipType: "SOLVES" });
+    for (const [index, other] of [newer, newest].entries()) {
+      const relationshipType = types[index] ?? "";
+      const [from, to] = relationshipType === "REPLACES" ? [other, old] : [old, other];
+      await aLink(ann, from, to, { relationshipType });
+    }
+
+    const { memories: found } = await ann.did(searchMemories, { query: "needle" });
+    const { memories: related } = await ann.did(relatedMemories, {
+      id: problem.id,
+      maxDepth: 1,
+      eachRelationship: true,
+    });
+    const among = [...found, ...related].map(({ supersededBy }) => supersededBy?.title);
+    expect([(await ann.did(memory, { id: old.id })).supersededBy?.title, ...among]).toEqual(Array(3).fill("Newest"));
+    const others = await manyMemories(world, ann, 120);
+    const links = others.map(({ id }) => [old.id, id] as const);
+    await manyLinks(world, ann, links);
+    expect((await ann.did(memory, { id: old.id })).supersededBy?.title).toBe("Newest");
+  },
+);
+
 it("finds it among more relationships than a memory shows", async () => {
   await using world = await createWorld();
   const ann = await world.user();
