@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
-import { expect, it } from "vitest";
+import { EventEmitter } from "node:events";
+import type { Server } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { DatabaseShares } from "../../src/operation/shares.js";
+import type { Database } from "../../src/platform/database/database.js";
 import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { UseLog } from "../../src/platform/rate-limit/use-log.js";
+import { Connections } from "../../src/surfaces/connections.js";
+import { Slots } from "../../src/surfaces/slots.js";
+import { Turns } from "../../src/surfaces/turns.js";
 import { heapMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
@@ -108,4 +116,46 @@ it("keeps the times of uses within 60 MB, for any number of names and uses", asy
   // The newest one is still known, the oldest no more.
   expect(log.use("name 89999", allowance, 210_000)).toHaveLength(12);
   expect(log.use("name 0", allowance, 210_000)).toHaveLength(0);
+});
+
+/** Work in the name of an address, a key or an account, from its beginning to its end. */
+const ENDED: Readonly<Record<string, () => (name: string) => unknown>> = {
+  slots: () => {
+    const slots = new Slots({ slots: 1, waiting: 1, waitMs: 0 });
+    return (name) => {
+      void slots.take(name);
+      slots.give(name);
+    };
+  },
+  "shares of the database": () => {
+    const database = { run: async () => [], whyWaitFailed: () => undefined } as unknown as Database;
+    const shares = new DatabaseShares(database);
+    return (name) => shares.of(name).run({ name: "", text: "" }, []);
+  },
+  turns: () => {
+    const turns = new Turns(0);
+    return (name) => new Promise<void>((done) => turns.begin(done, name));
+  },
+  connections: () => {
+    const server = Object.assign(new EventEmitter(), { closeIdleConnections() {} });
+    void new Connections(server as unknown as Server, LIMITS.http, { behindProxies: false });
+    onTestFinished(() => void server.emit("close"));
+    return (name) => {
+      const socket = Object.assign(new EventEmitter(), { remoteAddress: name });
+      server.emit("connection", socket);
+      socket.emit("close");
+    };
+  },
+};
+
+it.each(Object.keys(ENDED))("keeps nothing of names whose work has ended: %s", async (what) => {
+  const work = ENDED[what]?.();
+  const before = await heapMegabytes();
+
+  for (let index = 0; index < 20_000; index++) await work?.(`2001:db8:${index.toString(16)}:1::7`);
+
+  // A hundred bytes for each name would be as much.
+  expect((await heapMegabytes()) - before).toBeLessThan(2);
+  // So that what was measured is still in use.
+  await work?.("2001:db8::7");
 });
