@@ -43,10 +43,14 @@ export class LogStream implements DestinationStream, AsyncDisposable {
       this.#dropped++;
       return;
     }
-    this.#waiting.push(line);
-    this.#waitingLength += line.length;
+    this.#keep(line);
     // A chunk that failed has a timer for its retry.
     if (!this.#isWriting && this.#chunk.length === 0) this.#writeSoon();
+  }
+
+  #keep(line: string): void {
+    this.#waiting.push(line);
+    this.#waitingLength += line.length;
   }
 
   /** Waits until everything is written, a second at most: a reader that does not read must not delay the shutdown. */
@@ -111,8 +115,7 @@ export class LogStream implements DestinationStream, AsyncDisposable {
     };
     this.#dropped = 0;
     this.#reason = "";
-    this.#waiting.push(`${JSON.stringify(report)}\n`);
-    this.#waitingLength += 1;
+    this.#keep(`${JSON.stringify(report)}\n`);
   }
 
   #takeChunk(): Buffer {
@@ -124,7 +127,7 @@ export class LogStream implements DestinationStream, AsyncDisposable {
       count++;
     }
     const lines = this.#waiting.splice(0, count);
-    this.#waitingLength = this.#waiting.length === 0 ? 0 : this.#waitingLength - length;
+    this.#waitingLength -= length;
     return Buffer.from(lines.join(""));
   }
 }
