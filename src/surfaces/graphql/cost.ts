@@ -83,12 +83,14 @@ function readCost(schema: GraphQLSchema, parsed: ParsedRequest): Cost {
   return cost;
 }
 
-/** Apart from the document, the cost depends only on numbers and booleans: not on strings, lists or inputs. */
+/**
+ * Apart from the document, the cost depends only on numbers, booleans, and whether a value is missing, so that the default
+ * applies: not on strings, lists or inputs.
+ */
 function keyOf({ operation, given }: ParsedRequest): string {
   const values = (operation.variableDefinitions ?? []).map(({ variable }) => {
     const value = given[variable.name.value];
-    // Null differs from a missing value, for which the default applies.
-    return ["number", "boolean", "undefined"].includes(typeof value) || value === null ? String(value) : "";
+    return ["number", "boolean", "undefined"].includes(typeof value) ? String(value) : "";
   });
   return `${operation.name?.value ?? ""} ${values.join()}`;
 }
