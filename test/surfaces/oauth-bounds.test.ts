@@ -3,6 +3,7 @@ import type { RunningApp } from "../../src/app.js";
 import { CODE_GUESSES } from "../../src/features/access/confirm-sign-up.js";
 import { LIMITS } from "../../src/limits.js";
 import { takeUseOfNetwork } from "../../src/operation/use-limit.js";
+import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { DocumentReadings } from "../../src/surfaces/oauth/documents.js";
 import { REGISTRATIONS, STARTS } from "../../src/surfaces/oauth/routes.js";
 import { ask } from "../support/http.js";
@@ -139,6 +140,25 @@ describe("strangers", () => {
     await expect(readings.take("https://other.example.com/more", "198.51.100.1")).resolves.toBeUndefined();
     for (let n = 2; n < documentsPerNetwork.limit; n++) await readings.take(`${host}/known`, "198.51.100.1");
     await expect(readings.take(`${host}/known`, "198.51.100.1")).rejects.toMatchObject(refused);
+  });
+
+  it("cannot make the service remember more documents than it may, and it forgets the one used longest ago", async () => {
+    const { documentsPerHost, knownDocuments } = LIMITS.oauth;
+    const budgets = new ProcessBudgets();
+    const readings = new DocumentReadings({ budgets, meter: undefined });
+    const hostOf = (n: number) => `https://${n}.example.com/client`;
+    for (let n = 0; n < knownDocuments; n++) readings.remember(hostOf(n));
+    readings.remember(hostOf(0));
+    readings.remember(hostOf(knownDocuments));
+
+    const uses: number[] = [];
+    for (const n of [0, 1, 2, knownDocuments]) {
+      await readings.take(hostOf(n), `203.0.113.${n % 256}`);
+      const { limit, windowMs } = documentsPerHost;
+      uses.push((await budgets.use(`oauth-document-host:${new URL(hostOf(n)).hostname}`, { limit, windowMs })).length);
+    }
+    // Only what is not known counts for its host.
+    expect(uses).toEqual([0, 1, 0, 0]);
   });
 
   it("cannot use up what all networks have at a host from one network, nor from a /48 of IPv6", async () => {
