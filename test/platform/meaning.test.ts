@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { EmbeddingsServer, type TextUse, type Vector } from "../../src/platform/meaning/embeddings.js";
+import {
+  EmbeddingsFailed,
+  EmbeddingsServer,
+  type TextUse,
+  type Vector,
+} from "../../src/platform/meaning/embeddings.js";
 import { Meaning } from "../../src/platform/meaning/meaning.js";
+import { type Trouble, startEmbeddingsServer } from "../support/embeddings-server.js";
 
 const VECTOR: Vector = { values: Int8Array.of(127), scale: 1 / 127 };
 
@@ -76,4 +82,25 @@ it("measures by each model how near unrelated texts are, from 0 to less than 1",
   expect(await meaning.unrelatedBy("opposite", "query")).toBe(0);
   expect(await meaning.unrelatedBy("opposite", "document")).toBe(0.95);
   expect(await meaning.unrelatedBy("one", "query")).toBe(0.95);
+});
+
+const REASONS: Readonly<Record<Trouble, string>> = {
+  fails: "it answers 500",
+  hangs: "it does not answer in time",
+  nan: "its vectors have what is no number",
+  zero: "it answers a vector without a direction",
+  huge: "its answer is too large",
+  fewer: "its answer has no vector for each text",
+  uneven: "its vectors differ in dimension, or one is missing",
+  "no json": "its answer is not JSON",
+};
+
+it.each(Object.entries(REASONS))("says why a server that %s gave no vectors", async (trouble, reason) => {
+  await using server = await startEmbeddingsServer();
+  server.trouble = trouble as Trouble;
+  const client = server.client();
+
+  const failing = client.embed(["a car", "a doctor"], "document", trouble === "hangs" ? 50 : 10_000);
+
+  await expect(failing).rejects.toThrow(new EmbeddingsFailed(reason));
 });
