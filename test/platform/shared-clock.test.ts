@@ -1,0 +1,26 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+import { LIMITS } from "../../src/limits.js";
+import { SharedClock } from "../../src/platform/database/shared-clock.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
+
+const { differenceMs, roundTripMs } = LIMITS.clock;
+const DAY_MS = 86_400_000;
+
+it.each([
+  ["takes the middle of the round trip as the time of an answer", roundTripMs, DAY_MS, DAY_MS + roundTripMs / 2],
+  ["takes no time from an answer that is late", roundTripMs + 1, DAY_MS, 0],
+  ["leaves a clock as it is that hardly differs", 0, differenceMs, 0],
+  ["corrects a clock that differs more", 0, differenceMs + 1, differenceMs + 1],
+])("%s", async (_name, tookMs, aheadMs, correctedMs) => {
+  vi.useFakeTimers({ toFake: ["Date", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const readTime = async () => {
+    vi.advanceTimersByTime(tookMs);
+    return new Date(Date.now() + aheadMs);
+  };
+  const clock = new SharedClock({ readTime, log: loggerTo({ write: () => {} }, "info") });
+
+  await clock.read();
+
+  expect(clock.now().getTime() - Date.now()).toBe(correctedMs);
+});
