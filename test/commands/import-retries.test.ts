@@ -57,13 +57,16 @@ describe("retries", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it("gives up after five retries", async () => {
-    const service = await fakeService(() => ({ status: 503, headers: { "retry-after": "0" } }));
+  it.each([
+    [503, 5],
+    [429, 60],
+  ])("gives up when every answer has the status %i, after %i retries", async (status, retries) => {
+    const service = await fakeService(() => ({ status, headers: { "retry-after": "0" } }));
 
     const result = runText(clientOf(service.url, "key"), jsonLines(entity("A", "x")));
 
-    await expect(result).rejects.toThrow("is still busy after many attempts (status 503). Try again later.");
-    expect(service.requests).toHaveLength(6);
+    await expect(result).rejects.toThrow(`is still busy after many attempts (status ${status}). Try again later.`);
+    expect(service.requests).toHaveLength(1 + retries);
   });
 
   it("waits until the date of Retry-After, by the server's clock", async () => {

@@ -137,3 +137,15 @@ it("keeps who may read the file that it replaces", async () => {
     expect([await readFile(file, "utf8"), (await stat(file)).mode & 0o777]).toEqual(["new", mode]);
   }
 });
+
+it("listens to signals only while it writes", async () => {
+  const folder = await aFolder();
+  const listeners = () => ["SIGINT", "SIGTERM", "SIGHUP"].map((signal) => process.listenerCount(signal));
+  const before = listeners();
+
+  await writeWholeFile(join(folder, "graph"), (openPartial) => pipeline(["new"], openPartial()));
+  const failing = writeWholeFile(join(folder, "other"), () => Promise.reject(new Error("Nothing to write.")));
+
+  await expect(failing).rejects.toThrow("Nothing to write.");
+  expect(listeners()).toEqual(before);
+});
