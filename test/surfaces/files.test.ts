@@ -55,6 +55,7 @@ it("serves its files whole for any condition or range, or refuses with an error 
         if (answer.status !== 400) continue;
         expect(answer.headers.get("content-type"), what).toBe("application/json; charset=utf-8");
         expect(answer.headers.get("cache-control"), what).toBe("no-store");
+        expect([answer.headers.get("etag"), answer.headers.get("last-modified")], what).toEqual([null, null]);
         if (method === "GET") expect(JSON.stringify(answer.body), what).toMatch(/^\{"errors?":/);
       }
     }
