@@ -41,6 +41,18 @@ describe("importing into the service", () => {
     expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { created: 30 } }));
   });
 
+  it("stores memories that have more values together than one call may have", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const tags = Array.from({ length: 45 }, (_, place) => `tag-${place}`);
+    const notes = Array.from({ length: 500 }, (_, n) => ({ type: "fix", title: `Fix ${n}`, content: "x", tags }));
+
+    expect(notes.length * tags.length).toBeGreaterThan(LIMITS.json.values);
+    expect(await importInto(url, await world.user(), jsonLines(...notes))).toEqual(
+      reportOf({ memories: { created: 500 } }),
+    );
+  });
+
   it.each([
     { texts: "short", count: 200, content: "x" },
     { texts: "long", count: 40, content: "a word ".repeat(5_000) },
