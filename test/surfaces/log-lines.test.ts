@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { ask } from "../support/http.js";
+import { createWorld } from "../support/world.js";
+
+const SECRET = "n0body-may-read-this";
+
+/** Where a token, a code or a text of a client may stand. */
+const TARGETS = [
+  ...["/v1/memories/SECRET", "/v1/memories/search?query=SECRET", "/v1/export?format=SECRET", "/v1/SECRET"],
+  ...["/invitations/SECRET", "/teams/invitations/SECRET/accept", "/billing/return?session=SECRET"],
+  ...["/oauth/authorize?client_id=https://SECRET.example.com", "/oauth/token", "/oauth/connect/SECRET/answer"],
+  ...["/graphql?query={SECRET}", "/mcp?SECRET", "/signup/confirm", "/keys", "/billing/stripe-webhook", "/%SECRET"],
+  ...["/api/v1/memories/SECRET", "/healthz?SECRET", "/SECRET"],
+];
+const HEADERS = ["x-api-key", "cookie", "user-agent", "referer", "idempotency-key", "stripe-signature", "x-read-after"];
+const BODIES = [
+  `{"code": "${SECRET}", "email": "${SECRET}", "${SECRET}": "${SECRET}"}`,
+  `{"query": "query ${SECRET.replaceAll("-", "_")} { memory(id: \\"${SECRET}\\") { id } }"}`,
+  `{"jsonrpc": "2.0", "id": "${SECRET}", "method": "tools/call", "params": {"name": "${SECRET}"}}`,
+  `{"${SECRET}`,
+];
+
+it("logs one line for each request, with nothing that its client sent", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const { key } = await world.user();
+  const headers = Object.fromEntries(HEADERS.map((name) => [name, SECRET]));
+  let sent = 0;
+
+  for (const target of TARGETS) {
+    for (const authorization of [`Bearer ${key}`, `Bearer ${SECRET}`]) {
+      for (const body of [undefined, ...BODIES]) {
+        const from = { "x-forwarded-for": `10.3.${sent >> 8}.${sent & 255}` };
+        await fetch(url + target.replace("SECRET", SECRET), {
+          method: body === undefined ? "GET" : "POST",
+          headers: { ...headers, ...from, authorization, "content-type": "application/json" },
+          ...(body !== undefined && { body }),
+        }).then((answer) => answer.arrayBuffer());
+        sent++;
+      }
+    }
+  }
+  await ask(`${url}/healthz`);
+
+  const told = world.log.filter((line) => line.includes("n0body") || line.includes(key));
+  expect(told).toEqual([]);
+  expect(world.log.filter((line) => line.includes('"duration_ms"')).length).toBeGreaterThanOrEqual(sent);
+});
