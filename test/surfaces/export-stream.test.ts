@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { revokeApiKey } from "../../src/features/access/revoke-api-key.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { leaveTeam } from "../../src/features/teams/leave-team.js";
@@ -34,6 +34,11 @@ it("ends when the key is revoked or the member removed meanwhile, and never cont
   for (let call = 0; call < 25; call++) await owner.did(createMemories, { memories: LARGE });
   await member.did(createMemories, { memories: [{ ...NOTE, title: "Their own" }], graph: "personal" });
 
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+
   const before = await exportedAround(url, owner.key, async () => {});
   const revoked = await exportedAround(url, admin.key, () => admin.did(revokeApiKey, { id: admin.caller.keyId }));
   const removed = await exportedAround(url, member.key, () =>
@@ -45,6 +50,8 @@ it("ends when the key is revoked or the member removed meanwhile, and never cont
     expect(text.length).toBeLessThan(before.text.length / 2);
     expect(text).not.toMatch(/"record":"end"|Their own/);
   }
+  // Node warns of listeners that each page leaves.
+  expect(warnings).toEqual([]);
   expect(world.bugs).toEqual([]);
 });
 
