@@ -87,3 +87,12 @@ it("has a worker that imports only types and modules of Node, since the bundle h
   const source = readFileSync("src/platform/meaning/vector-worker.ts", "utf8");
   expect(source.match(/^import (?!type )[^;]*from "(?!node:)/gm)).toBeNull();
 });
+
+it("answers what it was asked, even if its worker ends first", async () => {
+  const index = new VectorIndex();
+  const asked = index.find("none", { values: Int8Array.of(127), scale: 1 / 127 }, 1);
+
+  await index[Symbol.asyncDispose]();
+
+  expect(await asked).toBeUndefined();
+});
