@@ -6,8 +6,11 @@ import { type InvoiceRecord, type LineRecord, type Source, mustFind } from "./st
 export const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
   lines.reduce((sum, { amount }) => sum + amount, 0);
 
-/** The tax on an amount, which does not include it: a tenth everywhere. */
-const taxOf = ({ isTaxed = false }: InvoiceRecord, amount: number): number => (isTaxed ? Math.round(amount / 10) : 0);
+/** The tax on an amount, a tenth everywhere, or in an amount that includes it. */
+function taxOf({ isTaxed = false, taxIsIncluded = false }: InvoiceRecord, amount: number): number {
+  if (!isTaxed) return 0;
+  return Math.round(amount / (taxIsIncluded ? 11 : 10));
+}
 
 /** What is taken off a line; the amount of a proration does not include it any more. */
 const discountOf = (invoice: InvoiceRecord, { amount, proration }: LineRecord): number =>
@@ -20,14 +23,14 @@ const totalTax = (invoice: InvoiceRecord): number =>
   invoice.lines.reduce((sum, line) => sum + taxOf(invoice, line.amount - discountOf(invoice, line)), 0);
 
 const totalOf = (invoice: InvoiceRecord): number =>
-  invoiceTotal(invoice.lines) - totalDiscount(invoice) + totalTax(invoice);
+  invoiceTotal(invoice.lines) - totalDiscount(invoice) + (invoice.taxIsIncluded ? 0 : totalTax(invoice));
 
 export const amountDue = (invoice: InvoiceRecord): number => Math.max(0, totalOf(invoice));
 
-const taxObject = (amount: number, taxable: number) =>
+const taxObject = ({ taxIsIncluded = false }: InvoiceRecord, amount: number, taxable: number) =>
   ({
     amount,
-    tax_behavior: "exclusive",
+    tax_behavior: taxIsIncluded ? "inclusive" : "exclusive",
     tax_rate_details: { tax_rate: "txr_standin" },
     taxability_reason: "standard_rated",
     taxable_amount: taxable,
@@ -42,7 +45,8 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
   const known = mustFind(source.state.customers[customer]);
   const subtotal = invoiceTotal(invoice.lines);
   const total = totalOf(invoice);
-  const untaxed = subtotal - totalDiscount(invoice);
+  const tax = totalTax(invoice);
+  const untaxed = invoice.taxIsIncluded ? total - tax : subtotal - totalDiscount(invoice);
   const isTaxed = invoice.isTaxed === true;
   const due = amountDue(invoice);
   const [first] = invoice.lines;
@@ -100,7 +104,7 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     total,
     total_discount_amounts: discountAmounts(totalDiscount(invoice)),
     total_excluding_tax: untaxed,
-    total_taxes: isTaxed ? [taxObject(totalTax(invoice), untaxed)] : [],
+    total_taxes: isTaxed ? [taxObject(invoice, tax, untaxed)] : [],
   } satisfies Stripe.Invoice;
 }
 
@@ -188,6 +192,6 @@ export function lineObject({ state }: Source, line: LineRecord, invoice: Invoice
     quantity_decimal: Stripe.Decimal.from(line.quantity),
     subscription: invoice.subscription,
     subtotal: line.amount,
-    taxes: invoice.isTaxed === true ? [taxObject(taxOf(invoice, net), net)] : [],
+    taxes: invoice.isTaxed === true ? [taxObject(invoice, taxOf(invoice, net), net)] : [],
   } satisfies Stripe.InvoiceLineItem;
 }

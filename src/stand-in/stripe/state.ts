@@ -149,6 +149,8 @@ export interface InvoiceRecord {
   readonly reason: "subscription_create" | "subscription_cycle" | "subscription_update" | "upcoming";
   readonly lines: readonly LineRecord[];
   readonly isTaxed?: boolean;
+  /** Whether prices include the tax, as the settings of Stripe Tax said. */
+  readonly taxIsIncluded?: boolean;
   readonly percentOff?: number | undefined;
   /** Only previews are drafts. */
   status: "draft" | "open" | "paid" | "void";

@@ -97,6 +97,23 @@ it("asks for address and tax id, and shows the tax before and after it is paid",
   expect(invoices[1]).toMatchObject({ amount: 5 * 880, tax: 5 * 80 });
 });
 
+it("shows the tax that prices include, and does not add it", async () => {
+  await using world = await createStripeWorld(offering({ tax: true }));
+  const { owner } = await aPayer(world, { seats: 5 });
+  const { secretKey, url } = world.stripe;
+  await stripeClient(secretKey, url).tax.settings.update({ defaults: { tax_behavior: "inclusive" } });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+
+  const shown = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+  await owner.did(upgradeTeam, { maxMembers: 8 });
+
+  expect(shown.nextInvoice).toMatchObject({ amount: 8 * 800, tax: Math.round((8 * 800) / 11) });
+  const { invoices } = await owner.did(teamInvoices);
+  expect(Math.abs(Number(invoices[0]?.amount) - shown.proration)).toBeLessThanOrEqual(2);
+  expect(Math.abs(shown.tax - shown.proration / 11)).toBeLessThan(2);
+  expect(invoices[1]).toMatchObject({ amount: 5 * 800, tax: Math.round((5 * 800) / 11) });
+});
+
 it("takes promotion codes only where they are switched on", async () => {
   for (const promotionCodes of [true, false]) {
     await using world = await createStripeWorld(offering({ promotionCodes }));
