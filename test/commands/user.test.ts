@@ -43,7 +43,7 @@ it("changes plan, name and verification beside a running server, and shows the r
   const { output } = await run(world, "user", "show", "--email", EMAIL);
   expect(output).toMatch(/Address +ann@example.com, verified\nName +Ann\nPlan +pro\n/);
   const entries = await world.database.models.auditEntry.findMany({ where: { door: "operator" } });
-  expect(entries.map(({ action }) => action).sort()).toEqual(["renameUser", "setPlan", "verifyUser"]);
+  expect(entries.map(({ action }) => action).sort()).toEqual(["createUser", "renameUser", "setPlan", "verifyUser"]);
 });
 
 it("stores names as the doors do: in NFC, with a length in characters", async () => {
