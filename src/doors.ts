@@ -59,7 +59,7 @@ import {
   routesOf,
 } from "./surfaces/plain-errors.js";
 import { paymentWebhook } from "./surfaces/rest/payment-webhook.js";
-import { aliasRoutes, answerForAliases, mayBeAlias } from "./surfaces/rest/aliases/router.js";
+import { aliasRoutes, answerForAliases, mayBeAlias, withDetail } from "./surfaces/rest/aliases/router.js";
 import { restRoutes } from "./surfaces/rest/routes.js";
 import type { Work } from "./surfaces/work.js";
 
@@ -74,11 +74,8 @@ const INVITATION_OPERATIONS = {
 /** A failure in REST's format. */
 const formatRestError = (failure: Failure | undefined): RestError => restError(failure, routes);
 
-/** A failure of a request whose path is unknown: it may be from a client that shows only `detail`. */
-export function formatUnreadable(failure: Failure): object {
-  const { error } = formatRestError(failure);
-  return { error, detail: error.message };
-}
+/** A failure of a request whose path is unknown: it may be for an alias. */
+export const formatUnreadable = (failure: Failure): object => withDetail(formatRestError(failure));
 
 export interface DoorParts {
   readonly config: Pick<Config, "allowedOrigins" | "development" | "publicUrl" | "trustedProxies">;

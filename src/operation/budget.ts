@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from "node:net";
 import { LIMITS } from "../limits.js";
+import type { Budgets, Charge } from "../platform/rate-limit/rate-limiter.js";
 import type { Caller, Context } from "./context.js";
 import { CommonFailure } from "./failure.js";
 
@@ -29,9 +30,15 @@ export async function spendRequests(
   caller: Caller,
   cost: number,
 ): Promise<void> {
-  const limit = requestsByPlan[caller.plan];
-  const { used, resetMs } = await budgets.take(accountBudget(caller), { limit, windowMs, cost });
-  if (used + cost > limit) throw new RateLimited(Math.max(1, Math.ceil(resetMs / 1_000)));
+  const charge = { limit: requestsByPlan[caller.plan], windowMs, cost };
+  const seconds = await secondsUntilTaken(budgets, accountBudget(caller), charge);
+  if (seconds > 0) throw new RateLimited(seconds);
+}
+
+/** Takes from a budget; returns 0, or the seconds until it is full again, if too little is left: then none is taken. */
+async function secondsUntilTaken(budgets: Budgets, name: string, charge: Charge): Promise<number> {
+  const { used, resetMs } = await budgets.take(name, charge);
+  return used + charge.cost <= charge.limit ? 0 : Math.max(1, Math.ceil(resetMs / 1_000));
 }
 
 const HOUR_MS = 3_600_000;
@@ -41,18 +48,21 @@ const HOUR_MS = 3_600_000;
  * @throws RateLimited when all of the user's results would take more than a graph of the plan.
  */
 export async function spendResultBytes(
-  { budgets, caller, storage, resultHours }: Pick<Context, "budgets" | "caller" | "storage" | "resultHours">,
+  context: Pick<Context, "budgets" | "caller" | "meter" | "storage" | "resultHours">,
   bytes: number,
 ): Promise<void> {
   if (bytes <= LIMITS.idempotency.smallResultBytes) return;
+  const { budgets, caller, meter, storage, resultHours } = context;
   const { bytes: limit } = storage[caller.plan];
   const charge = { limit, windowMs: resultHours * HOUR_MS, cost: bytes };
-  const { used, resetMs } = await budgets.take(`results:${caller.userId}`, charge);
-  if (used + bytes <= limit) return;
-  const reached =
+  const seconds = await secondsUntilTaken(budgets, `results:${caller.userId}`, charge);
+  if (seconds === 0) return;
+  meter?.refused("results");
+  throw new RateLimited(
+    seconds,
     `The results kept for an account's Idempotency-Keys take at most ${limit.toLocaleString("en")} bytes in ` +
-    `${resultHours} hours; without this header no result is kept.`;
-  throw new RateLimited(Math.max(1, Math.ceil(resetMs / 1_000)), reached);
+      `${resultHours} hours; without this header no result is kept.`,
+  );
 }
 
 /** Addresses that are counted together, and how many times the budget of one address they have. */

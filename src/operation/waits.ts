@@ -37,9 +37,9 @@ export class Stopwatch {
     return this.#ms + (this.#running > 0 ? performance.now() - this.#since : 0);
   }
 
-  readonly start = (): void => {
+  start(): void {
     if (this.#running++ === 0) this.#since = performance.now();
-  };
+  }
 
   readonly stop = (): void => {
     if (--this.#running === 0) this.add(performance.now() - this.#since);

@@ -200,7 +200,7 @@ it("forgets a key after a day", async () => {
 it("keeps of an account's large results no more bytes than a graph of its plan may hold, also of deleted memories", async () => {
   const bounds = { memories: 100, bytes: 350_000 };
   await using world = await createWorld({ storage: { free: bounds, pro: bounds, team: bounds } });
-  const { url } = await world.serve();
+  const { url, metricsUrl = "" } = await world.serve({ METRICS_PORT: "0" });
   const ann = await world.user();
   const large = { ...NOTE, content: "\u{1F600}".repeat(25_000) };
   const storeAndDelete = async (idempotencyKey: string) => {
@@ -217,6 +217,7 @@ it("keeps of an account's large results no more bytes than a graph of its plan m
   const message = expect.stringContaining("take at most 350,000 bytes in 24 hours") as string;
   expect(answers.at(-1)?.body).toMatchObject({ error: { code: "rate_limited", message } });
   expect(await bytesOfResults(world)).toBeLessThanOrEqual(bounds.bytes);
+  expect((await ask(metricsUrl)).body).toContain('memory_graph_refused_total{budget="results"} 2\n');
   // A refused request had no effect. Repetitions, small results and requests without the header are not refused.
   expect(await titles(world)).toEqual([]);
   expect((await store(url, ann.key, "a", large)).body).toEqual(answers[0]?.body);

@@ -24,8 +24,9 @@ export interface CreatedUser {
 export class UserError extends Error {}
 
 export class NoSuchUser extends UserError {
-  constructor(address: string) {
-    super(`There is no user with the address ${JSON.stringify(address)}. Correct it, or run \`user create\` first.`);
+  /** @param which the address or id that was given */
+  constructor(which: string) {
+    super(`There is no user ${JSON.stringify(which)}. Correct the address or the id, or run \`user create\` first.`);
   }
 }
 

@@ -33,7 +33,8 @@ export const storeMemories = defineStatement({
 const END: Readonly<Record<string, SqlType>> = { id: "uuid", fromId: "uuid", type: "text", toId: "uuid" };
 /**
  * The stored relationships that have the ends and the type, or the id, of one of these, given as JSON. SQL, since a
- * call has hundreds. The order leaves PostgreSQL only the unique index: by another one it reads all of a memory, or of a type.
+ * call has hundreds. The order leaves PostgreSQL only the unique index: by another one it reads all of a memory, or of
+ * a type.
  */
 export const relationshipsAlike = defineStatement({
   name: "relationships_alike",

@@ -9,6 +9,7 @@ import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
+  type Payer,
   aPayer,
   aSubscriber,
   accountNow,
@@ -139,19 +140,25 @@ describe("a change that waits for another one", () => {
   });
 });
 
-it("sells nothing to a team whose deletion is about to be committed", async () => {
-  await using world = await createBillingWorld({ deaf: true });
-  const { owner, teamId } = await aPayer(world);
-  const deleting = await world.database.pool.connect();
-  await deleting.query("BEGIN");
-  await deleting.query("DELETE FROM team WHERE id = $1", [teamId]);
-
+/** Asks for a checkout while this change of the team waits for its commit, which follows. */
+async function askBeforeCommit(world: BillingWorld, { owner, teamId }: Payer, change: string) {
+  const changing = await world.database.pool.connect();
+  await changing.query("BEGIN");
+  await changing.query(change, [teamId]);
   const waiting = owner.does(createTeamCheckout);
   await expect.poll(() => waitingForLocks(world)).toBe(1);
-  await deleting.query("COMMIT");
-  deleting.release();
+  await changing.query("COMMIT");
+  changing.release();
+  return waiting;
+}
 
-  expect(await waiting).toBeRefused("not_found");
+it("sells nothing to a team whose deletion is about to be committed", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world);
+
+  const asked = await askBeforeCommit(world, payer, "DELETE FROM team WHERE id = $1");
+
+  expect(asked).toBeRefused("not_found");
   expect(changesAsked(world)).toEqual([]);
 });
 
@@ -161,22 +168,15 @@ it.each([
 ])("offers %s to no team whose growth is about to be committed", async (_which, isFound) => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aPayer(world, { seats: 5 });
-  const { owner, teamId } = payer;
-  const { pool } = world.database;
+  const { owner } = payer;
   if (isFound) {
     await owner.did(createTeamCheckout);
-    await pool.query("UPDATE billing_account SET checkout_id = NULL, checkout_url = NULL");
+    await world.database.pool.query("UPDATE billing_account SET checkout_id = NULL, checkout_url = NULL");
   }
-  const growing = await pool.connect();
-  await growing.query("BEGIN");
-  await growing.query("UPDATE team SET max_members = 9 WHERE id = $1", [teamId]);
 
-  const waiting = owner.does(createTeamCheckout);
-  await expect.poll(() => waitingForLocks(world)).toBe(1);
-  await growing.query("COMMIT");
-  growing.release();
+  const asked = await askBeforeCommit(world, payer, "UPDATE team SET max_members = 9 WHERE id = $1");
 
-  expect(await waiting).toBeRefused("unavailable");
+  expect(asked).toBeRefused("unavailable");
   await owner.did(createTeamCheckout);
   const { data } = await stripeOf(world).checkout.sessions.list({ customer: await customerOf(world, payer) });
   const open = data.filter(({ status }) => status === "open");

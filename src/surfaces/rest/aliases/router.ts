@@ -64,8 +64,11 @@ export const answerForAliases =
     if (!mayBeAlias(response.req.originalUrl)) return { error };
     // Only for this status do these clients show the message: they take it for a limit of storage.
     if (failure?.reason === "graph_full") response.status(403);
-    return { error, detail: error.message };
+    return withDetail({ error });
   };
+
+/** An error with the field whose text these clients show. */
+export const withDetail = ({ error }: RestError): object => ({ error, detail: error.message });
 
 /**
  * How the SDK for Python names itself. A list is given repeated or joined by commas: it repeats, so a comma belongs to
