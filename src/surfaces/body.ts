@@ -35,12 +35,17 @@ const DECODERS = new Map<string, () => Transform>([
 export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
+/** Whether the client sends its body only after `100 Continue` (RFC 9110, 10.1.1), or after a wait of its own. */
+const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
+  httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
+
 /** Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. */
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
     const { work, span, caller, waits } = scopeOf(response);
-    if (hasBody(request)) request.body = await bytesOf(request, { limit, hold: work.holdBody(response) });
+    const invite = () => expectsInvitation(request) && response.writeContinue();
+    if (hasBody(request)) request.body = await bytesOf(request, { limit, invite, hold: work.holdBody(response) });
     const turn = waits.of("turn");
     turn.start();
     const begin = () => {
@@ -54,6 +59,8 @@ export const readBody: Handler = readBodyUpTo(LIMITS.http.bodyBytes);
 
 interface Bounds {
   readonly limit: number;
+  /** Called when the body will be read: nothing but its bytes can be refused. */
+  invite(): void;
   /** Called before bytes are kept. */
   hold(bytes: number): void;
 }
@@ -64,12 +71,13 @@ interface Bounds {
  * @throws InvalidInput when it is incomplete, or not compressed as its header says.
  */
 async function bytesOf(request: Request, bounds: Bounds): Promise<Buffer> {
-  const { limit } = bounds;
+  const { limit, invite } = bounds;
   if (Number(request.headers["content-length"] ?? 0) > limit) throw new BodyTooLarge(limit);
   const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
-  if (encoding === "identity") return collect(request, undefined, bounds);
   const decoder = DECODERS.get(encoding)?.();
-  if (!decoder) throw new UnsupportedEncoding();
+  if (!decoder && encoding !== "identity") throw new UnsupportedEncoding();
+  invite();
+  if (!decoder) return collect(request, undefined, bounds);
   try {
     return await collect(request, decoder, bounds);
   } finally {

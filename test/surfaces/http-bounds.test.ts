@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
-import { connected, exchange, saidIn, untilClosed } from "../support/socket.js";
+import { connected, exchange, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const { headBytes, headers: headersMax, urlBytes, mediaTypesBytes, bodyBytes } = LIMITS.http;
@@ -119,6 +119,31 @@ it("refuses a body with too large a Content-Length before it is sent, and one ju
     const body = Buffer.alloc(bodyBytes + 1 + round * 30_000, " ");
     expect((await ask(`${url}/v1/memories`, { key, body })).status).toBe(413);
   }
+});
+
+it("asks for the body of a client that waits for that, unless the request is refused", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const body = JSON.stringify({ type: "general", title: "A note", content: "Something." });
+  const head = (authorization: string, length: number) =>
+    `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${authorization}\r\n` +
+    `Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
+
+  const socket = connected(url);
+  socket.write(head(key, body.length));
+  expect(await nextAnswer(socket)).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+  socket.write(body);
+  expect(await nextAnswer(socket)).toMatch(/^HTTP\/1\.1 201 /);
+  socket.destroy();
+
+  const patient = { silenceMs: 10_000 };
+  const tooLarge = await exchange(url, head(key, bodyBytes + 1), patient);
+  const keyless = await exchange(url, head("wrong", body.length), patient);
+  expect([tooLarge, keyless].map(saidIn)).toMatchObject([
+    { status: 413, closes: true },
+    { status: 401, closes: true },
+  ]);
 });
 
 it("keeps a connection whose refused body ends soon", async () => {
