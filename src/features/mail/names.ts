@@ -23,5 +23,14 @@ export function nameForSubject(name: string): string | null {
   return isLinkLike || read.includes(ENCODED_WORD) ? null : read;
 }
 
-/** The name on one line, with brackets around characters that would make it a link: `evil[.]example`, `https[:]//`. */
-export const nameForText = (name: string): string => removeInvisible(name).replaceAll(LINK_LIKE, (sign) => `[${sign}]`);
+/** Letters that are written from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
+
+/**
+ * The name on one line, with brackets around characters that would make it a link: `evil[.]example`, `https[:]//`. A
+ * name with letters from right to left is isolated by invisible characters, so it does not move the words around it.
+ */
+export function nameForText(name: string): string {
+  const text = removeInvisible(name).replaceAll(LINK_LIKE, (sign) => `[${sign}]`);
+  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
+}

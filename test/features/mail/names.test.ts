@@ -66,6 +66,10 @@ it.each(PLAIN)("leaves the name %j as it is", (name) => {
   expect([nameForSubject(name), nameForText(name)]).toEqual([name, name]);
 });
 
+it.each(["פלטפורמה", "فريق 42", "𞤀𞤣"])("isolates the name %j, written from right to left", (name) => {
+  expect(nameForText(name)).toBe(`\u2068${name}\u2069`);
+});
+
 describe("the mail of an invitation", () => {
   const invitation = {
     role: "member",
