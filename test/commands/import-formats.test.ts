@@ -148,6 +148,26 @@ it("keeps or counts all else in what claude.ai remembers, and other memories wit
   }
 });
 
+it("reads the files that claude.ai remembers, with and without memories of projects", () => {
+  const files = [
+    { path: "/areas/Garden.md", content: "# Garden\nRoses.", updated_at: "2026-01-15T09:30:00+00:00" },
+    { path: "/profile.md", content: "Gardener." },
+  ];
+  const exports = [
+    { account_uuid: "7", conversations_memory: "", project_memories: [], memory_files: files },
+    { account_uuid: "7", memory_files: files },
+  ];
+
+  for (const file of exports) {
+    const graph = readText(JSON.stringify(file));
+    expect([...graph.notes.values()]).toMatchObject([
+      { title: "areas/Garden", content: "# Garden\nRoses.", kept: { updatedAt: new Date("2026-01-15T09:30:00Z") } },
+      { title: "profile", content: "Gardener." },
+    ]);
+    expect([leftOut(graph), [...graph.notCarried.keys()]]).toEqual([[], ["account_uuid"]]);
+  }
+});
+
 it("counts in a file of another tool each field that holds no memories", () => {
   const files = [CLAUDE_AI[0], OPEN_MEMORY, { agents: [], blocks: [] }];
   for (const file of files) {
