@@ -1,5 +1,6 @@
 import type { GraphDraft } from "./draft.js";
 import { type Field, Fields, asKey, asPast, asShare, asText, asTexts, asTime, plainName, showValue } from "./fields.js";
+import { LETTA_BLOCK } from "./formats/letta.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
 import { MEM0, MEM0_POINT } from "./formats/mem0.js";
 import type { ToolFormat } from "./formats/tool-format.js";
@@ -11,7 +12,7 @@ import type { ObjectRecord } from "./record-reader.js";
 import { isEmbedding, leaveToService } from "./service-fields.js";
 import { readNested } from "./read-relationship.js";
 
-const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP];
+const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP, LETTA_BLOCK];
 
 const DAY_MS = 86_400_000;
 
@@ -25,12 +26,13 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
   // A name in the metadata is not the name of a text: several texts may have the same one.
   const isOwn = hasText(value);
   const called = fields.take(NAMES, asKey, { isOwn });
+  const tool = toolOf(value);
   const found =
+    fields.take(tool?.text === undefined ? [] : [tool.text], asLines) ??
     fields.take(TEXTS, asLines) ??
     (called === undefined ? fields.take(["summary"], asLines, { isOwn: true }) : undefined);
   const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
   const id = identifier?.value;
-  const tool = toolOf(value);
   const named = called ?? (found && titleOf(found.lines)) ?? (tool ? undefined : id);
   if (named === undefined) {
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");

@@ -1,9 +1,11 @@
 import type { GraphDraft } from "./draft.js";
 import { Fields, asKey, asText, plainName, showValue } from "./fields.js";
 import { readClaudeMemory } from "./formats/claude-ai.js";
+import { decodeTexts } from "./formats/encoded.js";
 import { readAgentFile } from "./formats/letta.js";
 import { isMem0Change } from "./formats/mem0.js";
 import { readOpenMemory } from "./formats/openmemory.js";
+import { countOthers } from "./formats/tool-file.js";
 import {
   AMBIGUOUS_LISTS,
   FILE_FIELDS,
@@ -28,6 +30,12 @@ type Shape = "memory" | "relationship" | undefined;
 
 /** Adds a value of a file to the draft, by its fields. @param shape the kind of list that contains it. */
 export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shape?: Shape): void {
+  const decoded = shape ? undefined : decodeTexts(value);
+  if (decoded) {
+    for (const [name, count] of countOthers(decoded.others)) draft.notCarry(name, count);
+    for (const inner of decoded.values) readRecord({ place, value: inner }, draft);
+    return;
+  }
   // A list of texts, or a text in a line.
   if (shape === undefined && asText(value) !== undefined) return readRecord({ place, value }, draft, "memory");
   if (Array.isArray(value)) {

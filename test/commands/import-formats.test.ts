@@ -366,6 +366,47 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
   );
 });
 
+it("reads the value of a Letta block as its text, also of an agent file of an earlier version", () => {
+  const block = { value: "Is Ann", limit: 5000, label: "human", description: "Who talks", read_only: false };
+  const files = [
+    { agents: [{ name: "Sales", block_ids: ["block-0"] }], blocks: [{ ...block, id: "block-0" }] },
+    { agent_type: "memgpt_agent", name: "Sales", description: "Sells", core_memory: [block], messages: [{}, {}] },
+  ];
+
+  const graphs = files.map((file) => readText(JSON.stringify(file)));
+
+  for (const graph of graphs) {
+    const expected = [{ title: "human", content: "Is Ann\n\ndescription: Who talks\nagents: Sales" }];
+    expect([...graph.notes.values()]).toMatchObject(expected);
+    expect(leftOut(graph)).toEqual([]);
+    expect([graph.notCarried.get("limit"), graph.notCarried.get("read_only")]).toEqual([1, 1]);
+  }
+  expect(graphs[1]?.notCarried.get("messages")).toBe(2);
+});
+
+it("reads JSON inside of texts: of files that were encoded twice, and of answers of MCP tools", () => {
+  const entities = ["Ann", "Bob"].map((name) => ({ name, entityType: "person", observations: ["Here"] }));
+  const file = JSON.stringify({ entities, relations: [{ from: "Ann", to: "Bob", relationType: "knows" }] });
+  const parts = [{ type: "text", text: file }];
+  const forms = [file, parts, { content: parts, isError: false }];
+
+  for (const form of forms) {
+    const graph = readText(JSON.stringify(form, undefined, 2));
+    expect([...graph.notes.keys()]).toEqual(["Ann", "Bob"]);
+    expect(linksOf(graph)).toEqual([["Ann", "KNOWS", "Bob", undefined]]);
+  }
+  expect(readText(JSON.stringify(forms[2])).notCarried.get("isError")).toBe(1);
+});
+
+it("keeps texts with brackets that are not JSON, or are nested too deeply", () => {
+  const texts = ["[x] Done", "{{title}}", "[1, 2]", "[".repeat(100) + "{}" + "]".repeat(100)];
+
+  const graph = readText(JSON.stringify(texts));
+
+  expect([...graph.notes.values()].map(({ content }) => content)).toEqual(texts);
+  expect(readText(JSON.stringify([{ type: "text", text: "Tea" }])).notes.size).toBe(1);
+});
+
 it("takes no name or id from the metadata of a text, because several texts may have the same", () => {
   const metadata = { topic: "food", name: "ops", id: "7", text: "more" };
   const texts = ["Likes tea", "Hates beets"];

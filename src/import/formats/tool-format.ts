@@ -5,7 +5,12 @@
 export interface ToolFormat {
   /** Whether a record with these fields is one of this tool's. Names are normalised by `plainName`. */
   readonly recognises: (names: ReadonlySet<string>) => boolean;
-  /** Fields that the tool computes from the others, such as hashes: they are counted in the report, and not stored. */
+  /** The field with the text, if other fields of the record could be taken for it. */
+  readonly text?: string;
+  /**
+   * Fields that the tool computes from the others, such as hashes, or that only say how it works: they are counted in
+   * the report, and not stored.
+   */
   readonly derived: ReadonlySet<string>;
   /** A derived field by which relationships name the memory. */
   readonly alsoNamed?: string;
