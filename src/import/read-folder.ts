@@ -6,6 +6,7 @@ import { LIMITS } from "../limits.js";
 import { type FinishOptions, GraphDraft } from "./draft.js";
 import { journalTitles, pageTitle } from "./formats/logseq.js";
 import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js";
+import type { NoteLink } from "./formats/note-links.js";
 import { timeOfName } from "./formats/note-time.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped, showReasons } from "./import-stopped.js";
@@ -144,8 +145,10 @@ class FolderReader {
         ...{ place: path, name, id: idOf(path), type, texts, details, tags, summary, importance, kept, grows: false },
       });
     }
-    for (const { path, links } of this.#notes) {
-      for (const { to, isPath, type, context, isOptional = false } of links) {
+    for (const { path, links, tags } of this.#notes) {
+      // In Logseq, a tag is a link to the page of this name.
+      const ofTags = this.#logseqTitle ? tags.map(linkTo) : [];
+      for (const { to, isPath, type, context, isOptional = false } of [...links, ...ofTags]) {
         const found = isPath ? names.findPath(to, path) : names.find(to, path);
         // A link to the note itself leads to one of its headings or blocks.
         if (found === undefined || found.path === path || (isOptional && found.path === undefined)) continue;
@@ -202,6 +205,8 @@ function usualTitle({ path, name }: FoundNote): string | undefined {
   const folder = path.split("/").at(-2);
   return name ?? (folder === undefined ? own : `${folder.normalize("NFC")}/${own}`);
 }
+
+const linkTo = (to: string): NoteLink => ({ to, isPath: false, type: "links to", context: [], isOptional: true });
 
 /** An id that is the name of no note. */
 const idOf = (path: string): string => `./${path}`;

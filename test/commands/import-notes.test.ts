@@ -270,6 +270,23 @@ it("reads a Logseq graph: names with slashes, properties, tags of words; leaves 
   expect(leftOut(graph)).toEqual([expect.stringContaining('"beta"')]);
 });
 
+it("leads the tags of Logseq to the pages that they name, and those of other vaults to none", async () => {
+  const pages = {
+    "pages/Garden.md": "tags:: plants, green\n\n- #[[Rose bush]] #PLANTS #new",
+    "pages/Plants.md": "- all",
+    "pages/Rose bush.md": "- red",
+  };
+  const [logseq, other] = [{ "logseq/config.edn": "{}", ...pages }, pages].map(async (files) =>
+    linksOf(await readNotesFolder(await folderWith(files))).map((link) => link.slice(0, 3)),
+  );
+
+  expect(await logseq).toEqual([
+    ["Garden", "LINKS_TO", "Plants"],
+    ["Garden", "LINKS_TO", "Rose bush"],
+  ]);
+  expect(await other).toEqual([]);
+});
+
 it.each([
   ["{}", "Feb 20th, 2021", "Mar 1st, 2021"],
   [
