@@ -1,5 +1,5 @@
 import { asText } from "./fields.js";
-import { NOTE_END } from "./text.js";
+import { NOTE_END, PLACEHOLDER } from "./text.js";
 
 interface NamedNote {
   readonly path: string;
@@ -60,10 +60,11 @@ export class NoteNames {
   /**
    * @param link what is between the brackets: `Target`, `Target|shown` or `Target#Heading`.
    * @param from the path of the note that has it.
-   * @returns undefined for a heading of the same note.
+   * @returns undefined for a heading of the same note, and for what a template fills in later.
    */
   find(link: string, from: string): Target | undefined {
     const whole = (link.split(/\\?\|/).at(this.isShownFirst ? -1 : 0) ?? "").replace(VAULT, "");
+    if (PLACEHOLDER.test(whole)) return undefined;
     // The name is tried whole first, since a title may contain a `#`.
     const names = [whole, whole.replace(/#[^#]*$/, ""), whole.replace(/#.*$/s, "")].map((name) => asText(name.trim()));
     const ofBlock = asText(names.at(-1)?.replace(BLOCK, ""));

@@ -57,6 +57,9 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** How the names of Markdown files end. Cursor's rules are in `.mdc`. */
 export const NOTE_END = /\.(?:md|markdown|mdx|mdc)$/i;
 
+/** What a template fills in later, as in `title: {{title}}` and `created: <% tp.file.creation_date() %>`. */
+export const PLACEHOLDER = /^\s*(?:\{\{|<%)/;
+
 /** Whether a path is that of a Markdown file. */
 export const isNote = (path: string): boolean => NOTE_END.test(path);
 

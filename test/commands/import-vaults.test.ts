@@ -38,6 +38,38 @@ it("reads a note that Obsidian's Linter and Dataview wrote", () => {
   ]);
 });
 
+it("reads what follows a relation after a dash as its context, with the links in it", () => {
+  const relations = [
+    ["- part_of [[Engine]] — drives the wheels", "part_of Engine (drives the wheels)"],
+    ["- uses [[Oil]] -- as [[Grease]] would stick", "uses Oil (as [[Grease]] would stick)", "links to Grease"],
+    ["- uses [[Oil]] (not [[Grease]])", "uses Oil (not [[Grease]])", "links to Grease"],
+    ["- [[Oil]] – [[Grease]] is another", "links to Oil ()", "links to Grease"],
+    ["- TODO [[Oil]]", "links to Oil ()"],
+    ["- TODO:: [[Oil]]", "TODO Oil ()"],
+  ] as const;
+
+  for (const [line, first, second] of relations) {
+    const [link, ...others] = readMarkdownNote(line).links;
+    expect(`${link?.type} ${link?.to} (${link?.context.join()})`).toBe(first);
+    expect(others.map(({ type, to }) => `${type} ${to}`)).toEqual(second === undefined ? [] : [second]);
+  }
+});
+
+it("takes no note from what a template fills in later", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const fields = '---\nparent: "[[<% tp.file.folder(true) %>]]"\n---\n';
+  await writeFile(
+    join(folder, "Daily.md"),
+    `${fields}[[{{title}}]], ![[<% tp.file.cursor(1) %>|400]], [[ {{date}}#Log]]`,
+  );
+
+  const graph = await readNotesFolder(folder, { createMissing: true });
+
+  expect([...graph.notes.values()].map(({ title }) => title)).toEqual(["Daily"]);
+  expect(leftOut(graph)).toEqual([]);
+});
+
 it("takes no link and no tag from a comment, which its program does not show", () => {
   const text = [
     "[[One]] %%[[Hidden]] #hidden%% [[Two]] <!-- [[Hidden]] -->#shown",

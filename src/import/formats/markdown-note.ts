@@ -1,7 +1,7 @@
 import { asShare, asText, plainName } from "../fields.js";
 import { type Kept, timesOf } from "../graph.js";
 import { CREATED, UPDATED } from "../names.js";
-import { SUMMARY_MAX, UUID, isLonger, toNfc } from "../text.js";
+import { PLACEHOLDER, SUMMARY_MAX, UUID, isLonger, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 import { type NoteLink, scanBody } from "./note-links.js";
 import { asNoteTime } from "./note-time.js";
@@ -125,8 +125,7 @@ class FrontFields {
   }
 }
 
-/** What a template fills in later, as in `title: {{title}}` and `created: <% tp.file.creation_date() %>`. */
-const isPlaceholder = (value: FrontValue): boolean => typeof value === "string" && /^(?:\{\{|<%)/.test(value);
+const isPlaceholder = (value: FrontValue): boolean => typeof value === "string" && PLACEHOLDER.test(value);
 
 /** The targets of a text that consists of links; none for any other text. */
 const targetsOf = (text: string): string[] =>

@@ -30,12 +30,12 @@ const WORDS = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}\\p{Join_Control} _-]{0,49}";
 /** There is only one way to match the spaces between two links: otherwise a line of 20 links would take hours. */
 const LINKS = "\\[\\[[^[\\]]{1,1000}\\]\\](?:[ \\t]{0,10}(?:,[ \\t]{0,10})?\\[\\[[^[\\]]{1,1000}\\]\\]){0,99}";
 /**
- * A line with nothing but links and what they mean: `- depends_on [[Target]] (context)` of Basic Memory,
- * `- **Depends on**: [[Target]]`, `up:: [[Target]]` of Dataview.
+ * A line with nothing but links and what they mean: `- depends_on [[Target]] (context)` of Basic Memory, also with
+ * `— context`, `- **Depends on**: [[Target]]`, `up:: [[Target]]` of Dataview.
  */
 const RELATION = new RegExp(
   `^[ \\t]*([-*+][ \\t]{1,10})?(?:"([^"]{1,50})"|'([^']{1,50})'|\\*{0,2}(${WORDS})(:{0,2}\\*{0,2}:{0,2}))?` +
-    `[ \\t]{0,10}(${LINKS})[ \\t]{0,10}(?:\\((.*)\\))?$`,
+    `[ \\t]{0,10}(${LINKS})[ \\t]{0,10}(?:\\((.*)\\)|(?:[—–]|--?)[ \\t]{1,10}(\\S.*))?$`,
   "u",
 );
 /** The same with links of Markdown; an arrow, as MemoryGraph writes it, counts like a colon. */
@@ -47,6 +47,8 @@ const PATH_RELATION = new RegExp(
 const REPLACEMENT = /(?<![\p{L}\p{N}])(?:(supersedes)|(super[sc]eded by|deprecated by))[\s:*_]{1,5}$/iu;
 /** `(author:: [[Target]])` within a line, as Dataview reads it. */
 const INLINE_RELATION = new RegExp(`[[(](${WORDS})::[ \\t]{0,10}(${LINKS})[ \\t]{0,10}[\\])]`, "gu");
+/** What Logseq and Org write before a task: the state that it is in. */
+const TASK = /^(?:TODO|DOING|DONE|LATER|NOW|WAITING|WAIT|IN-PROGRESS|CANCELL?ED)$/;
 /** Longer lines are prose. The limit also bounds the cost of matching. */
 const RELATION_LENGTH_MAX = 2_000;
 
@@ -104,13 +106,15 @@ function linksOfLine(text: string): NoteLink[] {
 
 /** The links of a line that says what they mean; undefined for any other line. */
 function relationsOf(text: string): NoteLink[] | undefined {
-  const [all, item, quoted, quotedOnce, plain, colons, targets = "", context = ""] = RELATION.exec(text) ?? [];
+  const [all, item, quoted, quotedOnce, plain, colons, targets = "", inBrackets, afterDash] = RELATION.exec(text) ?? [];
   if (all === undefined) return undefined;
   const type = (quoted ?? quotedOnce ?? plain ?? "").trim();
   // Outside a list, only a colon distinguishes a label from prose.
-  if (item === undefined && !colons?.includes(":")) return undefined;
-  const links = linksTo(targets, type || "relates to", context.trim());
-  return type === "" && links.length > 1 ? undefined : links;
+  if ((item === undefined || TASK.test(type)) && !colons?.includes(":")) return undefined;
+  const context = (inBrackets ?? afterDash ?? "").trim();
+  const links = linksTo(targets, type || "relates to", context);
+  if (type === "" && (links.length > 1 || afterDash !== undefined)) return undefined;
+  return [...links, ...plainLinks(context)];
 }
 
 const linksTo = (targets: string, type: string, context = ""): NoteLink[] =>
