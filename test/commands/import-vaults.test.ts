@@ -250,6 +250,8 @@ it.each([
   ["created_at: 1709633472", "2024-03-05T10:11:12Z"],
   ["ctime: 1709633472000", "2024-03-05T10:11:12Z"],
   ["created: [2024-03-05]", "2024-03-05T00:00:00Z"],
+  ["created: 5. Mar. 2024", "2024-03-05T00:00:00Z"],
+  ["created: Sept. 5, 2024", "2024-09-05T00:00:00Z"],
 ])("reads the time %j", (line, time) => {
   expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({
     kept: { createdAt: new Date(time) },

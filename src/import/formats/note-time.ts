@@ -1,7 +1,7 @@
 import { asPast } from "../fields.js";
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const MONTH = `(?<month>${MONTHS.join("|")})[a-z]{0,6}`;
+const MONTH = `(?<month>${MONTHS.join("|")})[a-z]{0,6}\\.?`;
 const DAY = "(?<day>\\d{1,2})(?:st|nd|rd|th)?";
 const YEAR = "(?<year>\\d{4})";
 const CLOCK = "(?:(?:,| at|T)? ?(?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2}))? ?(?<half>[ap]m)?)?";
@@ -9,7 +9,7 @@ const CLOCK = "(?:(?:,| at|T)? ?(?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second
 /** The forms that tools and people write, besides ISO 8601. `3/6/2024` is none: it may be March or June. */
 const FORMS = [
   `(?:[a-z]{3,9},? )?${MONTH} ${DAY},? ${YEAR}${CLOCK}`,
-  `(?:[a-z]{3,9},? )?${DAY} ${MONTH},? ${YEAR}${CLOCK}`,
+  `(?:[a-z]{3,9},? )?${DAY}\\.? ${MONTH},? ${YEAR}${CLOCK}`,
   `${YEAR}[-/.](?<month>\\d{1,2})[-/.]${DAY}${CLOCK}`,
   `${DAY}\\.(?<month>\\d{1,2})\\.${YEAR}${CLOCK}`,
   `${YEAR}(?<month>\\d{2})(?<day>\\d{2})(?:T?(?<hour>\\d{2})(?<minute>\\d{2})(?<second>\\d{2})?)?`,
