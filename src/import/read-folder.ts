@@ -121,8 +121,11 @@ class FolderReader {
     const text = content && decode(content);
     if (text !== undefined && isJoplinItem(path, text)) {
       this.#refuse(path, "a file of Joplin's own format: export it again from Joplin as MD - Markdown + Front Matter");
-    } else if (text !== undefined) this.#notes.push({ path, ...readMarkdownNote(text) });
-    else if (content) this.#refuse(path, problemOf(content));
+    } else if (text !== undefined) {
+      const note = { path, ...readMarkdownNote(text) };
+      this.#notes.push(note);
+      if (note.isDrawing) this.#draft.ignore(quote(path), "the data of a drawing: its texts and links are imported");
+    } else if (content) this.#refuse(path, problemOf(content));
   }
 
   async #readLogseqConfig(path: string): Promise<void> {

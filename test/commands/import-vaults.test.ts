@@ -55,6 +55,22 @@ it("reads what follows a relation after a dash as its context, with the links in
   }
 });
 
+it("keeps the texts and links of a drawing of Excalidraw, and reports that its data is left out", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const texts = "# Excalidraw Data\n## Text Elements\nPlan ^a1B2c3\n\n[[Other]] ^d4E5f6";
+  const data = "%%\n## Drawing\n```compressed-json\nN4KAkARALgng\n\nDgUwgLgAQQ\n```\n%%";
+  await writeFile(join(folder, "Plan.excalidraw.md"), `---\nexcalidraw-plugin: parsed\n---\n${texts}\n\n${data}`);
+  await writeFile(join(folder, "Other.md"), data);
+
+  const graph = await readNotesFolder(folder);
+
+  const contents = [...graph.notes.values()].map(({ content }) => content);
+  expect(contents).toEqual([data, `${texts}\n\nexcalidraw-plugin: parsed`]);
+  expect([...graph.links.values()].map(({ to }) => graph.notes.get(to)?.title)).toEqual(["Other"]);
+  expect(graph.ignored.map(({ what }) => what)).toEqual(['"Plan.excalidraw.md"']);
+});
+
 it("takes no note from what a template fills in later", async () => {
   const folder = await mkdtemp(join(tmpdir(), "import-test-"));
   onTestFinished(() => rm(folder, { recursive: true }));

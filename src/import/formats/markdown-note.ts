@@ -13,6 +13,8 @@ export interface MarkdownNote {
   readonly name: string | undefined;
   readonly type: string | undefined;
   readonly body: string;
+  /** Whether the data of a drawing was left out of the body. */
+  readonly isDrawing: boolean;
   readonly tags: readonly string[];
   readonly summary: string | undefined;
   readonly importance: number | undefined;
@@ -24,6 +26,9 @@ export interface MarkdownNote {
   readonly kept: Kept;
 }
 
+/** The data of a drawing of Excalidraw: numbers and colours, or compressed. Its texts and links are before it. */
+const DRAWING = /^(?:%%\n)?#{1,2} Drawing\n```(?:compressed-)?json\n[^]*?\n```(?:\n%%)?$/m;
+
 /** One link or several, with nothing but commas or other signs between them. */
 const ONLY_LINKS = /^(?:[^\p{L}\p{N}[\]!]{0,5}\[\[[^[\]]{1,1000}\]\]){1,100}[^\p{L}\p{N}[\]!]{0,5}$/u;
 const LINK = /\[\[([^[\]]{1,1000})\]\]/g;
@@ -31,9 +36,10 @@ const LINK = /\[\[([^[\]]{1,1000})\]\]/g;
 const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 
 /** Reads a note; all texts are in NFC, as the service stores them. */
-export function readMarkdownNote(text: string): MarkdownNote {
-  const whole = text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
-  const { fields, rest, body } = readFrontMatter(toNfc(whole));
+export function readMarkdownNote(file: string): MarkdownNote {
+  const whole = file.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
+  const { fields, rest, body: text } = readFrontMatter(toNfc(whole));
+  const body = fields.has("excalidraw-plugin") ? text.replace(DRAWING, "") : text;
   const properties = propertiesOf(body);
   const left = new FrontFields(fields);
   const otherNames = left.all(OTHER_NAMES).flatMap(listOf);
@@ -77,6 +83,7 @@ export function readMarkdownNote(text: string): MarkdownNote {
       links: [...links, ...scanned.links],
     },
     body: withoutBlankStart(body).trimEnd(),
+    isDrawing: body !== text,
     otherNames: [...otherNames, ...listOf(properties.get("alias")).map(asTag), ...scanned.blocks],
   };
 }
