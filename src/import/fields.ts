@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { parseStrictly } from "./json-text.js";
 import { type JsonObject, isObject, toNfc } from "./text.js";
 
@@ -35,7 +36,8 @@ interface TakeOptions {
 const ABOUT = new Set(["metadata", "meta", "context"]);
 
 /**
- * The fields of a record. Each can be taken once; those left at the end are the rest, so that no field is lost.
+ * The fields of a record. Each can be taken once; those left at the end are the rest, so that no field is lost. A field
+ * that a nested object only repeats counts once.
  */
 export class Fields {
   #left: Field[];
@@ -47,10 +49,11 @@ export class Fields {
     const isMap = ({ name, value }: Field) => MAPS.has(name) && isObject(value);
     const labels = new Set(Object.keys(object));
     const inner = outer.filter(isMap).flatMap((map) =>
-      Object.entries(map.value as JsonObject).map(([key, value]) => {
+      Object.entries(map.value as JsonObject).flatMap(([key, value]) => {
+        if (isDeepStrictEqual(object[key], value)) return [];
         const label = labels.has(key) ? `${map.label}.${key}` : key;
         labels.add(key);
-        return { name: plainName(key), label, value, isInner: true, within: map.label };
+        return [{ name: plainName(key), label, value, isInner: true, within: map.label }];
       }),
     );
     this.#left = [...outer.filter((field) => !isMap(field)), ...inner];

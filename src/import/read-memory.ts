@@ -31,6 +31,7 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
     fields.take(tool?.text === undefined ? [] : [tool.text], asLines) ??
     fields.take(TEXTS, asLines) ??
     (called === undefined ? fields.take(["summary"], asLines, { isOwn: true }) : undefined);
+  if (found) fields.takeAll((field) => isRepeat(field, found));
   const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
   const id = identifier?.value;
   const named = called ?? (found && titleOf(found.lines)) ?? (tool ? undefined : id);
@@ -111,6 +112,10 @@ const asEnd = (value: unknown): Date | undefined => {
 /** The time of a text. A date may also be that of an event, so it stays in the text. */
 const takeTime = (fields: Fields): Date | undefined =>
   fields.take(["timestamp", "ts", "datetime"], asPast, { isOwn: true }) ?? fields.first(["date"], asPast);
+
+/** Whether a nested object has the text of the record once more. */
+const isRepeat = ({ name, value, isInner }: Field, { lines }: Lines): boolean =>
+  isInner && TEXTS.includes(name) && asText(value) === lines.join("\n");
 
 /** Whether a record itself has a text, not only a nested object of it. */
 const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);

@@ -182,6 +182,20 @@ it("creates the entities of mem0's graph with their relationships, if requested"
   expect(leftOut(graph)).toHaveLength(1);
 });
 
+it("takes what a nested object repeats only once", () => {
+  const stored = { user_id: "alex", created_at: "2026-01-02T03:04:05-08:00" };
+  const record = {
+    ...{ id: "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a31", memory: "Likes tea", ...stored },
+    source_payload: { data: "Likes tea", hash: "5f1d", text_lemmatized: "like tea", ...stored },
+    metadata: { data: "Green", user_id: "alexander" },
+  };
+  const graph = readText(JSON.stringify({ kind: "mem0_export", records: [record] }));
+
+  const expected = "Likes tea\n\nuser_id: alex\nmetadata.data: Green\nmetadata.user_id: alexander";
+  expect([...graph.notes.values()].map(({ content }) => content)).toEqual([expected]);
+  expect([...graph.notCarried.keys()]).toEqual(["kind", "hash", "text_lemmatized"]);
+});
+
 /** An export of mcp-memory-service. */
 const SERVICE = {
   export_metadata: {

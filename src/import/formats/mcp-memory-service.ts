@@ -8,6 +8,7 @@ const DERIVED = ["contenthash", "exportsource", "createdatiso", "updatedatiso"];
 export const MCP_MEMORY_SERVICE: ToolFormat = {
   recognises: (names) => names.has("content") && names.has("contenthash"),
   derived: new Set(DERIVED),
+  isNested: true,
   alsoNamed: "contenthash",
 };
 

@@ -6,7 +6,8 @@ import type { ToolFormat } from "./tool-format.js";
  */
 export const MEM0: ToolFormat = {
   recognises: (names) => names.has("memory") && (names.has("hash") || names.has("userid") || names.has("agentid")),
-  derived: new Set(["hash", "score", "structuredattributes"]),
+  derived: new Set(["hash", "score", "structuredattributes", "textlemmatized"]),
+  isNested: true,
 };
 
 /** A point of Qdrant, where mem0 keeps its memories by default: `{"id", "payload": {"data", "user_id", "hash", …}}`. */
