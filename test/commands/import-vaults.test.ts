@@ -55,6 +55,18 @@ it("reads what follows a relation after a dash as its context, with the links in
   }
 });
 
+it.each([
+  ["↑ Parent: [[One]] · Related: [[Two|2 | b]] · [[Three]]", ["Parent One", "Related Two|2 | b", "links to Three"]],
+  ["- 🔗 See also:: [[One]]", ["See also One"]],
+  ["- ✅ [[One]]: done", ["links to One"]],
+  ["Parent: [[One]] | Topic: Engines, see [[Two]]", ["Parent One", "links to Two"]],
+  ["- Previous: [[One]].", ["Previous One"]],
+  ["- Previous: [[One]], as it was", ["links to One"]],
+  ["| [[One]] | cell | [[Two]] |", ["links to One", "links to Two"]],
+])("reads each link of the line %j with its own label", (line, links) => {
+  expect(readMarkdownNote(line).links.map(({ type, to }) => `${type} ${to}`)).toEqual(links);
+});
+
 it("keeps the texts and links of a drawing of Excalidraw, and reports that its data is left out", async () => {
   const folder = await mkdtemp(join(tmpdir(), "import-test-"));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -250,6 +262,7 @@ it.each([
   ["tags:\n- git,workflow\n- history", ["git", "workflow", "history"]],
   ["tags:\n\t- one\n\t- two", ["one", "two"]],
   ["tag: one\nKeywords: two", ["one", "two"]],
+  ["tags: [[[Note|one]], two]", ["one", "two"]],
   ["tags: # none", []],
 ])("reads the tags of %j", (lines, tags) => {
   expect(readMarkdownNote(`---\n${lines}\n---\nText`)).toMatchObject({ tags, details: [], body: "Text" });

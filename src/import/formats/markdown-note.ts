@@ -163,8 +163,8 @@ function propertiesOf(body: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** `#tag`, `[[tag]]` and `#[[tag]]` are the tag itself. */
-const asTag = (text: string): string => text.replace(/^#/, "").replace(/^\[\[(.*)\]\]$/, "$1");
+/** `#tag`, `[[tag]]`, `#[[tag]]` and `[[Note|tag]]` are the tag itself. */
+const asTag = (text: string): string => text.replace(/^#/, "").replace(/^\[\[(?:[^|]*\|)?(.*)\]\]$/, "$1");
 
 const asSummary = (value: unknown) => {
   const text = asText(value);

@@ -26,6 +26,8 @@ const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<
 /** `[label]: path`, the target of links such as `[shown][label]`. */
 const DEFINITION = /^ {0,3}\[(?!\^)[^[\]]{1,1000}\]:[ \t]{1,10}(?:<([^<>]{1,1000})>|(\S{1,1000}))/;
 
+/** A sign or an emoji in front of a label with a colon, as in `↑ Parent: [[Target]]`. */
+const SIGN = "(?:[^\\p{L}\\p{N}\\s[\\]\"'*|>#-]{1,4}[ \\t]{1,3}(?=[^[\\]]{1,60}:))?";
 const WORDS = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}\\p{Join_Control} _-]{0,49}";
 /** There is only one way to match the spaces between two links: otherwise a line of 20 links would take hours. */
 const LINKS = "\\[\\[[^[\\]]{1,1000}\\]\\](?:[ \\t]{0,10}(?:,[ \\t]{0,10})?\\[\\[[^[\\]]{1,1000}\\]\\]){0,99}";
@@ -34,8 +36,8 @@ const LINKS = "\\[\\[[^[\\]]{1,1000}\\]\\](?:[ \\t]{0,10}(?:,[ \\t]{0,10})?\\[\\
  * `— context`, `- **Depends on**: [[Target]]`, `up:: [[Target]]` of Dataview.
  */
 const RELATION = new RegExp(
-  `^[ \\t]*([-*+][ \\t]{1,10})?(?:"([^"]{1,50})"|'([^']{1,50})'|\\*{0,2}(${WORDS})(:{0,2}\\*{0,2}:{0,2}))?` +
-    `[ \\t]{0,10}(${LINKS})[ \\t]{0,10}(?:\\((.*)\\)|(?:[—–]|--?)[ \\t]{1,10}(\\S.*))?$`,
+  `^[ \\t]*([-*+][ \\t]{1,10})?${SIGN}(?:"([^"]{1,50})"|'([^']{1,50})'|\\*{0,2}(${WORDS})(:{0,2}\\*{0,2}:{0,2}))?` +
+    `[ \\t]{0,10}(${LINKS})[ \\t]{0,10}(?:\\((.*)\\)|(?:[—–]|--?)[ \\t]{1,10}(\\S.*)|[.;,])?$`,
   "u",
 );
 /** The same with links of Markdown; an arrow, as MemoryGraph writes it, counts like a colon. */
@@ -49,6 +51,8 @@ const REPLACEMENT = /(?<![\p{L}\p{N}])(?:(supersedes)|(super[sc]eded by|deprecat
 const INLINE_RELATION = new RegExp(`[[(](${WORDS})::[ \\t]{0,10}(${LINKS})[ \\t]{0,10}[\\])]`, "gu");
 /** What Logseq and Org write before a task: the state that it is in. */
 const TASK = /^(?:TODO|DOING|DONE|LATER|NOW|WAITING|WAIT|IN-PROGRESS|CANCELL?ED)$/;
+/** Between the links of a line for navigation: `Parent: [[One]] · Next: [[Two]]`, but not between a link and its label. */
+const BETWEEN = /[ \t][·•|][ \t](?![^[\]]*\]\])/;
 /** Longer lines are prose. The limit also bounds the cost of matching. */
 const RELATION_LENGTH_MAX = 2_000;
 
@@ -96,6 +100,13 @@ function linksOfLine(text: string): NoteLink[] {
   if (text.length > RELATION_LENGTH_MAX) return plainLinks(text);
   const relation = relationsOf(text);
   if (relation) return relation;
+  const parts = text.split(BETWEEN);
+  if (parts.length > 1) return parts.flatMap((part) => relationsOf(part) ?? linksInside(part));
+  return linksInside(text);
+}
+
+/** The links of a line, or a part of one, that also has other text. */
+function linksInside(text: string): NoteLink[] {
   const typed: NoteLink[] = [];
   const rest = text.replaceAll(INLINE_RELATION, (_all, type: string, targets: string) => {
     typed.push(...linksTo(targets, type.trim()));
