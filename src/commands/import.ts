@@ -38,8 +38,8 @@ const NOTES = `Files: one JSON object per line, or one JSON value for the whole 
   a memory        a name or title, and its content: observations, facts, content, text or similar
   a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
 That includes what mem0 lists (get_all), backups of OpenMemory, points of Qdrant, exports and backups of
-mcp-memory-service, exports of MemoryGraph, nodes and edges of Graphiti, blocks and passages of Letta, memories.json of
-claude.ai. Memories that are marked as deleted are left out.
+mcp-memory-service, exports of MemoryGraph, nodes and edges of Graphiti, blocks and passages of Letta, memories of
+claude.ai, and answers of MCP tools with any of these. Memories that are marked as deleted are left out.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC; a day as its end in
 expires_at), confidence, the context of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and
 embeddings are only counted in the report. Fields that memories do not have become lines of the content: "status: open".
@@ -55,7 +55,8 @@ name, such as README and SKILL, get that of their folder, too.
   [[links]]     relationships LINKS_TO and EMBEDS; of the type in "- type [[Target]] (context)", "type: [[Target]]" and
                 "type:: [[Target]]"
   [links](to)   the same, to a note of the folder, by its path or id
-  #tags         tags
+  #tags         tags; in a graph of Logseq also LINKS_TO, if a page has the name
+  drawings      of Excalidraw: their texts and links, without their data
   names         a day, as of daily notes, or a time in front, as in a Zettelkasten: created, unless the note says it
 A link finds a note by path, title, name, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each
 and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are not followed, hidden files
