@@ -52,6 +52,7 @@ export class DatabaseShares {
       readPages: (read) => all((locks) => database.readPages(read, locks)),
       transaction: (work) => all((locks) => database.transaction(work, locks)),
       whyWaitFailed: (error) => database.whyWaitFailed(error),
+      explain: (error) => database.explain(error),
     };
   }
 
@@ -81,7 +82,7 @@ export class DatabaseShares {
       if (whyWait === "slow") tellLockWait(patience.waits.of("lock"), begunAt);
       // Others in these queues would only get the same failure, later.
       if (why === "unreachable") for (const { gate } of gates) gate.refuse(why);
-      throw error;
+      throw await this.database.explain(error);
     } finally {
       for (const gate of entered.reverse()) gate.leave();
       if (share.all.isIdle && share.searches.isIdle) this.#accounts.delete(account);

@@ -35,6 +35,7 @@ function partsOf(database: Database, tracer: Tracer): Database {
     transaction: (work, patience) =>
       during("transaction", () => database.transaction((inner) => work(traceInner(inner)), patience)),
     whyWaitFailed: (error) => database.whyWaitFailed(error),
+    explain: (error) => database.explain(error),
   };
 }
 

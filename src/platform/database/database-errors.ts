@@ -13,6 +13,9 @@ export const UNAVAILABLE = {
   unnamed:
     "The pooler no longer keeps the names of statements apart, so statements are sent without names until the next " +
     "start: check its max_prepared_statements and pool_mode, then restart the service.",
+  outdated:
+    "A newer version has migrated the database, and this version lacks what that removed: replace this server by the " +
+    "newer version.",
   process: "This process is out of files, ports or memory: raise its limits (`ulimit -n`).",
   overloaded: "This process is overloaded: run more servers, or find in the log which clients send so many requests.",
 } as const;
@@ -24,8 +27,9 @@ export class DatabaseUnavailable extends Error {
   constructor(
     readonly why: WhyUnavailable,
     message: string,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 }
 
@@ -66,6 +70,11 @@ export const QUERY_CANCELED = "57014";
 export const LOCK_NOT_AVAILABLE = "55P03";
 /** A serialisation failure and a deadlock: nothing was changed, and the work can be retried at once. */
 export const COLLISIONS: readonly string[] = ["40001", "40P01"];
+/**
+ * A function, column, table or type does not exist, a column must not be empty, or a statement that was prepared before
+ * would have other columns now: what a server sees when a newer version has migrated the database.
+ */
+export const OTHER_SCHEMA: readonly string[] = ["42883", "42703", "42P01", "42704", "23502", "0A000"];
 /** The name of a prepared statement is unknown, or taken: nothing was run. */
 export const NAME_LOST: readonly string[] = ["26000", "42P05"];
 

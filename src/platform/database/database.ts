@@ -7,6 +7,7 @@ import {
   COLLISIONS,
   LOCK_NOT_AVAILABLE,
   NAME_LOST,
+  OTHER_SCHEMA,
   QUERY_CANCELED,
   DatabaseUnavailable,
   UNAVAILABLE,
@@ -14,6 +15,7 @@ import {
   sqlStateOf,
   whyUnavailable,
 } from "./database-errors.js";
+import { isOvertaken } from "./migrations.js";
 import { idleProcesses } from "./idle-statement.js";
 import { type Naming, ask, nameOf, queryOf } from "./named-query.js";
 import type { Pooler } from "./pooler.js";
@@ -54,6 +56,11 @@ export interface Database {
    * other error.
    */
   whyWaitFailed(error: unknown): WhyUnavailable | undefined;
+  /**
+   * The error to report for one of a statement: the same, but `DatabaseUnavailable` when the schema does not fit because
+   * a newer version has migrated the database. That version's servers can answer the same request.
+   */
+  explain(error: unknown): Promise<unknown>;
 }
 
 /** A shorter wait for locks than the default. Setting it costs a round trip. */
@@ -145,6 +152,7 @@ export function openDatabase(
         return read(inner);
       }, patience),
     whyWaitFailed,
+    explain: (error) => explain(error, reservedPool),
     async [Symbol.asyncDispose]() {
       await Promise.race([client.$disconnect(), sleep(CLOSE_PATIENCE_MS, undefined, { ref: false })]);
       await Promise.all([pool, reservedPool, searchPool].map((one) => one.close(CLOSE_PATIENCE_MS)));
@@ -286,6 +294,12 @@ function whyWaitFailed(error: unknown): WhyUnavailable | undefined {
   return why === "busy" || why === "unreachable" || sqlStateOf(error) === LOCK_NOT_AVAILABLE ? why : undefined;
 }
 
+async function explain(thrown: unknown, pool: pg.Pool): Promise<unknown> {
+  if (!OTHER_SCHEMA.includes(sqlStateOf(thrown) ?? "")) return thrown;
+  const isOutdated = await isOvertaken(pool).catch(() => false);
+  return isOutdated ? new DatabaseUnavailable("outdated", UNAVAILABLE.outdated, { cause: thrown }) : thrown;
+}
+
 type PrismaTransaction = Parameters<Parameters<PrismaClient["$transaction"]>[0]>[0];
 
 function insideTransaction(inner: PrismaTransaction): Database {
@@ -301,6 +315,8 @@ function insideTransaction(inner: PrismaTransaction): Database {
     },
     transaction: (work) => work(database),
     whyWaitFailed,
+    // A transaction that has failed answers no question: who began it asks.
+    explain: async (error) => error,
   };
   return database;
 }

@@ -165,6 +165,11 @@ export async function isMigrated(database: Queryable): Promise<boolean> {
   return pendingOf(await readApplied(database), await readMigrations()).length === 0;
 }
 
+/** Whether a newer version has migrated the database. */
+export async function isOvertaken(database: Queryable): Promise<boolean> {
+  return newerThan(await readApplied(database), await readMigrations()) !== undefined;
+}
+
 /**
  * Counts the migrations that a start would apply. What it tries for that is rolled back.
  * @throws StartError, or PostgreSQL's own error, when the start would be refused: a newer version has migrated the
@@ -245,13 +250,17 @@ async function readApplied(database: Queryable): Promise<Applied[]> {
  * @throws StartError when the database has a migration that is newer than all of this version.
  */
 function assertNotNewer(applied: readonly Applied[], migrations: readonly Migration[]): void {
-  const newest = migrations.at(-1)?.name ?? "";
-  const newer = applied.find(({ migration_name: name }) => name > newest);
+  const newer = newerThan(applied, migrations);
   if (!newer) return;
   throw new StartError(
     `A newer version of the service has migrated this database (${newer.migration_name}). Start that version, or ` +
       "restore a backup from before.",
   );
+}
+
+function newerThan(applied: readonly Applied[], migrations: readonly Migration[]): Applied | undefined {
+  const newest = migrations.at(-1)?.name ?? "";
+  return applied.find(({ migration_name: name }) => name > newest);
 }
 
 /** @throws StartError when a migration was changed after it was applied. */
