@@ -4,6 +4,7 @@ import type pg from "pg";
 import { LIMITS } from "../limits.js";
 import { isMigrated } from "../platform/database/migrations.js";
 import { PACKAGE } from "../platform/project.js";
+import { StartError } from "../platform/start-error.js";
 import { scopeOf } from "./request-scope.js";
 import { refuseOtherMethods } from "./plain-errors.js";
 
@@ -49,8 +50,10 @@ async function databaseProblem(pool: pg.Pool): Promise<string | null> {
   try {
     const answer = isMigrated(pool).then((isReady) => (isReady ? null : "migrations are pending"));
     return await Promise.race([answer, tooLate(late.signal)]);
-  } catch {
-    return "the database cannot be reached or its migrations are not in order";
+  } catch (error) {
+    return error instanceof StartError
+      ? "a migration was changed after it had been applied"
+      : "the database cannot be used";
   } finally {
     late.abort();
   }

@@ -2,8 +2,14 @@ import { UNAVAILABLE, type WhyUnavailable } from "../platform/database/database-
 import type { Logger } from "../platform/telemetry/logger.js";
 import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
 
-/** Logs why requests get 503 and what to do: once a minute per reason, with the number of further cases. */
+/**
+ * Logs why requests get 503 and what to do: once a minute per reason, with the number of further cases. A reason that
+ * `UNAVAILABLE` does not explain is one of `/readyz`.
+ */
 export function noteUnavailable(log: Logger, why: string, error?: unknown): void {
-  const advice = why in UNAVAILABLE ? UNAVAILABLE[why as WhyUnavailable] : why;
-  warnSeldom(log, `unavailable ${why}`, { why, err: error }, `requests are answered 503. ${advice}`);
+  const message =
+    why in UNAVAILABLE
+      ? `requests are answered 503. ${UNAVAILABLE[why as WhyUnavailable]}`
+      : `\`/readyz\` answers 503: ${why}. \`npm run doctor\` says what to do.`;
+  warnSeldom(log, `unavailable ${why}`, { why, err: error }, message);
 }

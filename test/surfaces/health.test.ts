@@ -39,6 +39,16 @@ it("is not ready before the database has every migration", async () => {
   expect((await ask(`${url}/health`)).body).toMatchObject({ detail: "migrations are pending" });
 });
 
+it("is not ready when a migration differs from the one that was applied", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  await world.database.pool.query("UPDATE _prisma_migrations SET checksum = 'another'");
+
+  expect((await ask(`${url}/readyz`)).body).toMatchObject({
+    problem: "a migration was changed after it had been applied",
+  });
+});
+
 it("queries the database once per second for all concurrent checks", async () => {
   await using world = await createWorld();
   const pool = world.database.reservedPool;
@@ -79,10 +89,12 @@ it("is alive but not ready while the database cannot be reached, and answers 503
   await allow(true);
 
   expect(statuses).toEqual([200, 503, 503]);
-  const told = world.log.flatMap((line) => /"why":"([^"]+)".*answered 503\. \w/.exec(line)?.[1] ?? []);
+  const told = world.log.flatMap(
+    (line) => /"why":"([^"]+)".*(?:answered 503\. \w|answers 503: .* says what to do\.)/.exec(line)?.[1] ?? [],
+  );
   // Four requests were refused, and each reason is logged once.
   expect(told).toHaveLength(new Set(told).size);
-  expect(told).toContain("the database cannot be reached or its migrations are not in order");
+  expect(told).toContain("the database cannot be used");
   expect(told.length).toBeGreaterThan(1);
   expect(body).toMatchObject({ error: { code: "unavailable" } });
   expect(seen(graphql)).toMatchObject([503, { errors: [{ extensions: { code: "UNAVAILABLE" } }] }]);
