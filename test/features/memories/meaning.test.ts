@@ -11,6 +11,7 @@ import { LIMITS } from "../../../src/limits.js";
 import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { VectorIndex } from "../../../src/platform/meaning/vector-index.js";
 import { type Trouble } from "../../support/embeddings-server.js";
+import type { Meter } from "../../../src/platform/telemetry/meter.js";
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
 import { PATIENT, findNearest, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
 import { listenTo } from "../../support/statements.js";
@@ -248,6 +249,24 @@ it("finds by meaning again after vectors could not be loaded", async () => {
   await pool.query("ALTER TABLE away RENAME TO memory_vector");
 
   expect(await find(ann, "vehicle")).toEqual({ titles: ["The automobile"], meaning: true });
+});
+
+it("counts as failures of the embeddings server only its own", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile");
+  await at.embed();
+  let failures = 0;
+  const meter = { embeddingsFailed: () => void failures++ } as unknown as Meter;
+  const context = { ...at.world.services, meaning: at.meaning, meter };
+
+  await at.world.database.pool.query("ALTER TABLE memory_vector RENAME TO away");
+  expect(await findNearest(context, ann, "vehicle")).toBeNull();
+  expect(failures).toBe(0);
+  await at.world.database.pool.query("ALTER TABLE away RENAME TO memory_vector");
+  at.server.trouble = "fails";
+  expect(await findNearest(context, ann, "wagen")).toBeNull();
+  expect(failures).toBe(1);
 });
 
 it("drops the vectors of the least recently searched graph from memory, and loads them again", async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
-import type { TextUse, Vector } from "../../../platform/meaning/embeddings.js";
+import { EmbeddingsFailed, type TextUse, type Vector } from "../../../platform/meaning/embeddings.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
 import { bytesOfMatrix } from "../../../platform/meaning/vector-index.js";
 import { DIMENSION_MAX } from "../../../platform/meaning/near-indexes.js";
@@ -49,7 +49,8 @@ export async function findByMeaning(
     () => null,
   );
   const found = find(context, meaning, { graphId, ...meant, filter }).catch((error: unknown) => {
-    context.meter?.embeddingsFailed();
+    // A locked table, or a graph without room, is no fault of the embeddings server.
+    if (error instanceof EmbeddingsFailed) context.meter?.embeddingsFailed();
     const { message: reason } = error as Error;
     const kind = error instanceof NoRoomForVectors ? "vectors without room" : "search by meaning";
     warnSeldom(context.log, kind, { reason }, "a search was by words alone");
