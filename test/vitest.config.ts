@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** Tests of the code itself: they need no database and take seconds. `npm run check` runs only these. */
 const STATIC = [
-  "test/contract/{aliases,boundaries,documentation,input-errors,openapi,operations,schema,tools}.test.ts",
+  "test/contract/{aliases,boundaries,documentation,input-errors,migrations,openapi,operations,schema,tools}.test.ts",
 ];
 
 /**
