@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { networkOf, networksOf } from "../../src/operation/budget.js";
 import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
+import { UseLog } from "../../src/platform/rate-limit/use-log.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 
 const REDIS_URL = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
@@ -28,6 +29,48 @@ it("forgets the oldest budgets beyond a hundred thousand, and none before", asyn
   await use(100_000);
   expect(await use(1)).toBe(1);
   expect(await use(0)).toBe(0);
+});
+
+it("does not take a budget for old whose window began anew", async () => {
+  let now = 0;
+  const budgets = new ProcessBudgets(() => now);
+  const use = async (name: string) => (await budgets.take(name, { limit: 9, cost: 1 })).used;
+  await use("ann");
+  now = 30_000;
+  for (let name = 0; name < 99_999; name++) await use(`name ${name}`);
+  now = 60_000;
+  expect(await use("ann")).toBe(0);
+
+  await use("one more");
+  expect(await use("ann")).toBe(1);
+  expect(await use("name 0")).toBe(0);
+});
+
+describe("a log of uses", () => {
+  const [windowMs, limit] = [1_000, 100];
+  const useAll = (log: UseLog, name: string, now: number) => {
+    for (let used = 0; used < limit; used++) log.use(name, { limit, windowMs }, now);
+  };
+  const countOf = (log: UseLog, name: string, now: number) => log.use(name, { limit, windowMs }, now).length;
+
+  it("forgets the oldest names beyond a million uses, and none before", () => {
+    const log = new UseLog();
+    for (let name = 0; name < 10_000; name++) useAll(log, `name ${name}`, 0);
+    expect(countOf(log, "name 0", 0)).toBe(limit);
+
+    countOf(log, "one more", 0);
+    expect(countOf(log, "name 1", 0)).toBe(0);
+    expect(countOf(log, "name 0", 0)).toBe(limit);
+  });
+
+  it("forgets no use of its window for uses that have left it", () => {
+    const log = new UseLog();
+    for (let name = 0; name < 10_100; name++) useAll(log, `name ${name}`, name * windowMs);
+    const now = 20_000 * windowMs;
+
+    for (const name of ["ann", "bob"]) useAll(log, name, now);
+    expect(countOf(log, "ann", now)).toBe(limit);
+  });
 });
 
 it("starts a new window in Redis when the old one has less than a millisecond left", async ({ skip }) => {

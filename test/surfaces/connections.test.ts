@@ -1,14 +1,16 @@
 import { once } from "node:events";
-import { Agent, get } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { Agent, createServer, get } from "node:http";
+import { type AddressInfo, Socket } from "node:net";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import { Turns } from "../../src/surfaces/turns.js";
+import { Connections } from "../../src/surfaces/connections.js";
 import { createExpressServer } from "../../src/surfaces/server.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { Slots } from "../../src/surfaces/slots.js";
+import { heapMegabytes } from "../support/heap.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { OLD, messageOf } from "../support/mcp.js";
@@ -335,6 +337,27 @@ it("does not limit the connections of a proxy", async () => {
   const answers = await Promise.all(resting.map(nextAnswer));
 
   for (const answer of answers) expect(saidIn(answer)).toEqual({ status: 200, closes: false });
+});
+
+it("keeps nothing of the networks whose connections are closed", async () => {
+  // Without Node's own listener, whose HTTP parsers take longer than all else.
+  const server = createServer().removeAllListeners("connection");
+  void new Connections(server, LIMITS.http, { behindProxies: false });
+  onTestFinished(() => void server.emit("close"));
+  const connect = async (from: number, to: number) => {
+    for (let network = from; network < to; network++) {
+      const socket = new Socket();
+      const remoteAddress = `2001:db8:${(network >> 8).toString(16)}:${(network & 255).toString(16)}::1`;
+      server.emit("connection", Object.defineProperty(socket, "remoteAddress", { value: remoteAddress }));
+      await once(socket.destroy(), "close");
+    }
+  };
+  await connect(0, 1_000);
+  const before = await heapMegabytes();
+
+  await connect(1_000, 31_000);
+
+  expect((await heapMegabytes()) - before).toBeLessThan(8);
 });
 
 it("never refuses a client with 40 busy connections", async () => {

@@ -10,6 +10,7 @@ import {
   printSchema,
 } from "graphql";
 import { describe, expect, inject, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { onServer } from "../bench/on-server.js";
 import { type Ask, type Answer, ask } from "../support/http.js";
 import { aMemory } from "../support/memories.js";
@@ -21,6 +22,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const GRAPHQL_TYPE = "application/graphql-response+json; charset=utf-8";
 
 const search = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
+const TOO_DEEP = `{"a": ${"[".repeat(LIMITS.json.depth)}${"]".repeat(LIMITS.json.depth)}}`;
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 const persisted = (sha256Hash: string, version = 1) => ({ persistedQuery: { version, sha256Hash } });
 
@@ -54,6 +56,7 @@ describe("an invalid GraphQL request", () => {
     ["a query of another hash", post({ query, extensions: persisted(hashOf("{ other }")) }), /SHA-256/],
     ["another version of hashes", post({ query, extensions: persisted(hashOf(query), 2) }), /version/],
     ["a repeated parameter", [`${search({ query })}&query=x`, {}], /once/],
+    ["variables with too many levels", [search({ query, variables: TOO_DEEP }), {}], /nested deeper/],
     ["variables that are no JSON", [search({ query, variables: "{" }), {}], /variables/],
   ];
 
@@ -69,6 +72,19 @@ describe("an invalid GraphQL request", () => {
     expect(world.log.join("")).not.toContain("internal_error");
     expect(world.bugs).toEqual([]);
   });
+});
+
+it("names the first wrong variables only: reading stops there", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const { coercionErrors } = LIMITS.graphql;
+  const query = "query($tags: [String!]) { memories(tags: $tags) { nextCursor } }";
+
+  const answer = await ask(`${url}/graphql`, { key, body: { query, variables: { tags: [1, 2, 3, 4, 5, 6, 7, 8] } } });
+
+  const details = Array.from({ length: coercionErrors }, () => expect.anything());
+  expect(answer).toMatchObject({ status: 400, body: { errors: [{ extensions: { details } }] } });
 });
 
 it("takes null for a parameter that is left out, in a body and in a URL", async () => {

@@ -31,6 +31,16 @@ it("answers a creation with the whole memory, its Location and its version", asy
   expect([got.status, got.body, got.headers.get("etag")]).toEqual([200, made.body, '"1"']);
 });
 
+it("names in Location the path at the public URL, which a proxy may have put below another path", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ PUBLIC_URL: "https://example.com/memory" });
+  const ann = await world.user();
+
+  const made = await ask(`${url}/v1/memories`, { key: ann.key, body: NOTE });
+
+  expect(made.headers.get("location")).toBe(`/memory/v1/memories/${(made.body as { id: string }).id}`);
+});
+
 it("returns relationships, related memories and hits with the documented fields only", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
