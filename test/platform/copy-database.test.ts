@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -181,6 +182,22 @@ it("backs up a database of an earlier version unchanged, and refuses one without
     1,
     expect.stringContaining("no tables of the service: check DATABASE_URL"),
   ]);
+});
+
+it("backs up the database as it was at one moment, whatever is changed meanwhile", async () => {
+  await using source = await filled(10);
+  await using target = await createWorld();
+  const before = await contentOf(source.world);
+  // Holds hardly more than the first line, so the tables are read only when it is read.
+  const held = new PassThrough({ highWaterMark: 1 });
+  const written = writeDatabase(addressOf(source.world), held);
+  await once(held, "readable");
+
+  await aMemory(source.ann, { title: "Later" });
+  const [text] = await Promise.all([buffer(held), written]);
+
+  await readDatabase(addressOf(target), Readable.from([text]));
+  expect(await contentOf(target)).toEqual(before);
 });
 
 it("gives up on a source without lines, whatever its size", async () => {
