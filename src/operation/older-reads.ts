@@ -1,7 +1,7 @@
 import type { Database } from "../platform/database/database.js";
 import type { Replica } from "../platform/database/replica.js";
 import type { Context } from "./context.js";
-import { Failure } from "./failure.js";
+import { Failure, Unavailable } from "./failure.js";
 import type { DatabaseShares } from "./shares.js";
 
 /** Of a caller who accepts answers that are a little old. */
@@ -42,8 +42,10 @@ async function readOnReplica<T>(
   try {
     return await read({ ...context, database });
   } catch (error) {
-    if (error instanceof Failure && error.kind !== "unavailable") throw error;
-    replica.leaveAlone(error);
+    // The primary would refuse the same, and a search that is too slow here is so there.
+    if (error instanceof Failure && !(error instanceof Unavailable)) throw error;
+    // Of a caller whose share is in use, the replica is not to blame: others read there.
+    if (!(error instanceof Unavailable && error.why === "busy")) replica.leaveAlone(error);
     return read(context);
   }
 }

@@ -3,6 +3,10 @@ import { startApp } from "../../src/app.js";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { readConfig } from "../../src/config.js";
 import { createUser } from "../../src/features/access/index.js";
+import { SearchTooSlow } from "../../src/features/memories/search/search-memories.js";
+import type { Context } from "../../src/operation/context.js";
+import { Unavailable } from "../../src/operation/failure.js";
+import { readOlder } from "../../src/operation/older-reads.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import type { Logger } from "../../src/platform/telemetry/logger.js";
@@ -148,6 +152,30 @@ async function findingOf(environment: Record<string, string>): Promise<string> {
   const replica = findings.find(({ part }) => part === "replica");
   return `${replica?.state}: ${replica?.says}`;
 }
+
+it("is left alone for its own failures, not for slow searches or a full share of one caller", async () => {
+  const outcomeOf = async (failure: Error) => {
+    let isLeftAlone = false;
+    const replica = { has: async () => true, leaveAlone: () => (isLeftAlone = true) };
+    const there = { name: "replica" };
+    const readAfter = { position: 0n, database: there };
+    const context = { older: { replica }, readAfter, database: { name: "primary" } } as unknown as Context;
+    const read = async ({ database }: { database: unknown }) => {
+      if (database === there) throw failure;
+      return "read again";
+    };
+    const answer = await reasonOf(readOlder(context, read));
+    return { answer, isLeftAlone };
+  };
+  const slow = new SearchTooSlow();
+
+  expect(await outcomeOf(new Error("lost"))).toEqual({ answer: "read again", isLeftAlone: true });
+  expect(await outcomeOf(new Unavailable("unreachable"))).toEqual({ answer: "read again", isLeftAlone: true });
+  expect(await outcomeOf(new Unavailable("busy"))).toEqual({ answer: "read again", isLeftAlone: false });
+  expect(await outcomeOf(slow)).toEqual({ answer: slow, isLeftAlone: false });
+});
+
+const reasonOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 it("reads positions only as PostgreSQL writes them", () => {
   for (const text of ["0/0", "16/B374D848", "FFFFFFFF/FFFFFFFF"])

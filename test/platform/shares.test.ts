@@ -5,9 +5,10 @@ import { TooManyAtOnce, Unavailable } from "../../src/operation/failure.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { Patience } from "../../src/operation/patience.js";
 import { LOCK_NOT_AVAILABLE, sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
-import { openDatabase } from "../../src/platform/database/database.js";
+import { type Database, openDatabase } from "../../src/platform/database/database.js";
 import type { Statement } from "../../src/platform/database/statement.js";
 import type { Tracer } from "../../src/platform/telemetry/tracer.js";
+import { heapMegabytes } from "../support/heap.js";
 import { type Answer, ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { PATIENT } from "../support/patience.js";
@@ -305,4 +306,16 @@ it("releases every connection of a share, after success and after errors", async
 
   const all = Array.from({ length: 3 * connections }, (_, at) => shares.of(`user ${at % 5}`).run(sleep, [0]));
   expect((await Promise.all(all)).length).toBe(3 * connections);
+});
+
+it("keeps nothing of an account that has nothing to do", async () => {
+  const database = { run: () => Promise.resolve([]), whyWaitFailed: () => undefined } as unknown as Database;
+  const shares = new DatabaseShares(database);
+  const before = await heapMegabytes();
+
+  for (let account = 0; account < 20_000; account++) await shares.of(`account ${account}`).run(sleep, [0]);
+
+  expect((await heapMegabytes()) - before).toBeLessThan(5);
+  // Until here it is in use, with all that it keeps.
+  expect(shares.waiting).toEqual({ shared: 0, search: 0, account: 0 });
 });

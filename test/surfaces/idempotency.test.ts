@@ -11,7 +11,7 @@ import { exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
 import { rowsOf } from "../support/tables.js";
 import { askGraphQL, askRest, inputFields } from "../support/operations.js";
-import { waitingForLocks } from "../support/locks.js";
+import { lockMemories, waitingForLocks } from "../support/locks.js";
 import { roundsOf } from "../support/rounds.js";
 import { aTeam } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
@@ -81,12 +81,16 @@ it("refuses the key for another operation with the same input", async () => {
   });
 });
 
-it("lets another user use the same key for another request", async () => {
+it("lets another user use the same key for another request, also at the same time", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
-  const [ann, bob] = [await world.user(), await world.user()];
-  const answers = [await store(url, ann.key, "k"), await store(url, bob.key, "k")];
-  expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+  const users = [await world.user(), await world.user()];
+  await using lock = await lockMemories(world);
+  const asked = Promise.all(users.map(({ key }) => store(url, key, "k")));
+  await expect.poll(() => lock.waiting()).toBe(2);
+  await lock.release();
+
+  expect((await asked).map(({ status }) => status)).toEqual([201, 201]);
   expect(await titles(world)).toEqual(["Once", "Once"]);
 });
 
