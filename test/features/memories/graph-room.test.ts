@@ -13,6 +13,7 @@ import { LIMITS } from "../../../src/limits.js";
 import type { GraphBounds, Plan } from "../../../src/operation/context.js";
 import type { Operation } from "../../../src/operation/operation.js";
 import { ask } from "../../support/http.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
 import { manyAtOnce } from "../../support/races.js";
 import { aTeam, tally } from "../../support/teams.js";
@@ -176,6 +177,25 @@ it("counts correctly, whatever happens at once", async () => {
 });
 
 const NOWHERE = { id: "" };
+
+it("counts a relationship that is changed while its memory is deleted", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const memory = await aMemory(ann);
+  await aLink(ann, memory, await aMemory(ann), { context: "ab" });
+  const other = await world.database.pool.connect();
+  await other.query("BEGIN");
+  await other.query("UPDATE relationship SET context = 'abcdef'");
+  const deleted = ann.did(deleteMemory, { id: memory.id });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await other.query("UPDATE graph_usage SET bytes = bytes + 4");
+  await other.query("COMMIT");
+  other.release();
+
+  await deleted;
+
+  expect(await miscounted(world)).toEqual([]);
+});
 
 describe("sharing", () => {
   it.each(["memories", "bytes"] as const)("is refused as a whole if the team's graph lacks %s", async (what) => {
