@@ -122,12 +122,21 @@ it.each<[string, (ann: Actor, id: string, given: ReturnType<typeof note>) => Pro
   const writing = write(ann, other.id, note("Again xyzzyplugh."));
   await expect.poll(() => waitingForLocks(world)).toBe(1);
   await forgetWords(world.services, 0);
+  let isOver = false;
+  const forgetting = forgetWords(world.services, 0).finally(() => (isOver = true));
+  // Now it knows which words no memory has, and waits a moment for the writer.
+  await expect.poll(async () => isOver || (await isSleeping(world)), { interval: 5 }).toBe(true);
   await blocker.query("COMMIT");
   blocker.release();
-  await writing;
+  await Promise.all([writing, forgetting]);
 
   expect((await wordsOf(world, ann)).has("xyzzyplugh")).toBe(true);
 });
+
+const isSleeping = async ({ database: { pool } }: World): Promise<boolean> => {
+  const sleeping = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+  return (await pool.query(sleeping)).rows.length > 0;
+};
 
 it("looks at a graph from which something is taken all the time, too", async () => {
   await using world = await createWorld();
