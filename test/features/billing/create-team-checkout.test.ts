@@ -5,6 +5,7 @@ import { teamSubscription } from "../../../src/features/billing/team-subscriptio
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { lockRow } from "../../../src/operation/lock-row-statement.js";
+import type { Database } from "../../../src/platform/database/database.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type Payer,
@@ -318,3 +319,22 @@ it.each([undefined, "double-click"])(
     expect(changesAsked(world)).toEqual(["POST /v1/customers", SESSIONS]);
   },
 );
+
+it("lets no team grow beyond a checkout that is opened while it waits for its turn", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 5 });
+  const { url } = await owner.did(createTeamCheckout);
+  const accountShows = ({ models }: Pick<Database, "models">, checkoutUrl: string | null) =>
+    models.billingAccount.update({ where: { teamId }, data: { checkoutUrl } });
+  await accountShows(world.database, null);
+
+  const growing = await world.database.transaction(async (inner) => {
+    await lockRow(inner, "team", { id: teamId });
+    const verdict = owner.does(updateTeam, { teamId, maxMembers: 8 });
+    await vi.waitFor(async () => expect(await waitingForLocks(world)).toBe(1), { interval: 5, timeout: 5_000 });
+    await accountShows(inner, url);
+    return { verdict };
+  });
+
+  expect(await growing.verdict).toBeRefused("unavailable");
+});
