@@ -44,8 +44,8 @@ export function assertHeadFits(limits: HttpLimits): Handler {
     // With several hosts, a proxy in front may have routed by a different one.
     if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isNameOf("host")).length > 1)
       throw new UnreadableRequest("Send one header `Host`, with a name or an address and nothing else.");
-    // Node would take the first and drop the others, and a proxy in front may have checked a different one.
-    for (const name of ["authorization", "content-type"]) {
+    // Node would take the first and drop the others, or join them, and a proxy in front may have checked a different one.
+    for (const name of ["authorization", "content-type", "idempotency-key"]) {
       if (rawHeaders.filter(isNameOf(name)).length > 1)
         throw new UnreadableRequest(`The header ${name} is given twice. Send it once.`);
     }

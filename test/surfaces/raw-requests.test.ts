@@ -104,6 +104,16 @@ const FRAMES: readonly Row[] = [
   ["an expectation of something else", post("Expect: a cat\r\nContent-Length: 2\r\n", "{}"), 400],
 ];
 
+it.each(["Authorization", "Content-Type", "Idempotency-Key"])("says which header is given twice: %s", async (name) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+
+  const answer = await exchange(url, get("/me", `${name}: one\r\n${name.toUpperCase()}: two\r\n`));
+
+  expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  expect(answer).toContain(`The header ${name.toLowerCase()} is given twice. Send it once.`);
+});
+
 it("refuses chunks in HTTP/1.0, and reads no further request on the connection", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
