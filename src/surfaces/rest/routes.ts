@@ -112,7 +112,7 @@ export function refuseConditions(request: Request, takesVersion = false): void {
  */
 function versionExpected(ifMatch: string | undefined): Record<string, string> {
   if (ifMatch === undefined || ifMatch.trim() === "*") return {};
-  const [, , version] = /^\s*(?:W\/)?("?)(\d+)(?:-{1,2}(?:br|deflate|gzip|zstd))?\1\s*$/.exec(ifMatch) ?? [];
+  const [, , version] = /^\s*(?:W\/)?("?)([1-9]\d{0,9})(?:-{1,2}(?:br|deflate|gzip|zstd))?\1\s*$/.exec(ifMatch) ?? [];
   if (version === undefined)
     throw new InvalidInput([{ path: "If-Match", message: `must be one version, such as "3"` }]);
   return { expected_version: version };
