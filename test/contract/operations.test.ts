@@ -49,6 +49,17 @@ it("have unique routes in REST, whose path parameters are inputs", async () => {
   expect(unknown, "Name an input after this part of the path, or the part after an input.").toEqual([]);
 });
 
+it("say where to read what they create, if a route reads it", () => {
+  const read = new Set(operations.filter(({ rest }) => rest.method === "GET").map(({ rest }) => rest.path));
+  const readers = operations.flatMap(({ name, rest: { path, status, location } }) => {
+    const reader = [...read].find((other) => other.replace(/:\w+$/, "") === `${path}/`);
+    return status === 201 && reader !== undefined ? [{ name, reader, location }] : [];
+  });
+  const wrong = readers.filter(({ reader, location }) => location !== reader.replace(/:\w+$/, ":id"));
+  expect(readers.length).toBeGreaterThan(2);
+  expect(wrong, "Give its `rest` the path of the route that reads it as `location`.").toEqual([]);
+});
+
 it("use GET if they read, and another method if they change something", () => {
   const wrong = operations.filter(({ kind, rest }) => (kind === "query") !== (rest.method === "GET"));
   expect(

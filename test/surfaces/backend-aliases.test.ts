@@ -59,6 +59,26 @@ it("stores under the client's id, and replaces the memory that has it", async ()
   expect([read.status, read.body]).toEqual([200, replaced.body]);
 });
 
+it("says where it reads what it has created, whatever the client's id is", async () => {
+  await using server = await startServer();
+  const { url, ann, call, link } = server;
+  const said = { type: "fix", title: "A title", content: "Some content." };
+  const stored = [
+    await call("/memories", { body: { ...said, id: "recent" } }),
+    await call("/memories", { body: { ...said, id: "a/b" } }),
+    await call("/api/v1/memories", { body: said }),
+  ];
+  const linked = await link("recent", "a/b");
+
+  for (const { status, body, headers } of stored) {
+    const read = await call(headers.get("location") ?? "");
+    expect([status, read.status, read.body]).toEqual([201, 200, body]);
+  }
+  const { id } = linked.body as Fields;
+  const read = await ask(`${url}${linked.headers.get("location")}`, { key: ann.key });
+  expect([linked.status, read.status, read.body]).toMatchObject([201, 200, { id }]);
+});
+
 it("replaces a memory by the id that the service gave it", async () => {
   await using server = await startServer();
   const { call, store, search } = server;

@@ -1,4 +1,4 @@
-import { type Handler, type Request, Router } from "express";
+import { type Handler, type Request, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { Services } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
@@ -87,14 +87,15 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
       response.status(204).end();
       return;
     }
-    if (rest.location) {
-      // A proxy in front may add the path of the public URL to every path.
-      const { pathname } = new URL(services.publicUrl() + rest.location.replace(":id", String(plain["id"])));
-      response.set("Location", pathname);
-    }
+    if (rest.location) setLocation(response, services, rest.location.replace(":id", String(plain["id"])));
     if (typeof plain["version"] === "number") response.set("ETag", `"${plain["version"]}"`);
     await answerJson(response, rest.status ?? 200, plain);
   };
+}
+
+/** A proxy in front may add the path of the public URL to every path, so `Location` has it, too. */
+export function setLocation(response: Response, services: Services, path: string): void {
+  response.set("Location", new URL(services.publicUrl() + path).pathname);
 }
 
 /** A change that ignored a condition would overwrite or delete what the client did not mean. */

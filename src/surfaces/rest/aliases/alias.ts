@@ -37,6 +37,8 @@ export interface AliasAnswer {
   readonly status: number;
   /** Undefined for 204. */
   readonly body?: object;
+  /** The path of what was created. */
+  readonly location?: string;
 }
 
 /** A call by another service's clients. It runs operations; its input and its answer have the names of that service. */
@@ -49,5 +51,8 @@ export interface Alias {
 }
 
 export const ok = (body: object): AliasAnswer => ({ status: 200, body });
-export const created = (body: object): AliasAnswer => ({ status: 201, body });
+/** `id` is ours: a client's own id may be the last part of another path, such as `recent`. */
+export const created = (body: object, folder: string, id: unknown): AliasAnswer => ({
+  ...{ status: 201, body, location: `${folder}/${String(id)}` },
+});
 export const NO_CONTENT: AliasAnswer = { status: 204 };

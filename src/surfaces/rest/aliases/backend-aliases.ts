@@ -4,7 +4,8 @@ import { changeMemory, findMemories, linkMemories, storeMemory, walkFrom } from 
 import { backendMemoryOf, countsOf, mayBeCut } from "./forms.js";
 import { cutTo, listOf, numberOf, onlyWhere, withoutBlanks } from "./values.js";
 
-const MEMORY = "/memories/:id";
+const MEMORIES = "/memories";
+const MEMORY = `${MEMORIES}/:id`;
 const DAYS = [1, 365] as const;
 /** The path of each call, and its path in earlier versions. */
 const SEARCHES = ["/search/advanced", "/memories/search"] as const;
@@ -16,10 +17,11 @@ const RECALL = { tagsMatch: "any", listsAll: false, form: backendMemoryOf } as c
 /** The calls of the published MCP server's cloud backend. */
 export const backendAliases: readonly Alias[] = [
   {
-    ...{ method: "POST", path: "/memories", standsFor: ["putMemory", "createMemory"] },
+    ...{ method: "POST", path: MEMORIES, standsFor: ["putMemory", "createMemory"] },
     answer: async ({ body }, run) => {
       const memory = await storeMemory(run, body);
-      return memory["version"] === 1 ? created(backendMemoryOf(memory)) : ok(backendMemoryOf(memory));
+      const answer = backendMemoryOf(memory);
+      return memory["version"] === 1 ? created(answer, MEMORIES, memory["id"]) : ok(answer);
     },
   },
   {

@@ -37,7 +37,9 @@ export function storeMemory(run: RunNamed, body: Plain): Promise<Plain> {
 export async function linkMemories(run: RunNamed, body: Plain): Promise<AliasAnswer> {
   const input = relationshipInput(body);
   try {
-    return created(relationshipOf(await run("createRelationship", input), input));
+    const relationship = await run("createRelationship", input);
+    // These clients have no call that reads one.
+    return created(relationshipOf(relationship, input), "/v1/relationships", relationship["id"]);
   } catch (error) {
     if (!(error instanceof Failure) || error.reason !== "relationship_exists") throw error;
     const { id } = error.details as { readonly id: string };

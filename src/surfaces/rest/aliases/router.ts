@@ -6,7 +6,7 @@ import type { Operation } from "../../../operation/operation.js";
 import { answerJson, jsonBody } from "../../http.js";
 import type { RestError } from "../../plain-errors.js";
 import { scopeOf } from "../../request-scope.js";
-import { refuseConditions, routerOf } from "../routes.js";
+import { refuseConditions, routerOf, setLocation } from "../routes.js";
 import { readRequest } from "../request.js";
 import { type Plain, runnerOf } from "../../run.js";
 import type { AliasRequest, RunNamed } from "./alias.js";
@@ -40,7 +40,8 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
         scope.operations.push(name);
         return known(services, scope, { path: {}, query: {}, body: input });
       };
-      const { status, body } = await answer(readAliasRequest(request), run);
+      const { status, body, location } = await answer(readAliasRequest(request), run);
+      if (location !== undefined) setLocation(response, services, location);
       if (body) await answerJson(response, status, body);
       else response.status(status).end();
     };

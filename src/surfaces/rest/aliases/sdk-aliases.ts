@@ -12,7 +12,10 @@ const RECALL = { tagsMatch: "all", listsAll: false, form: memoryOf } as const;
 export const sdkAliases: readonly Alias[] = [
   {
     ...{ method: "POST", path: MEMORIES, standsFor: ["createMemory"] },
-    answer: async ({ body }, run) => created(memoryOf(await run("createMemory", memoryInput(body)))),
+    answer: async ({ body }, run) => {
+      const memory = await run("createMemory", memoryInput(body));
+      return created(memoryOf(memory), MEMORIES, memory["id"]);
+    },
   },
   {
     ...{ method: "GET", path: MEMORIES, standsFor: ["searchMemories", "memories"] },
