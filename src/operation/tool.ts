@@ -34,6 +34,7 @@ export interface ToolRoute {
   readonly inParts?: string;
   /**
    * Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors.
+   * Every tool that reads needs it; after a change there is a text for all.
    */
   readonly ifCut?: string;
   /** Inputs that narrow the result: an answer whose lists are all empty names those of them that were given. */
@@ -44,8 +45,7 @@ export interface ToolRoute {
    */
   whenEmpty?(given: Readonly<Record<string, unknown>>): string;
   /**
-   * What an agent has to know of an answer that is whole, as it gets it; undefined for most answers. For an empty one
-   * it replaces `whenEmpty`.
+   * What an agent has to know of an answer; undefined for most answers. For an empty one it replaces `whenEmpty`.
    * @param given the arguments of the call, in snake_case
    */
   hintOf?(answer: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): string | undefined;

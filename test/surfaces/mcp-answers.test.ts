@@ -335,7 +335,7 @@ it("says whether the total is of all hits", async () => {
   expect(await totals()).toEqual([1_000, true]);
 });
 
-it("keeps within the bound for the largest possible memories", async () => {
+it("keeps within the bound for the largest possible memories, and says how to get what is cut", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -356,19 +356,22 @@ it("keeps within the bound for the largest possible memories", async () => {
       await ann.did(createRelationship, { ...link, context: "c".repeat(1_000) });
     }
   }
-  const [id, from_memory_id] = ids;
+  const [id, from_memory_id, other] = ids;
+  const linked = { from_memory_id, to_memory_id: id };
   const calls = {
     search_memories: { query: "find" },
     get_memory: { id },
     get_related_memories: { id },
     get_recent_activity: {},
-    find_path: { from_memory_id, to_memory_id: id },
+    find_path: { from_memory_id, to_memory_id: other },
+    create_relationship: { ...linked, relationship_type: "CAUSES", context: wide.repeat(10_000) },
     update_memory: { id, tags: largest.tags },
     store_memory: largest,
   };
   for (const [name, args] of Object.entries(calls)) {
     const { isError, bytes, answer } = await callTool(url, ann.key, name, args);
-    expect([name, isError, answer["truncated"]]).toEqual([name, false, name === "find_path" ? undefined : true]);
+    expect([name, isError, answer["truncated"]]).toEqual([name, false, true]);
+    expect([name, answer["hint"]]).toEqual([name, expect.stringMatching(/\w/) as string]);
     expect(bytes, name).toBeLessThanOrEqual(answerBytes);
     // No list is dropped as a whole: of each there is at least one item.
     for (const list of Object.values(answer).filter((part) => Array.isArray(part)))

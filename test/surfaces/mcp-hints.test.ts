@@ -65,7 +65,12 @@ it("says that a summary is the old one where only the content changed", async ()
     summary: "The fee is passed on.",
     hint: expect.stringContaining("summary is still the old one") as string,
   });
-  expect(await call("update_memory", { id, content, summary: "We pay." })).not.toHaveProperty("hint");
+  const tags = Array.from({ length: 50 }, (_, n) => `${n}${"\u{1F600}".repeat(98)}`);
+  expect(await call("update_memory", { id, content, tags })).toMatchObject({
+    truncated: true,
+    hint: expect.stringMatching(/summary is still the old one.*only this answer is cut/) as string,
+  });
+  expect(await call("update_memory", { id, content, summary: "We pay.", tags: [] })).not.toHaveProperty("hint");
   expect(await call("update_memory", { id, title: "The fee" })).not.toHaveProperty("hint");
   expect(await call("update_memory", { id: plain, content })).not.toHaveProperty("hint");
 });

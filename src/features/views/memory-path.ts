@@ -119,6 +119,7 @@ export const memoryPath = defineOperation({
       ...["length", "isCapped"],
       ...["id", "type", "title", "relationship", "direction", "strength", "context"].map((name) => `steps.${name}`),
     ],
+    ifCut: "For the other steps, call find_path from the last memory that is shown.",
     whenEmpty: ({ types }) =>
       `${hintOfTypes(types)}No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; ` +
       "get_related_memories shows what each of the two leads to.",

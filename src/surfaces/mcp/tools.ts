@@ -120,12 +120,21 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       const plain = await run(services, scope, { path: {}, query: {}, body: others }, found);
       const output = pick(plain, given) as Output;
       const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
-      return answerOf(output, tool, { from, endsEarly: plain["truncated"] === true, hints });
+      const { inParts: name, ifCut = operation.kind === "mutation" ? IF_CHANGED : undefined } = tool;
+      return answerOf(output, { inParts: name, ifCut }, { from, endsEarly: plain["truncated"] === true, hints });
     },
   };
 }
 
+/** Where an answer to a change was cut. */
+const IF_CHANGED = "Everything was stored; only this answer is cut. get_memory shows more.";
+
 type Output = Readonly<Record<string, unknown>>;
+
+interface CutTexts {
+  readonly inParts: string | undefined;
+  readonly ifCut: string | undefined;
+}
 
 interface Extent {
   /** Where the part of the long text begins. */
@@ -140,11 +149,11 @@ interface Extent {
  * Makes the answer, with its long text from the requested part on. Cuts it to `LIMITS.mcp.answerBytes`, and says what
  * to do if something is missing.
  */
-function answerOf(output: Output, { inParts, ifCut }: ToolRoute, { from, endsEarly, hints }: Extent): ToolAnswer {
+function answerOf(output: Output, { inParts, ifCut }: CutTexts, { from, endsEarly, hints }: Extent): ToolAnswer {
   const name = inParts && snakeCase(inParts);
   const rest = name !== undefined && from > 0 && { [name]: String(output[name]).slice(from).toWellFormed() };
   const asked = { ...output, ...rest };
-  const cut = { truncated: true, ...(ifCut === undefined ? {} : { hint: ifCut }) };
+  const cut = { truncated: true, hint: [...hints, ifCut ?? []].flat().join(" ") };
   const hint = hints.length > 0 && { hint: hints.join(" ") };
   const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
