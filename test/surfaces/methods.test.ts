@@ -28,6 +28,8 @@ function paths(): Map<string, Set<string>> {
   for (const path of ["/healthz", "/readyz", "/health", "/v1/export", "/docs", "/openapi.json"]) add(path, ["GET"]);
   for (const path of ["/docs/limits", "/docs/errors", "/docs/graphql", "/docs/access"]) add(path, ["GET"]);
   for (const path of ["/.well-known/oauth-protected-resource/mcp/oauth", "/oauth/authorize"]) add(path, ["GET"]);
+  for (const path of ["/billing/return", "/invitations/x", `/invitations/by-id/${NO_ID}`]) add(path, ["GET"]);
+  for (const path of ["x/code", "x/answer", `by-id/${NO_ID}/mail`]) add(`/invitations/${path}`, ["GET", "POST"]);
   add("/graphql", ["GET", "POST"]);
   return found;
 }
@@ -48,6 +50,25 @@ it("tells everybody the methods that a path takes, at every path", async () => {
     Object.fromEntries([...paths()].map(([path, methods]) => [path, [true, [...methods].toSorted()]])),
   );
   expect((await ask(`${url}/v1/nothing`, { method: "OPTIONS" })).status).toBe(404);
+});
+
+it("refuses another method at every path, instead of saying that the path does not exist", async () => {
+  await using world = await createWorld();
+  const { url } = await serveWithOAuth(world);
+  const { key } = await world.user({ plan: "pro" });
+
+  const answers = new Map<string, unknown>();
+  for (const [path, methods] of paths()) {
+    const other = ["PUT", "PATCH", "DELETE", "POST"].find((method) => !methods.has(method)) ?? "";
+    const { status, headers } = await ask(url + path, { key, method: other });
+    answers.set(path, [status, allowedIn(headers)]);
+  }
+
+  // It takes no API key, and refuses a request without an access token first.
+  expect(answers.get("/mcp/oauth")).toEqual([401, []]);
+  answers.delete("/mcp/oauth");
+  const expected = [...paths()].map(([path, methods]) => [path, [405, [...methods].toSorted()]] as const);
+  expect(answers).toEqual(new Map(expected.filter(([path]) => answers.has(path))));
 });
 
 it("answers HEAD as GET, without the body, at every path that can be read", async () => {

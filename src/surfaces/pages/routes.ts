@@ -6,6 +6,7 @@ import type { Operation } from "../../operation/operation.js";
 import { type Identify, identifyCaller } from "../authentication.js";
 import { codeIn, formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
+import { refuseOtherMethods } from "../plain-errors.js";
 import { scopeOf } from "../request-scope.js";
 import {
   type ShownInvitation,
@@ -43,6 +44,8 @@ export function invitationPages(operations: InvitationOperations, parts: DoorPar
   pages.get("/by-id/:id/mail", (request, response) => response.redirect(303, linkById(linkedPlaceIn(request))));
   pages.get(["/:token/code", "/:token/answer"], askForCode);
   pages.use(showFailure);
+  pages.all(["/:token", "/by-id/:id"], refuseOtherMethods(["GET", "HEAD"]));
+  pages.all(["/:token/code", "/:token/answer", "/by-id/:id/mail"], refuseOtherMethods(["GET", "HEAD", "POST"]));
   return router.use("/invitations", pages);
 }
 
