@@ -35,6 +35,22 @@ it("reads a note with very many links in a line, or blank lines at its beginning
   expect(readMarkdownNote(`${" \n".repeat(2_000_000)}  Text`).body).toBe("  Text");
 });
 
+it.each([
+  ["lists in a line", "- ".repeat(5_000)],
+  ["lists in brackets", `a: ${"[".repeat(9_000)}`],
+  ["lists in brackets, with brackets in texts", `a: ${'["]",'.repeat(3_000)}`],
+  ["objects in brackets", `a: ${"{a: ".repeat(4_000)}`],
+  ["keys of several lines", "? ".repeat(5_000)],
+  [
+    "lists in more and more columns",
+    Array.from({ length: 16 }, (_, n) => " ".repeat(128 * n) + "- ".repeat(64)).join("\n"),
+  ],
+])("keeps front matter of very deep %s as text, and the note", (_what, fields) => {
+  const note = readMarkdownNote(frontMatter(`${fields}\ntitle: A`));
+  expect(note).toMatchObject({ title: "A", body: "Text" });
+  expect(note.details.join("\n")).toBe(fields);
+});
+
 it("reads a relationship with many fields in linear time", async () => {
   const make = (size: number) =>
     jsonLines(entity("A", ""), entity("B", ""), { ...relation("A", "uses", "B"), ...fieldsNamed(size) });

@@ -1,4 +1,5 @@
-import { parseDocument } from "yaml";
+import { Lexer, Parser, parseDocument } from "yaml";
+import { LIMITS } from "../../limits.js";
 import { showValue } from "../fields.js";
 import { type JsonObject, isObject } from "../text.js";
 import { tomlAsYaml } from "./toml-lines.js";
@@ -83,8 +84,9 @@ function chunksOf(lines: readonly string[]): string[][] {
 
 type Field = readonly [string, FrontValue];
 
-/** Undefined if it is not YAML, or has aliases, which could stand for any number of values. */
+/** Undefined if it is not YAML, nests too deeply, or has aliases, which could stand for any number of values. */
 function parseFields(text: string): Field[] | undefined {
+  if (isTooDeep(text)) return undefined;
   try {
     // All scalars are texts: a date, a number and `no` stay as they were written.
     const document = parseDocument(text, { schema: "failsafe", logLevel: "silent" });
@@ -95,6 +97,19 @@ function parseFields(text: string): Field[] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether YAML nests deeper than other files may. The package calls itself for each level: where the stack ends, V8 may
+ * end the process, which nobody can catch.
+ */
+function isTooDeep(text: string): boolean {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    Array.from(parser.next(lexeme));
+    if (parser.stack.length > LIMITS.importFile.depth) return true;
+  }
+  return false;
 }
 
 /** The fields with those of `metadata` among them, where Claude Code writes the type and the time of a memory. */
