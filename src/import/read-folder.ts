@@ -106,18 +106,7 @@ class FolderReader {
   }
 
   async #readNote(path: string): Promise<void> {
-    const place = join(this.root, path);
-    const { fileBytes, bytes } = this.bounds;
-    const size = (await this.#attempt(path, () => stat(place)))?.size;
-    if (size === undefined) return;
-    if (size > fileBytes) return this.#refuse(path, `it has more than ${fileBytes} bytes: divide it`);
-    this.#bytes += size;
-    if (this.#bytes > bytes) {
-      throw new ImportStopped(
-        `The notes in ${this.root} have more than ${bytes} bytes. Import its folders one by one.`,
-      );
-    }
-    const content = await this.#attempt(path, () => readFile(place));
+    const content = await this.#readFile(path);
     const text = content && decode(content);
     if (text !== undefined && isJoplinItem(path, text)) {
       this.#refuse(path, "a file of Joplin's own format: export it again from Joplin as MD - Markdown + Front Matter");
@@ -129,9 +118,28 @@ class FolderReader {
   }
 
   async #readLogseqConfig(path: string): Promise<void> {
-    const config = await this.#attempt(path, () => readFile(join(this.root, path), "utf8"));
-    const titleOfJournal = journalTitles(config ?? "");
+    const config = await this.#readFile(path);
+    const titleOfJournal = journalTitles(config?.toString() ?? "");
     this.#logseqTitle = (place) => titleOfJournal(place) ?? pageTitle(nameOf(place));
+  }
+
+  /** Undefined for a file that is too large or cannot be read, which is reported. */
+  async #readFile(path: string): Promise<Buffer | undefined> {
+    const place = join(this.root, path);
+    const { fileBytes, bytes } = this.bounds;
+    const { size } = (await this.#attempt(path, () => stat(place))) ?? {};
+    if (size === undefined) return undefined;
+    if (size > fileBytes) {
+      this.#refuse(path, `it has more than ${fileBytes} bytes: divide it`);
+      return undefined;
+    }
+    this.#bytes += size;
+    if (this.#bytes > bytes) {
+      throw new ImportStopped(
+        `The notes in ${this.root} have more than ${bytes} bytes. Import its folders one by one.`,
+      );
+    }
+    return this.#attempt(path, () => readFile(place));
   }
 
   #addAll(): void {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { GraphStore, StoredMemory } from "../../src/import/graph-store.js";
+import { journalTitles } from "../../src/import/formats/logseq.js";
 import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
 import { newReport, runImport } from "../../src/import/run-import.js";
 import { withinEffort } from "../support/effort.js";
@@ -9,6 +10,7 @@ import { entity, jsonLines, leftOut, readText, relation } from "../support/impor
 const frontMatter = (fields: string) => `---\n${fields}\n---\nText`;
 const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => make(index));
+const EXCALIDRAW = "---\nexcalidraw-plugin: parsed\n---\n";
 const fieldsNamed = (count: number) => Object.fromEntries(times(count, (index) => [`field${index}`, `value ${index}`]));
 
 it.each<[string, number, (size: number) => string]>([
@@ -16,6 +18,7 @@ it.each<[string, number, (size: number) => string]>([
   ["spaces within a field", 4_900, (size) => frontMatter(`a: "b${" ".repeat(size)}c"`)],
   ["number signs in a list of TOML", 5_000, (size) => `+++\na = ["b"${" #".repeat(size)}"\n+++\nText`],
   ["combining marks", 4_000, (size) => `a${"\u0301\u0315".repeat(size)}`],
+  ["drawings without end", 2_000, (size) => `${EXCALIDRAW}${"# Drawing\n```json\n".repeat(size)}`],
 ])("reads a note with many %s in linear time", async (_what, size, make) => {
   expect(await findGrowth(size, make, readMarkdownNote)).toBeUndefined();
 });
@@ -28,6 +31,10 @@ it.each([
     const text = `${before}${times(30, (index) => `[[Note ${index}]]`).join(space)}${after}`;
     expect(withinEffort(500, () => readMarkdownNote(text)).links).toHaveLength(30);
   }
+});
+
+it("reads the settings of Logseq with many blank lines in linear time", async () => {
+  expect(await findGrowth(5_000, (size) => `${"\n".repeat(size)}x`, journalTitles)).toBeUndefined();
 });
 
 it("reads a note with very many links in a line, or blank lines at its beginning", () => {

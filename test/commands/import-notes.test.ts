@@ -448,6 +448,10 @@ it("limits what it reads: files, bytes, and nested folders", async () => {
   await expect(titlesWithin({ bytes: 8 })).rejects.toThrow("more than 8 bytes. Import its folders one by one.");
   expect(await titlesWithin({ fileBytes: 3 })).toEqual([["c", "e"], ['"a.md": it has more than 3 bytes: divide it']]);
   expect(await titlesWithin({ depth: 1 })).toEqual([["a", "c"], ['"b/d": it is more than 1 folders deep']]);
+  const logseq = await folderWith({ "logseq/config.edn": "a long one", "pages/A___B.md": "a" });
+  const graph = await readNotesFolder(logseq, { bounds: { fileBytes: 3 } });
+  expect([...graph.notes.values()].map(({ title }) => title)).toEqual(["A/B"]);
+  expect(leftOut(graph)).toEqual(['"logseq/config.edn": it has more than 3 bytes: divide it']);
   const hidden = await folderWith({ ".agents/rules.md": "A", "a.txt": "" });
   await expect(readNotesFolder(hidden)).rejects.toThrow(
     `There are no notes in ${hidden}.\n  ".agents": it is hidden: import its notes by a run of its own\n  1 × .txt`,

@@ -9,7 +9,7 @@ export const pageTitle = (name: string): string => name.replaceAll(/___|%2F/gi, 
 
 /** Returns what gives a journal, such as `journals/2024_03_05.md`, the title by which links call it, by the settings. */
 export function journalTitles(config: string): (path: string) => string | undefined {
-  const settings = config.replaceAll(/^\s*;.*$/gm, "");
+  const settings = config.replaceAll(/^[ \t]*;.*$/gm, "");
   const format = /:journal\/page-title-format\s+"([^"]{1,100})"/.exec(settings)?.[1] ?? "MMM do, yyyy";
   return (path) => {
     const [, year, month, day] = /^journals\/(\d{4})\D?(\d\d)\D?(\d\d)\.[a-z]+$/i.exec(path) ?? [];

@@ -26,8 +26,9 @@ export interface MarkdownNote {
   readonly kept: Kept;
 }
 
-/** The data of a drawing of Excalidraw: numbers and colours, or compressed. Its texts and links are before it. */
-const DRAWING = /^(?:%%\n)?#{1,2} Drawing\n```(?:compressed-)?json\n[^]*?\n```(?:\n%%)?$/m;
+/** Around the data of a drawing of Excalidraw: numbers and colours, or compressed. Its texts and links are before it. */
+const DRAWING = /^(?:%%\n)?#{1,2} Drawing\n```(?:compressed-)?json\n/m;
+const DRAWING_END = /\n```(?:\n%%)?$/m;
 
 /** One link or several, with nothing but commas or other signs between them. */
 const ONLY_LINKS = /^(?:[^\p{L}\p{N}[\]!]{0,5}\[\[[^[\]]{1,1000}\]\]){1,100}[^\p{L}\p{N}[\]!]{0,5}$/u;
@@ -39,7 +40,7 @@ const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 export function readMarkdownNote(file: string): MarkdownNote {
   const whole = file.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
   const { fields, rest, body: text } = readFrontMatter(toNfc(whole));
-  const body = fields.has("excalidraw-plugin") ? text.replace(DRAWING, "") : text;
+  const body = fields.has("excalidraw-plugin") ? withoutDrawing(text) : text;
   const properties = propertiesOf(body);
   const left = new FrontFields(fields);
   const otherNames = left.all(OTHER_NAMES).flatMap(listOf);
@@ -86,6 +87,14 @@ export function readMarkdownNote(file: string): MarkdownNote {
     isDrawing: body !== text,
     otherNames: [...otherNames, ...listOf(properties.get("alias")).map(asTag), ...scanned.blocks],
   };
+}
+
+/** One regular expression for all of the drawing would look for its end once for each beginning. */
+function withoutDrawing(text: string): string {
+  const begin = DRAWING.exec(text);
+  const after = begin && text.slice(begin.index + begin[0].length);
+  const end = after && DRAWING_END.exec(after);
+  return end ? text.slice(0, begin.index) + after.slice(end.index + end[0].length) : text;
 }
 
 /** A text without its first lines if these are blank. A regular expression for them may use up the stack. */
