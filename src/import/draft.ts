@@ -91,9 +91,9 @@ export class GraphDraft {
       this.#memories.merged++;
       return this.#extend(known, found);
     }
-    const { name, summary, importance, grows } = found;
+    const { name, grows } = found;
     const entry: Entry = { name, type: "", texts: new Set(), details: new Set(), tags: new Set(), kept: {}, grows };
-    this.#extend(entry, { ...found, summary, importance });
+    this.#extend(entry, found);
     this.#entries.push(entry);
     if (grows || !this.#byName.has(name)) this.#byName.set(name, entry);
     return entry;

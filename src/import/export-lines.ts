@@ -2,14 +2,12 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { ImportStopped } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
-import { encodingOf, isObject } from "./text.js";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type JsonObject, encodingOf, isObject } from "./text.js";
 
 /** A line of an export. */
 export type ExportLine =
   | { readonly kind: "start"; readonly memories: unknown; readonly relationships: unknown }
-  | { readonly kind: "memory" | "relationship"; readonly fields: Fields }
+  | { readonly kind: "memory" | "relationship"; readonly fields: JsonObject }
   /** Without counts, as in earlier exports, those of the start apply. */
   | { readonly kind: "end"; readonly memories?: unknown; readonly relationships?: unknown };
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { parseStrictly } from "./json-text.js";
-import { type JsonObject, isObject, toNfc } from "./text.js";
+import { type JsonObject, SUMMARY_MAX, isLonger, isObject, toNfc } from "./text.js";
 
 /** A field of a record that is not read yet. */
 export interface Field {
@@ -138,6 +138,12 @@ export function showValue(value: unknown): string {
 /** A text that is not blank, in NFC. The service stores NFC, so only then a later import finds the text again. */
 export function asText(value: unknown): string | undefined {
   return typeof value === "string" && value.trim() !== "" ? toNfc(value) : undefined;
+}
+
+/** A text that fits into a summary; a longer one is a field like others. */
+export function asSummary(value: unknown): string | undefined {
+  const text = asText(value);
+  return text === undefined || isLonger(text, SUMMARY_MAX) ? undefined : text;
 }
 
 /** A name or id: a text or a number. */

@@ -67,20 +67,11 @@ export const FOLLOWING = new Set([
 export const PAGE_COUNTS = new Set(["pages", "totalpages"]);
 
 /** Values of `type` that say what a line is, instead of the memory's own type. */
-const MARKERS = {
-  entity: 1,
-  node: 1,
-  memory: 1,
-  vertex: 1,
-  observation: 1,
-  relation: 2,
-  relationship: 2,
-  edge: 2,
-  link: 2,
-};
+const MEMORY_MARKERS = new Set<unknown>(["entity", "node", "memory", "vertex", "observation"]);
+const RELATIONSHIP_MARKERS = new Set<unknown>(["relation", "relationship", "edge", "link"]);
 
 /** Whether this value of `type` marks a memory or a relationship; undefined for any other value. */
-export function shapeOf(word: unknown): "memory" | "relationship" | undefined {
-  if (typeof word !== "string" || !Object.hasOwn(MARKERS, word)) return undefined;
-  return MARKERS[word as keyof typeof MARKERS] === 1 ? "memory" : "relationship";
+export function shapeOf(value: unknown): "memory" | "relationship" | undefined {
+  if (MEMORY_MARKERS.has(value)) return "memory";
+  return RELATIONSHIP_MARKERS.has(value) ? "relationship" : undefined;
 }

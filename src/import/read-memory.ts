@@ -1,5 +1,17 @@
 import type { GraphDraft } from "./draft.js";
-import { type Field, Fields, asKey, asPast, asShare, asText, asTexts, asTime, plainName, showValue } from "./fields.js";
+import {
+  type Field,
+  Fields,
+  asKey,
+  asPast,
+  asShare,
+  asSummary,
+  asText,
+  asTexts,
+  asTime,
+  plainName,
+  showValue,
+} from "./fields.js";
 import { LETTA_BLOCK } from "./formats/letta.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
 import { MEM0, MEM0_POINT } from "./formats/mem0.js";
@@ -7,7 +19,7 @@ import type { ToolFormat } from "./formats/tool-format.js";
 import { CREATED, IDS, NAMES, NESTED_RELATIONS, TAGS, TEXTS, TYPES, UPDATED, shapeOf } from "./names.js";
 import { type Kept, timesOf } from "./graph.js";
 import { fitsContext } from "./note.js";
-import { type JsonObject, SUMMARY_MAX, UUID, cut, isLonger, isObject, quote, toNfc } from "./text.js";
+import { type JsonObject, UUID, cut, isObject, quote, toNfc } from "./text.js";
 import type { ObjectRecord } from "./record-reader.js";
 import { isEmbedding, leaveToService } from "./service-fields.js";
 import { readNested } from "./read-relationship.js";
@@ -153,11 +165,6 @@ function linesOfObject(value: JsonObject): string[] {
 const titleOf = (lines: readonly string[]): string => {
   const line = lines.join("\n").trim().split("\n")[0] ?? "";
   return cut(line.replace(/^#{1,6}\s+(?=\S)/, ""), TITLE_FROM_TEXT).trim();
-};
-
-const asSummary = (value: unknown) => {
-  const text = asText(value);
-  return text === undefined || isLonger(text, SUMMARY_MAX) ? undefined : text;
 };
 
 function toolOf(value: JsonObject): ToolFormat | undefined {

@@ -22,10 +22,11 @@ export function readNested({ label, value }: Field, owner: Owner): void {
   const { place, draft, name, entry } = owner;
   const readNames = (type: string, names: unknown) => {
     for (const to of Array.isArray(names) ? names : [names]) {
+      const key = asKey(to);
       if (isObject(to)) readEnds(to, { ...owner, place: `${place}.${label}` }, type);
-      else if (asKey(to) !== undefined && entry) {
-        const line = { of: entry, text: `${type}: ${asKey(to)}` };
-        draft.addRelationship({ place, from: name, to: asKey(to) ?? "", type, context: [], line });
+      else if (key !== undefined && entry) {
+        const line = { of: entry, text: `${type}: ${key}` };
+        draft.addRelationship({ place, from: name, to: key, type, context: [], line });
       } else if (showValue(to) !== "") {
         draft.refuse("relationship", `${place}.${label}: ${quote(JSON.stringify(to))}`, "it names no memory");
       }

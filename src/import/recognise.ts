@@ -36,13 +36,12 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
     for (const inner of decoded.values) readRecord({ place, value: inner }, draft);
     return;
   }
-  // A list of texts, or a text in a line.
-  if (shape === undefined && asText(value) !== undefined) return readRecord({ place, value }, draft, "memory");
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) readRecord({ place: `${place}[${index}]`, value: item }, draft, shape);
   } else if (isObject(value)) readObject({ place, value }, draft, shape);
-  else if (shape === "memory" && asText(value) !== undefined)
-    readObject({ place, value: { text: value } }, draft, shape);
+  // A list of texts, or a text in a line.
+  else if (shape !== "relationship" && asText(value) !== undefined)
+    readObject({ place, value: { text: value } }, draft, "memory");
   else draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it is not an object with fields");
 }
 

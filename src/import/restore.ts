@@ -6,8 +6,8 @@ import { Refused } from "./graph-store.js";
 import { ImportStopped } from "./import-stopped.js";
 import { IMPORTED } from "./imported-id.js";
 import type { ServiceClient } from "./service-client.js";
+import type { JsonObject } from "./text.js";
 
-type Fields = Readonly<Record<string, unknown>>;
 type Kind = "memory" | "relationship";
 
 /** How many records were restored, and how many were there already. */
@@ -34,7 +34,7 @@ interface Restoring {
 }
 
 /** Earlier exports call a client's own id `external_id`. */
-const inPresentNames = ({ external_id: clientId, ...fields }: Fields): Fields =>
+const inPresentNames = ({ external_id: clientId, ...fields }: JsonObject): JsonObject =>
   clientId === undefined ? fields : { ...fields, client_id: clientId };
 
 /** How many records are read before they are sent. */
@@ -43,11 +43,11 @@ const READ_AT_ONCE = 500;
 /** Restores an export, reading it line by line. Memories come before relationships, as in the file. */
 export async function restoreFile(place: string, restoring: Restoring): Promise<void> {
   const { format, client, report, onStart, onStep, lengthMax = LIMITS.importFile.valueLength } = restoring;
-  let [waiting, kind]: [Fields[], Kind] = [[], "memory"];
+  let [waiting, kind]: [JsonObject[], Kind] = [[], "memory"];
   const count = new RecordCount();
   /** The ids of earlier imports into the graph, once a call was refused because of one. */
   let taken: ReadonlySet<string> = new Set();
-  const restoreUntaken = async (records: readonly Fields[]) => {
+  const restoreUntaken = async (records: readonly JsonObject[]) => {
     for (;;) {
       const sent = withoutIds(records, taken);
       try {
@@ -62,7 +62,7 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   };
   const send = async () => {
     const list = kind === "memory" ? "memories" : "relationships";
-    const store = async (records: readonly Fields[]) => {
+    const store = async (records: readonly JsonObject[]) => {
       const { restored, existing } = await (
         kind === "memory" ? restoreUntaken(records) : client.restore(list, records)
       ).catch((error: unknown) => stopUnlessDangling(error, kind));
@@ -103,17 +103,17 @@ function stopUnlessDangling(error: unknown, kind: Kind): never {
 
 const NOT_FOUND = "not_found";
 
-const importedIdOf = ({ client_id: id }: Fields): string | undefined =>
+const importedIdOf = ({ client_id: id }: JsonObject): string | undefined =>
   typeof id === "string" && id.startsWith(IMPORTED) ? id : undefined;
 
 /** Whether records were refused because the graph may have an id that an import gave to one of them. */
-const isIdTaken = (error: unknown, records: readonly Fields[]): boolean =>
+const isIdTaken = (error: unknown, records: readonly JsonObject[]): boolean =>
   error instanceof Refused &&
   error.reason === "memory_exists" &&
   records.some((one) => importedIdOf(one) !== undefined);
 
 /** Takes out the ids that the graph has, as after an import of the same notes: all records shall be restored. */
-const withoutIds = (records: readonly Fields[], taken: ReadonlySet<string>): Fields[] =>
+const withoutIds = (records: readonly JsonObject[], taken: ReadonlySet<string>): JsonObject[] =>
   records.map((record) => (taken.has(importedIdOf(record) ?? "") ? { ...record, client_id: null } : record));
 
 /** The ids that imports gave to memories of the graph. */

@@ -50,7 +50,7 @@ interface Answer {
 }
 
 interface Ask {
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | undefined;
   readonly body?: object;
 }
 
@@ -78,16 +78,11 @@ export class ServiceClient implements GraphStore {
   }
 
   async *memories(tag: string | undefined): AsyncGenerator<StoredMemory> {
-    let cursor: string | null = null;
-    do {
-      const query: Record<string, string> = { limit: String(PAGE_LIMIT), include_expired: "true" };
-      if (tag !== undefined) query["tags"] = tag;
-      if (cursor !== null) query["cursor"] = cursor;
-      const page: MemoryPage = await this.#ask<MemoryPage>("GET", "/v1/memories", { query });
-      if (!Array.isArray(page.memories)) throw this.#failure({ status: 200 });
-      yield* page.memories;
-      cursor = page.next_cursor;
-    } while (cursor !== null);
+    const query = { include_expired: "true", ...(tag !== undefined && { tags: tag }) };
+    for await (const { memories } of this.#pages<MemoryPage>("/v1/memories", query)) {
+      if (!Array.isArray(memories)) throw this.#failure({ status: 200 });
+      yield* memories;
+    }
   }
 
   memory(id: string): Promise<StoredMemory> {
@@ -153,12 +148,18 @@ export class ServiceClient implements GraphStore {
 
   /** All relationships of the graph, or those of up to fifty types, a hundred in a request. */
   async *relationships(types?: readonly string[]): AsyncGenerator<StoredLink> {
+    const query = types && { types: types.join() };
+    for await (const { relationships } of this.#pages<RelationshipPage>("/v1/relationships", query)) {
+      yield* relationships;
+    }
+  }
+
+  async *#pages<OnePage extends Page>(path: string, query: Ask["query"]): AsyncGenerator<OnePage> {
     let cursor: string | null = null;
     do {
-      const query: Record<string, string> = { limit: String(PAGE_LIMIT), ...(cursor !== null && { cursor }) };
-      if (types) query["types"] = types.join();
-      const page: RelationshipPage = await this.#ask<RelationshipPage>("GET", "/v1/relationships", { query });
-      yield* page.relationships;
+      const place = { limit: String(PAGE_LIMIT), ...(cursor !== null && { cursor }) };
+      const page: OnePage = await this.#ask<OnePage>("GET", path, { query: { ...query, ...place } });
+      yield page;
       cursor = page.next_cursor;
     } while (cursor !== null);
   }
@@ -266,9 +267,12 @@ const contentsOf = ({ type, title, content, summary, tags, importance, kept = {}
   return { type, title, content, summary, tags, importance, confidence, context, client_id, expires_at };
 };
 
-interface MemoryPage {
-  readonly memories: readonly StoredMemory[];
+interface Page {
   readonly next_cursor: string | null;
+}
+
+interface MemoryPage extends Page {
+  readonly memories: readonly StoredMemory[];
 }
 
 interface Statistics {
@@ -276,9 +280,8 @@ interface Statistics {
   readonly relationships_total: number;
 }
 
-interface RelationshipPage {
+interface RelationshipPage extends Page {
   readonly relationships: readonly StoredLink[];
-  readonly next_cursor: string | null;
 }
 
 interface RestoreAnswer {
@@ -303,19 +306,18 @@ function errorOf(body: unknown): Readonly<Record<string, unknown>> | undefined {
 
 /** Retry-After has seconds, or a date, which is compared with the server's own clock. */
 function retryAfterMs(headers: Headers): number | undefined {
-  const [value, date] = ["retry-after", "date"].map((name) => headers.get(name) ?? "");
-  if (value && /^\d{1,6}$/.test(value)) return Number(value) * 1_000;
-  const [until, now] = [value, date].map((text = "") => (text.endsWith(" GMT") ? Date.parse(text) : Number.NaN));
+  const [value = "", date = ""] = ["retry-after", "date"].map((name) => headers.get(name) ?? "");
+  if (/^\d{1,6}$/.test(value)) return Number(value) * 1_000;
+  const [until, now] = [value, date].map((text) => (text.endsWith(" GMT") ? Date.parse(text) : Number.NaN));
   return until ? Math.max(until - (now || Date.now()), 0) : undefined;
 }
 
 /** `RateLimit-Policy: "free";q=60;w=60` and `RateLimit: "free";r=12;t=34`. */
 function budgetOf(headers: Headers): (Budget & { readonly at: number }) | undefined {
-  const [policy, state] = ["ratelimit-policy", "ratelimit"].map((name) => headers.get(name) ?? "");
-  const numberIn = (header: string | undefined, parameter: string) =>
-    Number(new RegExp(`;\\s*${parameter}=(\\d{1,9})(?!\\d)`).exec(header ?? "")?.[1] ?? Number.NaN);
-  const [quota, windowSeconds] = [numberIn(policy, "q"), numberIn(policy, "w")];
-  const [left, resetSeconds] = [numberIn(state, "r"), numberIn(state, "t")];
+  const numberIn = (name: string, parameter: string) =>
+    Number(new RegExp(`;\\s*${parameter}=(\\d{1,9})(?!\\d)`).exec(headers.get(name) ?? "")?.[1]);
+  const [quota, windowSeconds] = [numberIn("ratelimit-policy", "q"), numberIn("ratelimit-policy", "w")];
+  const [left, resetSeconds] = [numberIn("ratelimit", "r"), numberIn("ratelimit", "t")];
   const isKnown = [quota, windowSeconds, left, resetSeconds].every(Number.isFinite);
   return isKnown ? { quota, windowSeconds, left, resetSeconds, at: Date.now() } : undefined;
 }

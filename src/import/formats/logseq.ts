@@ -1,3 +1,5 @@
+import { twoDigits } from "./note-time.js";
+
 const MONTHS = [
   ...["January", "February", "March", "April", "May", "June"],
   ...["July", "August", "September", "October", "November", "December"],
@@ -31,8 +33,6 @@ function showDay(date: Date, format: string): string {
   };
   return format.replaceAll(PARTS, (part) => parts[part] ?? dayName.slice(0, 3));
 }
-
-const twoDigits = (number: number): string => String(number).padStart(2, "0");
 
 function ordinalEnd(day: number): string {
   if (day >= 11 && day <= 13) return "th";

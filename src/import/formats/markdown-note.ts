@@ -1,7 +1,7 @@
-import { asShare, asText, plainName } from "../fields.js";
+import { asShare, asSummary, asText, plainName } from "../fields.js";
 import { type Kept, timesOf } from "../graph.js";
 import { CREATED, UPDATED } from "../names.js";
-import { PLACEHOLDER, SUMMARY_MAX, UUID, isLonger, toNfc } from "../text.js";
+import { PLACEHOLDER, UUID, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 import { type NoteLink, scanBody } from "./note-links.js";
 import { asNoteTime } from "./note-time.js";
@@ -174,11 +174,6 @@ function propertiesOf(body: string): ReadonlyMap<string, string> {
 
 /** `#tag`, `[[tag]]`, `#[[tag]]` and `[[Note|tag]]` are the tag itself. */
 const asTag = (text: string): string => text.replace(/^#/, "").replace(/^\[\[(?:[^|]*\|)?(.*)\]\]$/, "$1");
-
-const asSummary = (value: unknown) => {
-  const text = asText(value);
-  return text === undefined || isLonger(text, SUMMARY_MAX) ? undefined : text;
-};
 
 /** A list, or a text with commas. */
 const listOf = (value: FrontValue = []): string[] =>

@@ -50,4 +50,4 @@ function isoOf(text: string): string | undefined {
   return `${date}T${twoDigits(hours)}:${minute}:${second}`;
 }
 
-const twoDigits = (number: number): string => String(number).padStart(2, "0");
+export const twoDigits = (number: number): string => String(number).padStart(2, "0");
