@@ -1,4 +1,3 @@
-import { access } from "node:fs/promises";
 import { explain } from "./embedded/cannot-start.js";
 import { AnotherServer, CannotStart, startEmbeddedPostgres } from "./embedded/index.js";
 import { keepRunning } from "./embedded/supervision.js";
@@ -37,8 +36,6 @@ export async function openDataFolder(config: DataFolderConfig, server?: { readon
   if (development) {
     try {
       await makeFolder(dataDir);
-      // The slash at the end makes a file in the place of the folder an error.
-      await access(`${dataDir}/`);
     } catch (error) {
       throw explain(error, { dataDir, said: "" });
     }

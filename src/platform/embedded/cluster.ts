@@ -32,19 +32,6 @@ export function checkName(folder: string): void {
   }
 }
 
-/** Creates a folder and its missing parents. Node's option `recursive` loops forever where no folder can be created. */
-export async function makeFolder(folder: string): Promise<void> {
-  try {
-    await fs.mkdir(folder).catch(unlessCode("EEXIST"));
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
-    await makeFolder(dirname(folder));
-    await fs.mkdir(folder).catch(unlessCode("EEXIST"));
-  }
-  if (!(await fs.stat(folder)).isDirectory())
-    throw Object.assign(new Error(`${folder} is a file.`), { code: "ENOTDIR" });
-}
-
 /** Reads a password of the folder; undefined if there is none. */
 export async function readPassword(folder: string, file = PASSWORD): Promise<string | undefined> {
   try {
