@@ -31,7 +31,9 @@ async function restore(file: string, { json }: { json?: true }): Promise<void> {
     return result;
   }).catch((error: unknown) => {
     if (!isDamaged(error)) throw error;
-    throw new StartError(`${file} is damaged or no backup of this service, so nothing was restored.`);
+    throw new StartError(
+      `${file} is damaged or no backup of this service, so nothing was restored: give another file.`,
+    );
   });
   if (json) console.log(JSON.stringify({ file, tables }));
   else console.log(`Restored ${countInWords(tables["memory"] ?? 0, "memory", "memories")} and all else from ${file}.`);

@@ -210,7 +210,9 @@ it("gives up on a source without lines, whatever its size", async () => {
     })(),
   );
 
-  await expect(readDatabase(addressOf(target), zeros)).rejects.toThrow("This is no backup of this service.");
+  await expect(readDatabase(addressOf(target), zeros)).rejects.toThrow(
+    "This is no backup of this service: give a file that `npm run backup` wrote.",
+  );
   expect(read).toBeLessThan(100);
 });
 

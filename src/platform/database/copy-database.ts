@@ -170,7 +170,8 @@ async function readTables(client: pg.Client, source: Readable, tell: Tell): Prom
   const counts: Record<string, number> = {};
   const lines = new Lines(source);
   const head = await lines.next();
-  if (!head?.startsWith(HEAD)) throw new StartError("This is no backup of this service.");
+  if (!head?.startsWith(HEAD))
+    throw new StartError("This is no backup of this service: give a file that `npm run backup` wrote.");
   const found = head.slice(HEAD.length);
   if (found !== schema) {
     throw new StartError(
@@ -191,8 +192,10 @@ async function readTables(client: pg.Client, source: Readable, tell: Tell): Prom
     counts[name] = rows.rowCount ?? 0;
     tell(name, counts[name]);
   }
-  throw new StartError("The backup is damaged or ends too early, so nothing was restored.");
+  throw new StartError(DAMAGED);
 }
+
+const DAMAGED = "The backup is damaged or ends too early, so nothing was restored: give another one.";
 
 const NEW_LINE = 10;
 /** Of a line that is no row of a table; the longest one has a table's columns. */
@@ -235,7 +238,7 @@ class Lines {
       }
       if (whole > 0) yield this.#rest.subarray(0, whole);
       this.#rest = this.#rest.subarray(whole);
-      if (!(await this.#more())) throw new StartError("The backup ends too early, so nothing was restored.");
+      if (!(await this.#more())) throw new StartError(DAMAGED);
     }
   }
 
