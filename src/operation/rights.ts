@@ -1,4 +1,4 @@
-import { routeOf } from "./names.js";
+import { shownPath } from "./names.js";
 import { type Operation, methodsOf } from "./operation.js";
 import type { TeamRole } from "./context.js";
 import type { Relation } from "./relation.js";
@@ -51,8 +51,7 @@ export function rightsTable(operations: readonly Operation[], relations: readonl
   const head = ["Operation", "REST", "Scope", "Owner", "Admin", "Member", "Outsider", "No key"];
   const rows = operations.map((operation) => {
     const { name, rest, permission } = operation;
-    const [, path = ""] = routeOf(rest).split(" ");
-    return [name, `\`${methodsOf(rest).join(", ")} ${path}\``, permission, ...rightsOf(operation)];
+    return [name, `\`${methodsOf(rest).join(", ")} ${shownPath(rest.path)}\``, permission, ...rightsOf(operation)];
   });
   const fields = relations.map((relation) => {
     const field = `\`${relation.of.name}.${relation.name}\``;

@@ -1,4 +1,5 @@
 import { callService } from "../../import/call-service.js";
+import { snakeCase } from "../../operation/names.js";
 import { showJson } from "./show-json.js";
 
 /** A user with a key, and the shell variable that is shown instead of the key. */
@@ -135,9 +136,5 @@ const objectIn = (value: unknown, name: string): Json => objectOf(objectOf(value
 function inSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inSnakeCase);
   if (typeof value !== "object" || value === null) return value;
-  const renamed = Object.entries(value).map(([name, member]) => [
-    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    inSnakeCase(member),
-  ]);
-  return Object.fromEntries(renamed);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), inSnakeCase(member)]));
 }

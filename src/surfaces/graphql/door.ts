@@ -11,6 +11,7 @@ import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import { hasBody, readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
+import { isObject } from "../json-object.js";
 import { UnsupportedMediaType, claimsJson, jsonBody } from "../http.js";
 import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
 import { encode } from "../stringify.js";
@@ -133,15 +134,12 @@ const isRead = ({ method }: Request): boolean => method === "GET" || method === 
 
 const refuseOthers = refuseOtherMethods(["GET", "HEAD", "POST"]);
 
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** @throws InvalidInput naming each parameter of GraphQL over HTTP that is missing or wrong; Apollo would name none. */
 function assertParameters(body: unknown): void {
   if (!isObject(body)) {
     throw new InvalidInput([{ path: "", message: "The body must be one JSON object. Batches are not supported." }]);
   }
-  const { query, operationName, variables, extensions } = body as Readonly<Record<string, unknown>>;
+  const { query, operationName, variables, extensions } = body;
   const issues = new Issues();
   if (query == null && extensions == null) issues.add(["query"], "is required: the GraphQL document");
   else if (query != null && typeof query !== "string") issues.add(["query"], "must be a string: the GraphQL document");

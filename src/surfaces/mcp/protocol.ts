@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { LIMITS } from "../../limits.js";
 import { Failure, shorten } from "../../operation/failure.js";
+import { type JsonObject, isObject } from "../json-object.js";
 import { decodeHeader } from "./header-value.js";
 
 /** The revision without a handshake: each request says which revision it speaks. */
@@ -20,13 +21,12 @@ export const CODES = {
 } as const;
 
 type Id = string | number;
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A request of JSON-RPC; without an id it is a notification, which gets no answer. */
 export interface Message {
   readonly id: Id | undefined;
   readonly method: string;
-  readonly params: Fields;
+  readonly params: JsonObject;
   /** Whether it is of the revision without a handshake. */
   readonly isModern: boolean;
 }
@@ -95,7 +95,7 @@ const CAPABILITIES_KEY = `${META}/clientCapabilities`;
 type Unchecked = Omit<Message, "isModern">;
 
 /** Proxies route by the headers, and the service acts on the body: both must say the same. */
-function assertModern({ method, params }: Unchecked, meta: Fields, headers: IncomingHttpHeaders): void {
+function assertModern({ method, params }: Unchecked, meta: JsonObject, headers: IncomingHttpHeaders): void {
   const version = meta[VERSION_KEY];
   if (typeof version !== "string" || !isObject(meta[CAPABILITIES_KEY])) {
     const message = `\`params._meta\` must have \`${VERSION_KEY}\` and \`${CAPABILITIES_KEY}\`.`;
@@ -124,9 +124,6 @@ export const failedCall = (text: string): object => ({ content: [{ type: "text",
 
 /** Shortens a text that the client sent, to repeat it in an answer. */
 export const clip = (text: string): string => shorten(text, LIMITS.mcp.shownLength);
-
-export const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isId = (id: unknown): id is Id =>
   typeof id === "string" ? id.length <= LIMITS.mcp.idLength : Number.isSafeInteger(id);

@@ -9,12 +9,12 @@ import { outputTypeOf } from "../../operation/output.js";
 import { scopesOf } from "../../operation/permission.js";
 import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
 import type { RequestScope } from "../request-scope.js";
+import { isObject } from "../json-object.js";
 import { type JsonSchema, type PlainField, plainFieldsOf } from "../json-schema.js";
 import { runnerOf } from "../run.js";
 import { nameArguments } from "./argument-names.js";
 import { readArguments } from "./arguments.js";
 import { fitObject, isCut, jsonBytes } from "./fit.js";
-import { isObject } from "./protocol.js";
 import { outputsOf } from "./outputs.js";
 import {
   hasPath,

@@ -4,7 +4,7 @@ import { routesOf } from "../plain-errors.js";
 import { type JsonSchema, type PlainField, objectSchema, plainFieldsOf } from "../json-schema.js";
 import { SUBJECTS, subjectOf } from "../subjects.js";
 import { inputTypeOf } from "../../operation/input.js";
-import { inRestNames, snakeCase } from "../../operation/names.js";
+import { inRestNames, shownPath, snakeCase } from "../../operation/names.js";
 import { type HttpMethod, type Operation, keepsResults, methodsOf, takesBody } from "../../operation/operation.js";
 import { type Permission, scopesOf } from "../../operation/permission.js";
 import { ROLE_NEEDED } from "../../operation/standing.js";
@@ -33,7 +33,7 @@ function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema
   const source: Source = { schema, schemas: { Error: ERROR_SCHEMA }, requestBodies: {}, routes: routesOf(operations) };
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
-    const path = (paths[operation.rest.path.replaceAll(/:(\w+)/g, "{$1}")] ??= {});
+    const path = (paths[shownPath(operation.rest.path)] ??= {});
     for (const method of methodsOf(operation.rest)) {
       path[method.toLowerCase()] = describe(operation, method, source);
     }

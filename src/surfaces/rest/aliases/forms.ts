@@ -1,3 +1,4 @@
+import { isObject } from "../../json-object.js";
 import type { Plain } from "../../run.js";
 import { pick, shorten } from "./values.js";
 
@@ -27,8 +28,7 @@ export function memoryOf(memory: Plain): Plain {
 const TEXTS_MAX = { title: 200, summary: 500 } as const;
 const isText = (value: unknown): boolean => typeof value === "string";
 const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
-const CONTEXT_KINDS = new Map([
+const CONTEXT_KINDS = new Map<string, (value: unknown) => boolean>([
   ...["project_path", "git_commit", "git_branch", "working_directory"].map((name) => [name, isText] as const),
   ...["files_involved", "languages", "frameworks", "technologies"].map((name) => [name, areTexts] as const),
   ["additional_metadata", isObject],
