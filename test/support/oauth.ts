@@ -1,9 +1,8 @@
 import { createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import type { RunningApp } from "../../src/app.js";
 import { ask } from "./http.js";
 import { messageOf } from "./mcp.js";
+import { freePort } from "./server-process.js";
 import type { World } from "./world.js";
 
 export const CODE = "12345678";
@@ -11,11 +10,7 @@ export const CALLBACK = "https://app.example.com/callback";
 
 /** A server that knows its own URL, as OAuth needs. */
 export async function serveWithOAuth(world: World): Promise<RunningApp> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   return world.serve({ PORT: String(port), PUBLIC_URL: url, TRUSTED_PROXIES: "1" });
 }
