@@ -1,14 +1,8 @@
-import pg from "pg";
-import { onServer } from "../bench/on-server.js";
+import { explainStatements, hearReports } from "./explained.js";
 
-/** Makes PostgreSQL send the client the plan of each statement after it has run, also of statements in functions. */
-const EXPLAINED = {
-  session_preload_libraries: "auto_explain",
-  "auto_explain.log_min_duration": "0",
+const IN_DETAIL = {
   "auto_explain.log_analyze": "on",
   "auto_explain.log_timing": "off",
-  "auto_explain.log_nested_statements": "on",
-  "auto_explain.log_level": "notice",
   "auto_explain.log_format": "json",
 };
 
@@ -28,29 +22,15 @@ export interface Comparisons extends Disposable {
 
 /** Counts, for each statement of connections that this process opens from here on, what its plan has looked at. */
 export async function hearComparisons(url: string): Promise<Comparisons> {
-  const name = new URL(url).pathname.slice(1);
-  await onServer(url, async (client) => {
-    for (const [setting, value] of Object.entries(EXPLAINED))
-      await client.query(`ALTER DATABASE ${name} SET ${setting} = '${value}'`);
-    await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    );
-  });
+  await explainStatements(url, IN_DETAIL);
   const rows = new Map<string, number>();
-  const note = (message = ""): void => {
+  const reports = hearReports(new URL(url), (message) => {
     const at = message.indexOf("{");
     if (at < 0 || !message.includes('"Plan":')) return;
     const { "Query Text": text, Plan } = JSON.parse(message.slice(at)) as { "Query Text": string; Plan: PlanNode };
     rows.set(text.trim(), Math.max(rows.get(text.trim()) ?? 0, lookedAt(Plan)));
-  };
-  const { prototype } = pg.Client;
-  const connect = Reflect.get(prototype, "connect") as (this: pg.Client, ...args: unknown[]) => unknown;
-  Reflect.set(prototype, "connect", function (this: pg.Client, ...args: unknown[]) {
-    if (this.database === name) this.on("notice", ({ message }) => note(message));
-    return connect.apply(this, args);
   });
-  return { rows, [Symbol.dispose]: () => void Reflect.set(prototype, "connect", connect) };
+  return { rows, [Symbol.dispose]: () => reports[Symbol.dispose]() };
 }
 
 /** The rows that one node has read or compared in all its loops. */

@@ -1,17 +1,10 @@
-import pg from "pg";
+import type pg from "pg";
 import { DISTRIBUTED_TABLES } from "../../src/platform/database/distributed-tables.js";
 import { onServer } from "../bench/on-server.js";
+import { explainStatements, hearReports } from "./explained.js";
 
 const PARTS = 4;
 const NAMED = new RegExp(`\\b(?:${DISTRIBUTED_TABLES.join("|")})_part(\\d+)`, "g");
-
-/** Makes PostgreSQL send the client the plan of each statement after it has run, also of statements in functions. */
-const EXPLAINED = {
-  session_preload_libraries: "auto_explain",
-  "auto_explain.log_min_duration": "0",
-  "auto_explain.log_nested_statements": "on",
-  "auto_explain.log_level": "notice",
-};
 
 /**
  * Turns the tables of graphs into hash partitions by `graph_id`, as they would be spread over several nodes. New
@@ -21,16 +14,9 @@ export async function partitionGraphs(url: string): Promise<void> {
   await onServer(url, async (client) => {
     await client.query("BEGIN");
     await makePartitions(client);
-    const { rows } = await client.query<{ name: string }>("SELECT current_database() AS name");
-    for (const [setting, value] of Object.entries(EXPLAINED)) {
-      await client.query(`ALTER DATABASE ${rows[0]?.name} SET ${setting} = ${value}`);
-    }
     await client.query("COMMIT");
-    await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    );
   });
+  await explainStatements(url);
 }
 
 async function makePartitions(client: pg.Client): Promise<void> {
@@ -60,10 +46,9 @@ export interface Plans extends Disposable {
 }
 
 /** Records plans on connections that this process opens from here on; only those of one application if it is named. */
-export function hearPlans({ pathname, searchParams }: URL): Plans {
+export function hearPlans(url: URL): Plans {
   const parts = new Map<string, number>();
-  const application = searchParams.get("application_name");
-  const note = (message = ""): void => {
+  const reports = hearReports(url, (message) => {
     const at = message.search(/^\S.*\(cost=/m);
     // Since PostgreSQL 16 the parameters follow the text.
     const [text = ""] = message
@@ -72,16 +57,6 @@ export function hearPlans({ pathname, searchParams }: URL): Plans {
       .split("\nQuery Parameters: ");
     const found = new Set(Array.from(message.slice(at).matchAll(NAMED), ([, part]) => part));
     if (at >= 0) parts.set(text.trim(), Math.max(found.size, parts.get(text.trim()) ?? 0));
-  };
-  const { prototype } = pg.Client;
-  const connect = Reflect.get(prototype, "connect") as (this: pg.Client, ...args: unknown[]) => unknown;
-  Reflect.set(prototype, "connect", function (this: HeardClient, ...args: unknown[]) {
-    const isHeard = application === null || application === this.connectionParameters.application_name;
-    if (`/${this.database}` === pathname && isHeard) this.on("notice", ({ message }) => note(message));
-    return connect.apply(this, args);
   });
-  return { parts, [Symbol.dispose]: () => void Reflect.set(prototype, "connect", connect) };
+  return { parts, [Symbol.dispose]: () => reports[Symbol.dispose]() };
 }
-
-/** A client with a property that its types leave out. */
-type HeardClient = pg.Client & { readonly connectionParameters: { readonly application_name?: string } };
