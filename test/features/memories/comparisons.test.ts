@@ -94,6 +94,7 @@ it("compares no row of a list with each of another in any statement, except in s
   for (const [operation, input] of asked(ann.ids)) {
     heard.rows.clear();
     await ann.actor.did(operation, input);
+    expect(heard.rows.size, `plans of ${operation.name}`).toBeGreaterThan(0);
     for (const [text, rows] of heard.rows)
       if (rows > LOOKED_AT_MAX) most[`${operation.name}: ${text.slice(0, 300)}`] = rows;
   }

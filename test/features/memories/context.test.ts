@@ -72,7 +72,7 @@ it.each([
   });
 
   expect(rest.status).toBe(400);
-  expect(JSON.stringify(graphql.body)).toContain("bad_request".toUpperCase());
+  expect(JSON.stringify(graphql.body)).toContain("BAD_REQUEST");
 });
 
 it("refuses a number that overflows to infinity, which JSON can write but not keep", async () => {
