@@ -172,5 +172,5 @@ async function plansOf(world: World, statement: DeclaredStatement, valuesFor: (n
     "SELECT custom_plans::int AS anew FROM pg_prepared_statements WHERE name = $1",
     [statement.name],
   );
-  return { name: statement.name, anew: rows[0]?.anew ?? Number.NaN };
+  return { name: statement.name, anew: rows[0]?.anew ?? Number.POSITIVE_INFINITY };
 }
