@@ -10,9 +10,11 @@ export async function rowsRead({ database: { pool, searchPool } }: World): Promi
       client.release();
     }
   }
-  const { rows } = await pool.query<{ read: number }>(
+  const { rows } = await pool.query<{ read: number | null }>(
     `SELECT sum(seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_user_tables
      WHERE relname IN ('memory', 'relationship', 'memory_version')`,
   );
-  return rows[0]?.read ?? Number.NaN;
+  const read = rows[0]?.read;
+  if (read == null) throw new Error("PostgreSQL knows none of these tables.");
+  return read;
 }
