@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { callTool } from "../support/mcp.js";
+import { askMcp, callTool } from "../support/mcp.js";
 import { aLink, aMemory, manyMemories, memoriesTitled } from "../support/memories.js";
 import { operationNamed } from "../support/operations.js";
 import { aTeam } from "../support/teams.js";
@@ -411,3 +411,30 @@ it("says which of two ids is unknown", async () => {
 });
 
 const headOf = ({ id, type, title }: { id: string; type: string; title: string }) => ({ id, type, title });
+
+it("needs to cut no refusal, however much is wrong", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  // JSON writes each of these characters in six.
+  const odd = "\u0001".repeat(LIMITS.refusal.pathLength / 2);
+  const listed = await askMcp(url, key, "tools/list");
+  const tools = listed.body.result?.["tools"] as { name: string; inputSchema: { properties: object } }[];
+
+  const lengths: number[] = [];
+  for (const { name, inputSchema } of tools) {
+    for (const wrong of [
+      odd,
+      { [odd]: odd },
+      Array.from({ length: LIMITS.refusal.issues }, () => 1),
+      "… [cut at character 1 of 2]",
+    ]) {
+      const args = Object.fromEntries(Object.keys(inputSchema.properties).map((input) => [input, wrong]));
+      const { isError, bytes } = await callTool(url, key, name, { ...args, [odd]: 1, [`${odd}2`]: 1 });
+      expect(isError).toBe(true);
+      lengths.push(bytes);
+    }
+  }
+
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(answerBytes);
+});

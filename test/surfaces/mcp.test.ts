@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { AGENT_INSTRUCTIONS } from "../../src/features/memories/index.js";
 import { ask } from "../support/http.js";
+import { waitingForLocks } from "../support/locks.js";
 import { NEW, OLD, askMcp, callTool, messageOf, offered } from "../support/mcp.js";
 import { createWorld } from "../support/world.js";
 
@@ -219,6 +220,25 @@ describe("an error", () => {
     expect(said[0]?.message).toContain("`search_memories` finds memories");
     expect(said[1]?.message).toMatch(/ its id is in the details\.$/);
     expect(said[2]?.message).toBe("limit: must be from 1 to 20");
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("is 401, as for any key that has ended, when the caller's account is deleted during the call", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { key, caller } = await world.user();
+    const holder = await world.database.pool.connect();
+    await holder.query("BEGIN");
+    await holder.query("SELECT FROM graph_root WHERE graph_id = $1 FOR UPDATE", [caller.personalGraphId]);
+
+    const called = askMcp(url, key, "tools/call", { name: "store_memory", arguments: note });
+    await expect.poll(() => waitingForLocks(world)).toBe(1);
+    await holder.query("DELETE FROM graph_root WHERE graph_id = $1", [caller.personalGraphId]);
+    await holder.query("COMMIT");
+    holder.release();
+
+    const { status, body } = await called;
+    expect([status, body.error?.code]).toEqual([401, -32_600]);
     expect(world.bugs).toEqual([]);
   });
 

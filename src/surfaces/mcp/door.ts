@@ -13,7 +13,6 @@ import { UnsupportedMediaType, answerJson, claimsJson, jsonBody, noteFailure } f
 import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
-import { fitObject } from "./fit.js";
 import { answerAlone, resultOf } from "./methods.js";
 import { CODES, type Message, ProtocolFailure, clip, failedCall, idOf, readMessage } from "./protocol.js";
 import { type Tool, toolsOf } from "./tools.js";
@@ -189,8 +188,7 @@ async function callTool(tool: Tool, { params }: Message, { services, response, n
     if (error instanceof Unauthorized || error instanceof AccountSuspended) throw error;
     const failure = noteFailure(error, response);
     // Clients check structured content against the schema of the tool's answers, which an error does not have.
-    const text = JSON.stringify(fitObject(errorForAgents(failure, names), LIMITS.mcp.answerBytes));
-    return failedCall(text);
+    return failedCall(JSON.stringify(errorForAgents(failure, names)));
   }
 }
 

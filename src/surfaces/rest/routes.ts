@@ -22,7 +22,6 @@ interface RestParts {
 interface Route {
   readonly path: string;
   readonly methods: readonly HttpMethod[];
-  readonly isPublic: boolean;
   /** Handlers before every request to the path, and then those of these methods. */
   readonly before: readonly Handler[];
   readonly handlers: readonly Handler[];
@@ -34,7 +33,6 @@ export const restRoutes = (operations: readonly Operation[], { schema, services,
     operations.map((operation) => ({
       path: operation.rest.path,
       methods: methodsOf(operation.rest),
-      isPublic: isPublic(operation),
       before: isPublic(operation) ? open : guarded,
       handlers: [...readRequest, handlerOf(operation, schema, services)],
     })),
@@ -51,9 +49,8 @@ export function routerOf(routes: readonly Route[]): Router {
       for (const method of own) onPath[method.toLowerCase() as Lowercase<typeof method>](...before, ...handlers);
     }
     if (methods.has("GET")) methods.add("HEAD");
-    const guarded = here.find((route) => !route.isPublic) ?? here[0];
     const refuseOthers = refuseOtherMethods([...methods]);
-    onPath.options(refuseOthers).all(...(guarded?.before ?? []), refuseOthers);
+    onPath.options(refuseOthers).all(...(here[0]?.before ?? []), refuseOthers);
   }
   return router;
 }

@@ -83,6 +83,16 @@ describe("an event from Stripe", () => {
     expect((await sendEvent(world, eventOf("evt_1", "cus_x"))).status).toBe(200);
   });
 
+  it("counts as failed authentication only if its signature is wrong", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { failedKeysPerAddress } = LIMITS.budgets;
+    const others = [await sendEvent(world, "x".repeat(5_000_000)), await sendEvent(world, "{}")];
+    const wrong = await sendEvent(world, "{}", { secret: "whsec_other" });
+
+    expect(others.map(({ status }) => status)).toEqual([413, 400]);
+    expect(wrong.headers.get("ratelimit")).toMatch(`r=${failedKeysPerAddress - 1};`);
+  });
+
   it("is accepted by servers with the old and with the new secret, while Stripe signs it with both", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const old = world.stripe.webhookSecret;

@@ -45,7 +45,7 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
       if (body) await answerJson(response, status, body);
       else response.status(status).end();
     };
-    return { path, methods: [method], isPublic: false, before, handlers: [...readRequest, handle] };
+    return { path, methods: [method], before, handlers: [...readRequest, handle] };
   });
   return routerOf(routes);
 }
