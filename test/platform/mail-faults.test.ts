@@ -1,9 +1,14 @@
 import { once } from "node:events";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { expect, it } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { simpleParser } from "mailparser";
+import { expect, it, vi } from "vitest";
 import { sendDueMails } from "../../src/features/mail/index.js";
 import { queueNotice } from "../../src/operation/notice.js";
-import { createMailer } from "../../src/platform/mailer.js";
+import { type MailSettings, SEND_TIMEOUT_MS, createMailer } from "../../src/platform/mailer.js";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { createWorld } from "../support/world.js";
 
 /** What a client sends, in its order, and what a mail server answers; the first answer comes unasked. */
@@ -44,6 +49,37 @@ it.each(cases as Array<[string, Step, string]>)(
     expect(world.bugs).toEqual([]);
   },
 );
+
+it("gives up sending to a server that takes too long in all", async () => {
+  const server = createServer((socket) => void socket.on("error", () => {}));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const smtpUrl = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  using clock = vi.spyOn(AbortSignal, "timeout");
+  clock.mockReturnValue(AbortSignal.abort());
+
+  await expect(mailerTo({ smtpUrl })?.send(MAIL)).rejects.toThrow("aborted");
+
+  expect(clock).toHaveBeenCalledWith(SEND_TIMEOUT_MS);
+  server.close();
+});
+
+it("sends to one address, whatever the text of the address says", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "mail-"));
+  const both = "bob@example.com,cid@example.com";
+
+  await mailerTo({ development: true, dataDir })?.send({ ...MAIL, to: both, replyTo: both });
+
+  const { to, replyTo } = await simpleParser(await readFile(join(dataDir, "mail", `${MAIL.id}.eml`)));
+  expect([to, replyTo].flat().map((field) => field?.value)).toEqual([[expect.anything()], [expect.anything()]]);
+});
+
+const MAIL = { id: "one", to: "bob@example.com", subject: "A notice", text: "A text.", html: "<p>A text.</p>" };
+
+const mailerTo = (given: Partial<MailSettings>) =>
+  createMailer(
+    { ...{ development: false, smtpUrl: undefined, mailFrom: "mail@example.com", dataDir: "" }, ...given },
+    loggerTo({ write() {} }, "silent"),
+  );
 
 /** A mail server that fails once at a step: it answers with this, or breaks the connection if that is nothing. */
 async function startFalseMailServer() {

@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
 import { expect, it } from "vitest";
-import { errorOf, onlySubscription, openSession, quantityOf, startWorld, whole } from "./world.js";
+import { errorOf, onlySubscription, openSession, quantityOf, startWorld, upgrade, whole } from "./world.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -37,7 +37,7 @@ it("creates the subscription when Pay is pressed, and redirects to the session's
   expect(await (await fetch(session.url ?? "")).text()).toContain("This session is paid.");
 });
 
-it("charges nothing at the beginning of a trial", async () => {
+it("charges nothing during a trial, and more seats do not end it", async () => {
   await using world = await startWorld();
   const open = await world.stripe.checkout.sessions.create({
     mode: "subscription",
@@ -48,9 +48,11 @@ it("charges nothing at the beginning of a trial", async () => {
 
   await world.standIn.pay(open.id);
 
-  const done = await world.stripe.checkout.sessions.retrieve(open.id, { expand: ["subscription"] });
-  expect(done).toMatchObject({ payment_status: "no_payment_required", amount_total: 0 });
+  const done = await world.stripe.checkout.sessions.retrieve(open.id, { expand: ["subscription", "invoice"] });
+  expect(done).toMatchObject({ payment_status: "no_payment_required", amount_total: 0, invoice: { total: 0 } });
   expect(whole(done.subscription)).toMatchObject({ status: "trialing" });
+  const more = await upgrade(world, whole(done.subscription), 4);
+  expect([more.status, whole(more.latest_invoice).total]).toEqual(["trialing", 0]);
 });
 
 it("creates one subscription for 20 presses at once", async () => {
@@ -144,6 +146,8 @@ it("takes the percentage of a promotion code off every invoice, and VAT ids, whe
     invoice: { subtotal: 1_600, total: 1_200, amount_paid: 1_200, total_discount_amounts: [{ amount: 400 }] },
   });
   expect((await sessions.retrieve(plain.id)).status).toBe("open");
+  const { latest_invoice: more } = await upgrade(world, whole(paid.subscription), 4);
+  expect(whole(more)).toMatchObject({ total: 1_200, lines: { data: [{ amount: -1_200 }, { amount: 2_400 }] } });
 });
 
 it("answers an unknown address with not found", async () => {

@@ -54,6 +54,14 @@ it("refuses a key while its request is running, and returns its answer afterward
   expect((await customers.create({ email: "ann@example.com" }, { idempotencyKey: "k" })).id).toBe(first.id);
 });
 
+it("refuses a key of more than 255 characters", async () => {
+  await using world = await startWorld();
+  const { customers } = world.stripe;
+
+  expect(await errorOf(customers.create({}, { idempotencyKey: "k".repeat(256) }))).toMatchObject({ statusCode: 400 });
+  expect((await customers.create({}, { idempotencyKey: "k".repeat(255) })).lastResponse.statusCode).toBe(200);
+});
+
 it("forgets a key after a day", async () => {
   await using world = await startWorld();
   const { customers } = world.stripe;

@@ -185,6 +185,46 @@ it("charges prorations with the next invoice unless told to charge at once", asy
   const renewed = await onlySubscription(world, customer.id);
   const { lines } = await world.stripe.invoices.retrieve(String(renewed.latest_invoice));
   expect(lines.data.map(({ amount }) => amount)).toEqual([-2_400, 3_200, 3_200]);
+  await world.standIn.advance(31 * DAY_MS);
+  const { latest_invoice: next } = await onlySubscription(world, customer.id);
+  expect((await world.stripe.invoices.retrieve(String(next))).total).toBe(3_200);
+});
+
+it("charges nothing at once for an update that changes no item", async () => {
+  await using world = await startWorld();
+  const { subscription } = await subscribe(world, 3);
+
+  const same = await upgrade(world, subscription, 3);
+
+  expect(whole(same.latest_invoice).id).toBe(subscription.latest_invoice);
+});
+
+it("renews on the last day of a shorter month, and then again on the day it began", async () => {
+  await using world = await startWorld();
+  const now = world.standIn.now();
+  await world.standIn.advance(Date.UTC(now.getUTCFullYear() + 1, 0, 31) - now.getTime());
+  const { customer } = await subscribe(world);
+  const ends = [];
+
+  for (let month = 0; month < 3; month++) {
+    const end = onlyItem(await onlySubscription(world, customer.id)).current_period_end * 1_000;
+    ends.push(new Date(end + DAY_MS).getUTCDate());
+    await world.standIn.advance(end - world.standIn.now().getTime());
+  }
+
+  // Each is the last day of its month.
+  expect(ends).toEqual([1, 1, 1]);
+});
+
+it("passes with the real time, too", async () => {
+  await using world = await startWorld();
+  const { subscription } = await subscribe(world);
+  const first = onlyItem(subscription);
+  await world.standIn.advance(first.current_period_end * 1_000 - world.standIn.now().getTime() - 500);
+
+  await expect
+    .poll(async () => onlyItem(await world.stripe.subscriptions.retrieve(subscription.id)).current_period_start)
+    .toBe(first.current_period_end);
 });
 
 it("renews and charges each month, counted from the day it began", async () => {

@@ -141,6 +141,14 @@ describe("a request of a client", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
+  it("is known by a cookie that no script can read and no other site can send", async () => {
+    const { body: client } = await walker.register();
+    const cookies = (await walker.begin(client.client_id)).headers.getSetCookie();
+
+    expect(cookies).not.toEqual([]);
+    for (const cookie of cookies) expect(cookie).toMatch(/; samesite=(?:lax|strict); httponly$/i);
+  });
+
   it("is answered only in the browser where it began, and only once", async () => {
     const { body: client } = await walker.register();
     const { location: page } = await walker.begin(client.client_id);

@@ -307,6 +307,29 @@ describe("a connected client", () => {
     expect(await stored).toBe(false);
   });
 
+  it("gets no token when its key is deleted while it exchanges its code", async () => {
+    const { body: client } = await walker.register();
+    const code = (await walker.agree(client.client_id)).get("code") ?? "";
+    const { id } = await newestKey();
+    const holder = await world.database.pool.connect();
+    await holder.query("BEGIN");
+    await holder.query("SELECT FROM api_key WHERE id = $1 FOR UPDATE", [id]);
+
+    const exchanged = walker.exchange(client.client_id, code);
+    await expect.poll(() => waitingForLocks(world)).toBe(1);
+    await holder.query("DELETE FROM api_key WHERE id = $1", [id]);
+    await holder.query("COMMIT");
+    holder.release();
+
+    expect(await exchanged).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+  });
+
+  it("leaves no session, so that a person signs in for each connection", async () => {
+    await walker.connect();
+
+    expect(await world.database.models.oAuthRecord.count({ where: { kind: "Session" } })).toBe(0);
+  });
+
   it("keeps a bounded number of tokens, however often it refreshes", async () => {
     let { clientId, ...tokens } = await walker.connect();
     const { id: keyId } = await newestKey();
