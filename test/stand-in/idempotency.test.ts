@@ -43,7 +43,7 @@ it("refuses a key that was used with other parameters, or for another endpoint",
 it("refuses a key while its request is running, and returns its answer afterwards", async () => {
   await using world = await startWorld();
   const { customers } = world.stripe;
-  world.standIn.fail({ kind: "slow", delayMs: 300 });
+  world.standIn.fail({ kind: "slow", delayMs: 2_000 });
   const slow = customers.create({ email: "ann@example.com" }, { idempotencyKey: "k" });
   await expect.poll(() => world.standIn.requests.length).toBe(1);
 

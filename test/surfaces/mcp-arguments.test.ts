@@ -228,6 +228,18 @@ it("looks for no other names where more are unknown than there are inputs", () =
   expect(nameArguments(args, [field])).toBe(args);
 });
 
+it("renames no argument that may stand for two inputs, and no two that may stand for one", () => {
+  const field = { ...{ name: "id", description: "", required: true, nullable: false }, schema: { type: "string" } };
+  const other = { ...field, name: "title" };
+
+  for (const [args, fields] of [
+    [{ memory_id: "1" }, [field, { ...field, name: "path" }]],
+    [{ memory_id: "1", relation_id: "2" }, [field, other]],
+  ] as const) {
+    expect(nameArguments(args, fields)).toEqual(args);
+  }
+});
+
 it("leaves a list unchanged that has more items than are allowed", () => {
   const types = Array.from({ length: LIMITS.text.itemsUnlessDeclared + 1 }, () => "Code Pattern");
   const field = {

@@ -7,8 +7,8 @@ import { clientAddressOf } from "../client-address.js";
 const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"];
 
 /**
- * Makes the request that the authorization server gets: at its public URL, whatever `Host` says, with the body that was
- * read within bounds, and without the session's cookie, so that a person signs in and agrees for each connection.
+ * Makes the request that the authorization server gets: at its public URL, whatever `Host` says, and with the body that
+ * was read within bounds.
  * @param path what follows the issuer, with the query
  */
 export function innerRequest(request: Request, issuer: string, path: string): IncomingMessage {
@@ -19,7 +19,6 @@ export function innerRequest(request: Request, issuer: string, path: string): In
   const headers = {
     ...Object.fromEntries(kept),
     host,
-    cookie: (request.headers.cookie ?? "").replaceAll(/(?<=^|;) *_session(?:\.sig)?=[^;]*;?/g, ""),
     // Programs that post would be shown a page where they prefer HTML, as HTTP clients of Java do: RFC 6749, 5.2.
     ...(method === "POST" ? { accept: "application/json", "content-length": String(bytes.length) } : {}),
   };

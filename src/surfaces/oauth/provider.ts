@@ -213,7 +213,7 @@ const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 const refreshing = new WeakMap<object, string>();
 
 function adapterOf(kind: string, store: OAuthStore): Adapter {
-  // Nobody stays signed in, so sessions are not stored.
+  // Nobody stays signed in, so sessions are not stored: a person signs in and agrees for each connection.
   const isKept = kind !== "Session";
   const take = async (takenKind: string, id: string) => {
     if (!(await store.consume(takenKind, id))) throw new errors.InvalidGrant("it was used before");
