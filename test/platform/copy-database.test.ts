@@ -16,7 +16,7 @@ import { memory } from "../../src/features/memories/get-memory.js";
 import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import { verifyGraphs } from "../../src/features/memories/index.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
-import { readDatabase, writeDatabase } from "../../src/platform/database/copy-database.js";
+import { COPY_NAME, moveDatabase, readDatabase, writeDatabase } from "../../src/platform/database/copy-database.js";
 import type { Address } from "../../src/platform/database/one-connection.js";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/database/migrations.js";
@@ -198,6 +198,27 @@ it("backs up the database as it was at one moment, whatever is changed meanwhile
 
   await readDatabase(addressOf(target), Readable.from([text]));
   expect(await contentOf(target)).toEqual(before);
+});
+
+it("ends and disconnects when its target is closed or cannot be used", async () => {
+  await using source = await filled(MEMORIES);
+  await using used = await filled(1);
+  const closed = new PassThrough().destroy();
+  const breaking = new PassThrough({ highWaterMark: 1 });
+  const from = addressOf(source.world);
+
+  await expect(writeDatabase(from, closed)).rejects.toThrow("The target was closed.");
+  const written = writeDatabase(from, breaking);
+  await once(breaking, "readable");
+  breaking.destroy(new Error("a broken pipe"));
+  await expect(written).rejects.toThrow("a broken pipe");
+  const moved = moveDatabase({ from, to: addressOf(used.world), tell: () => {}, beforeCommit: async () => {} });
+  await expect(moved).rejects.toThrow("is not empty");
+
+  const copying = { text: "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1" };
+  await expect
+    .poll(async () => (await source.world.database.pool.query({ ...copying, values: [COPY_NAME] })).rowCount)
+    .toBe(0);
 });
 
 it("gives up on a source without lines, whatever its size", async () => {
