@@ -286,6 +286,35 @@ it("ends at once when it is canceled, and can then be neither changed nor cancel
   });
 });
 
+it("voids the invoice that a pending update waits for when it is canceled", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const { id } = whole((await upgrade(world, subscription, 5)).latest_invoice);
+
+  await world.stripe.subscriptions.cancel(subscription.id);
+
+  expect((await world.stripe.invoices.retrieve(id)).status).toBe("void");
+});
+
+it("stays past due until its latest invoice is paid", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  world.standIn.setCard(customer.id, "declined");
+  const unpaid: string[] = [];
+  for (let month = 0; month < 2; month++) {
+    await world.standIn.advance(31 * DAY_MS);
+    unpaid.push(String((await onlySubscription(world, customer.id)).latest_invoice));
+  }
+  const statuses = [];
+  for (const invoice of unpaid) {
+    await world.standIn.payInvoice(invoice);
+    statuses.push((await world.stripe.subscriptions.retrieve(subscription.id)).status);
+  }
+
+  expect(statuses).toEqual(["past_due", "active"]);
+});
+
 it("is incomplete while its first invoice is not paid, and expires after 23 hours", async () => {
   await using world = await startWorld();
   const { stripe, standIn } = world;
