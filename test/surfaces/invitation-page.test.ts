@@ -283,7 +283,7 @@ describe("the page", () => {
     for (const { headers } of [await page(), await page("/answer", { code: "1", answer: "accept" })]) {
       const policy = headers.get("content-security-policy");
       expect(policy).toMatch(
-        /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self'; base-uri 'none'/,
+        /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
       );
       expect(headers.get("referrer-policy")).toBe("no-referrer");
       expect(headers.get("cache-control")).toBe("no-store");
