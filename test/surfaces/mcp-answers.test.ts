@@ -421,6 +421,13 @@ it("needs to cut no refusal, however much is wrong", async () => {
   const listed = await askMcp(url, key, "tools/list");
   const tools = listed.body.result?.["tools"] as { name: string; inputSchema: { properties: object } }[];
 
+  const wide = "漢".repeat(LIMITS.refusal.pathLength - 2);
+  const unknown = Object.fromEntries(
+    [odd, wide].flatMap((text) =>
+      Array.from({ length: LIMITS.refusal.issues }, (_, number) => [`${number}${text}`, 1]),
+    ),
+  );
+
   const lengths: number[] = [];
   for (const { name, inputSchema } of tools) {
     for (const wrong of [
@@ -430,7 +437,7 @@ it("needs to cut no refusal, however much is wrong", async () => {
       "… [cut at character 1 of 2]",
     ]) {
       const args = Object.fromEntries(Object.keys(inputSchema.properties).map((input) => [input, wrong]));
-      const { isError, bytes } = await callTool(url, key, name, { ...args, [odd]: 1, [`${odd}2`]: 1 });
+      const { isError, bytes } = await callTool(url, key, name, { ...args, ...unknown });
       expect(isError).toBe(true);
       lengths.push(bytes);
     }
