@@ -1,6 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
+import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { claimDueAccount } from "../../../src/features/billing/claim-due-account-statement.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
+import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
@@ -24,7 +27,7 @@ import { ask } from "../../support/http.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
 import { tally } from "../../support/teams.js";
-import { createWorld } from "../../support/world.js";
+import { type Actor, createWorld } from "../../support/world.js";
 
 /** A little more than the latency of Stripe for most servers. */
 const FAR = { kind: "slow", times: 1_000, delayMs: 400 } as const;
@@ -270,6 +273,37 @@ describe("an Idempotency-Key that a client uses twice", () => {
 
     expect([other.status, other.body]).toMatchObject([409, { error: { reason: "idempotency_key_reused" } }]);
     expect(await seatsOf(world, payer)).toBe(12);
+  });
+
+  it.each([
+    {
+      path: "team-upgrade",
+      body: { max_members: 8 },
+      change: (owner: Actor) => owner.did(upgradeTeam, { maxMembers: 9 }),
+    },
+    {
+      path: "team-downgrade",
+      body: { max_members: 3 },
+      change: (owner: Actor) => owner.did(downgradeTeam, { maxMembers: 5 }),
+    },
+    { path: "team-cancel", change: (owner: Actor) => owner.did(resumeTeamSubscription) },
+    { path: "team-resume", isCancelled: true, change: (owner: Actor) => owner.did(cancelTeamSubscription) },
+  ])("changes nothing by $path after another change, though the first answer was lost", async (wish) => {
+    const { path, body = {}, isCancelled, change } = wish;
+    await using world = await createBillingWorld({ deaf: true });
+    const { owner } = await aSubscriber(world, { seats: 5 });
+    if (isCancelled) await owner.did(cancelTeamSubscription);
+    const attempt = async () => {
+      const headers = { "idempotency-key": "k" };
+      return (await ask(`${world.app.url}/billing/${path}`, { key: owner.key, headers, body })).status;
+    };
+    expect(await attempt()).toBe(200);
+    await world.database.pool.query("DELETE FROM idempotent_result");
+    const changed = await change(owner);
+
+    expect(await attempt()).toBe(200);
+
+    expect(await owner.did(teamSubscription)).toEqual(changed);
   });
 });
 

@@ -78,6 +78,21 @@ it("finds that a checkout was paid, even without an event", async () => {
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", stale: false });
 });
 
+it("finds that an open invoice was paid, even without an event", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world);
+  await payer.owner.did(teamSubscription);
+  world.stripe.setCard(await customerOf(world, payer), "declined");
+  await world.stripe.advance(32 * DAY_MS);
+  await world.database.models.billingAccount.updateMany({ data: { copiedAt: null } });
+  const unpaid = await payer.owner.did(teamSubscription);
+  expect(unpaid.status).toBe("past_due");
+
+  await world.stripe.payInvoice(/in_\w+/.exec(unpaid.hostedInvoiceUrl ?? "")?.[0] ?? "");
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", stale: false });
+});
+
 it("says that it may be outdated when it must be refreshed and the provider fails", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner } = await aPayer(world);
