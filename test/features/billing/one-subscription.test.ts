@@ -31,6 +31,16 @@ it("never shows the seats of a second subscription, not even after the end of th
   expect(await payer.owner.did(teamSubscription)).toMatchObject({ id: own, seats: 5, status: "canceled" });
 });
 
+it("keeps the older of two subscriptions that it sees for the first time", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 5 });
+  await world.stripe.advance(60_000);
+  const items = [{ price: world.stripe.priceId, quantity: 50 }];
+  await stripeOf(world).subscriptions.create({ customer: await customerOf(world, payer), items });
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", seats: 5 });
+});
+
 it("withdraws a checkout whose price has changed, and opens one at the new price", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await aPayer(world, { seats: 5 });
