@@ -38,13 +38,15 @@ describe("the snippet", () => {
   ])("shows %s, far behind the beginning", async (_what, query, sentence, shown) => {
     await using world = await createWorld();
     const ann = await world.user();
-    await aMemory(ann, { content: `${filler(400)}${sentence} ${filler(400)}` });
+    const content = `${filler(400)}${sentence} ${filler(400)}`;
+    await aMemory(ann, { content });
 
     const [snippet = ""] = await snippetsOf(ann, query);
 
     expect(snippet).toContain(shown);
     expect(snippet.length).toBeLessThanOrEqual(SNIPPET_MAX);
     expect(snippet).toMatch(/^…\S.*\S…$/u);
+    expect(content.split(" ")).toEqual(expect.arrayContaining(snippet.slice(1, -1).split(" ")));
   });
 
   it("shows the part of the text with most of the words", async () => {
@@ -271,6 +273,19 @@ describe("an explanation", () => {
     expect(weights[0]?.[1]).toBeGreaterThan(2 * (weights[1]?.[1] ?? 1));
     const sum = weights.reduce((total, [, weight]) => total + weight, 0);
     expect(Math.abs(sum - (first?.relevance ?? 0))).toBeLessThan(0.15);
+  });
+
+  it("has the greatest weight first, and of each word the way and the place that are worth most", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { title: "Kubernetes", content: "A breaker in k8s." });
+
+    const { memories: hits } = await search(ann, "breaker k8s", { explain: true });
+
+    expect(hits[0]?.matches).toMatchObject([
+      { word: "k8s", kind: "abbreviation", place: "title" },
+      { word: "breaker", kind: "word", place: "text" },
+    ]);
   });
 
   it("leaves out words that a hit lacks, and explains punctuation and stop words", async () => {
