@@ -116,6 +116,19 @@ it("holds exactly the number of memories of its plan, with many calls at once", 
   expect(await storageOf(ann)).toMatchObject([{ graph: "personal", memories: 3, memoriesMax: 3 }]);
 });
 
+it("lets everything be deleted from a graph that is counted too low", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [one, two] = [await aMemory(ann, NOTE), await aMemory(ann, NOTE)];
+  const link = await aLink(ann, one, two);
+  await world.database.pool.query("UPDATE graph_usage SET memories = 0, bytes = 0");
+
+  await ann.did(deleteRelationship, { id: link.id });
+  await ann.did(deleteMemory, { id: one.id });
+
+  expect(await storageOf(ann)).toMatchObject([{ graph: "personal", memories: 0, bytes: 0 }]);
+});
+
 it("frees the room of deleted memories with their versions and relationships, and of relationships", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -5,6 +5,7 @@ import { relatedMemories } from "../../../src/features/memories/related-memories
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { ask } from "../../support/http.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { createWorld } from "../../support/world.js";
 
 const replaces = { relationshipType: "REPLACES" };
@@ -170,4 +171,18 @@ it("marks them among related memories, so that nobody follows a replaced solutio
       ]) as unknown,
     },
   });
+});
+
+it.each([
+  ["before", ["The automobile stalls", "Wagen der Flotte"]],
+  ["after", ["Wagen der Flotte", "The automobile stalls"]],
+] as const)("ranks what is found by meaning below its replacement, stored %s it", async (_when, titles) => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const [one, other] = await memoriesTitled(ann, ...titles);
+  const [old, newer] = one.title.startsWith("The") ? [one, other] : [other, one];
+  await aLink(ann, newer, old, replaces);
+  await at.embed();
+
+  expect(await findTitles(ann, "vehicle")).toEqual({ titles: [newer.title, old.title], meaning: true });
 });
