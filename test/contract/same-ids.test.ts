@@ -2,14 +2,15 @@ import { expect, it } from "vitest";
 import { exportGraph } from "../../src/features/bulk/export-graph.js";
 import { restoreMemories } from "../../src/features/bulk/restore-memories.js";
 import { GraphInput } from "../../src/features/memories/index.js";
+import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
-import { aLink, aMemory } from "../support/memories.js";
+import { aLink, aMemory, miscounted } from "../support/memories.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 import { selectionOf } from "../support/selections.js";
-import { createWorld } from "../support/world.js";
+import { type Actor, createWorld } from "../support/world.js";
 
 const schema = await graphqlSchema();
 const reading = operations.filter(({ kind, input }) => kind === "query" && input.prototype instanceof GraphInput);
@@ -54,6 +55,45 @@ it.each(reading.map((operation) => [operation.name, operation] as const))(
     expect(world.bugs).toEqual([]);
   },
 );
+
+const changing = operations.filter(({ kind, input }) => kind === "mutation" && input.prototype instanceof GraphInput);
+
+it.each(changing.map((operation) => [operation.name, operation] as const))(
+  "changes by %s nothing of another graph that has the same ids",
+  async (_name, operation) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const [ann, bob] = [await world.user(), await world.user()];
+    const things = await thingsOf(world, ann, operation);
+    await copyGraph(ann, bob);
+    const rows = async () => {
+      const parts = ["memory", "memory_version", "relationship", "graph_usage"].map(
+        (table) => `SELECT to_jsonb(t) AS row FROM ${table} t WHERE graph_id = $1`,
+      );
+      const { rows: all } = await world.database.pool.query(`${parts.join(" UNION ALL ")} ORDER BY row`, [
+        bob.caller.personalGraphId,
+      ]);
+      return all;
+    };
+    const before = await rows();
+
+    const answer = await askRest(url, ann.key, operation, exampleInput(operation, things));
+
+    expect(answer.status).toBeLessThan(300);
+    expect(await rows()).toEqual(before);
+    expect(await miscounted(world)).toEqual([]);
+  },
+);
+
+/** Restores one's memories and relationships as another's, where each memory is then changed once. */
+async function copyGraph(from: Actor, to: Actor): Promise<void> {
+  const page = await from.did(exportGraph);
+  const { records } = page.nextCursor === null ? page : await from.did(exportGraph, { cursor: page.nextCursor });
+  const memories = page.records.flatMap(({ record, ...fields }) => (record === "memory" ? [fields] : []));
+  const relationships = records.flatMap(({ record, ...fields }) => (record === "relationship" ? [fields] : []));
+  if (memories.length > 0) await to.did(restoreMemories, { memories, relationships });
+  for (const { id } of memories) await to.did(updateMemory, { id, content: BOBS.content });
+}
 
 it("restores no relationship of which only another graph has the memories", async () => {
   await using world = await createWorld();
