@@ -420,6 +420,17 @@ describe.concurrent("the chore that reconciles accounts", () => {
     await test.expect.poll(processed).toMatchObject([{ id: "evt_1" }]);
   });
 
+  it("ends within minutes a subscription whose team was deleted", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world);
+    await payer.owner.did(teamSubscription);
+    await world.database.pool.query(
+      "DELETE FROM team; UPDATE billing_account SET checked_at = now() - interval '2 minutes'",
+    );
+
+    await vi.waitFor(async () => expect((await accountNow(world, payer)).status).toBe("canceled"), { timeout: 60_000 });
+  });
+
   it("leaves an up-to-date account alone", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const [idle, due] = [await aSubscriber(world, { seats: 5 }), await aSubscriber(world, { seats: 5 })];
