@@ -413,7 +413,8 @@ it("reads JSON inside of texts: of files that were encoded twice, and of answers
 });
 
 it("keeps texts with brackets that are not JSON, or are nested too deeply", () => {
-  const texts = ["[x] Done", "{{title}}", "[1, 2]", "[".repeat(100) + "{}" + "]".repeat(100)];
+  const deep = `${'{"text":'.repeat(100)}"Tea"${"}".repeat(100)}`;
+  const texts = ["[x] Done", "{{title}}", "[1, 2]", deep];
 
   const graph = readText(JSON.stringify(texts));
 

@@ -39,5 +39,5 @@ const isFile = (value: unknown): value is JsonObject & { path: string } =>
 function titleFile(file: unknown): unknown {
   if (!isFile(file)) return file;
   const { path, ...fields } = file;
-  return { title: path.replace(/^\/+/, "").replace(NOTE_END, "") || path, ...fields };
+  return { title: path.replace(/^\/+/, "").replace(NOTE_END, ""), ...fields };
 }

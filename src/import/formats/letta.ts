@@ -24,7 +24,7 @@ export function readAgentFile(file: JsonObject): ToolFile | undefined {
   if (!Array.isArray(agents) || !Array.isArray(blocks) || !agents.every(isAgent)) return undefined;
   const namesOf = new Map<unknown, unknown[]>();
   for (const { name, block_ids: ids } of agents) {
-    for (const id of new Set(ids)) {
+    for (const id of ids) {
       const names = namesOf.get(id) ?? [];
       names.push(name);
       namesOf.set(id, names);
