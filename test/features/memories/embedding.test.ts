@@ -102,6 +102,10 @@ it("retries failed texts, and is not stopped by one bad text", async () => {
   }
 
   expect(await waiting(at.world)).toBe(1);
+  while (await fillModel(context));
+  await embedDueMemories(context);
+  await fillModel(context);
+  expect(await at.world.database.models.embeddingModel.findMany()).toMatchObject([{ complete: true }]);
   await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second', attempts = 18");
   await embedDueMemories(context);
   const { dueAt } = await at.world.database.models.embeddingDue.findFirstOrThrow();

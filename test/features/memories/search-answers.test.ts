@@ -197,6 +197,19 @@ describe("pages", () => {
   });
 });
 
+it("counts the memories with all words, or with some if none has all", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Retry budget, backoff, jitter", "Retry with backoff", "Backoff with jitter");
+  const counted = async (query: string) => {
+    const { total, memories } = await search(ann, query);
+    return [total, memories.length];
+  };
+
+  expect(await counted("retry backoff jitter budget")).toEqual([1, 3]);
+  expect(await counted("retry backoff jitter elephants")).toEqual([3, 3]);
+});
+
 it("finds by words what a phrase does not find, whether or not a memory has all of its words", async () => {
   await using world = await createWorld();
   const ann = await world.user();
