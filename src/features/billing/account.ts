@@ -101,11 +101,11 @@ export async function accountOf(
 
 /**
  * Whether the copy may be outdated: a request is open, something may be paid at this moment, or a time has passed at
- * which the subscription changes. A team without a customer at the provider has nothing there.
+ * which the subscription changes.
  */
 export function mayBeOutdated(account: BillingAccount, now: Date): boolean {
   const { checkoutUrl, pendingSeats, periodEnd, cancelAt, copiedAt, hasOpenRequest, customerId } = account;
-  if (customerId === null) return false;
+  if (customerId === null) return hasOpenRequest;
   if (hasOpenRequest || checkoutUrl !== null || pendingSeats !== null || copiedAt === null) return true;
   const isPast = (time: Date | null) => time !== null && time <= now;
   return isLive(account) && (!isPaid(account) || isPast(periodEnd) || isPast(cancelAt));

@@ -23,6 +23,7 @@ export const claimDueAccount = defineStatement({
         WHEN s.is_live AND b.status <> 'paused'
           AND least(b.period_end, b.pending_until, b.cancel_at) <= now() THEN interval '1 minute'
         WHEN b.grace_until <= now() AND NOT b.grace_is_over THEN interval '1 minute'
+        WHEN s.is_live AND NOT EXISTS (SELECT FROM team t WHERE t.id = b.team_id) THEN interval '1 minute'
         WHEN EXISTS (SELECT FROM payment_event e WHERE e.customer_id = b.customer_id AND e.processed_at IS NULL
           AND e.received_at < now() - interval '1 minute') THEN interval '1 minute'
         WHEN b.checkout_url IS NOT NULL THEN interval '5 minutes'

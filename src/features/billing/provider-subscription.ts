@@ -8,9 +8,9 @@ export type SubscriptionValues = Pick<BillingAccount, keyof typeof NO_SUBSCRIPTI
 type CheckoutValues = Pick<BillingAccount, keyof typeof NO_CHECKOUT>;
 
 /**
- * Sorts subscriptions so that the one that counts is first: paid, then other live ones, then ended. Among equal ones,
- * the subscription in the copy comes first: otherwise, after it has ended, a second subscription that the service ended
- * would be shown as the team's. Then the oldest live one, or the newest ended one.
+ * Sorts subscriptions so that the one that counts is first: paid, then other live ones, then incomplete, then ended.
+ * Among equal ones, the subscription in the copy comes first: otherwise, after it has ended, a second subscription that
+ * the service ended would be shown as the team's. Then the oldest live one, or the newest ended one.
  */
 export function rankSubscriptions(
   subscriptions: readonly Stripe.Subscription[],
@@ -18,7 +18,8 @@ export function rankSubscriptions(
 ): Stripe.Subscription[] {
   const rank = (subscription: Stripe.Subscription): number => {
     if (isPaid(subscription)) return 0;
-    return isLive(subscription) ? 1 : 2;
+    if (subscription.status === "incomplete") return 2;
+    return isLive(subscription) ? 1 : 3;
   };
   return [...subscriptions].sort(
     (one, other) =>
