@@ -82,7 +82,7 @@ export function inputReader<Input extends object>(
     return isList ? itemsProblem(items.length, sizeIn(inputClass, name)) : undefined;
   };
   return ({ path, query, body }, found = []) => {
-    const reading = { words: REST_WORDS, issues: new Issues(), hasWideIntegers: true };
+    const reading = { words: REST_WORDS, issues: new Issues() };
     const { issues } = reading;
     const addAll = (others: readonly InputIssue[]) => others.forEach((one) => issues.add([one.path], one.message));
     addAll(found);
@@ -90,19 +90,14 @@ export function inputReader<Input extends object>(
       throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
     }
     const raw = new Map<string, unknown>();
-    // What a client may send in this place: the path and the headers have said the rest.
-    const knownIn = (source: object) =>
-      [...fields].flatMap(([name, field]) =>
-        Object.hasOwn(path, name) || (source === query && belongsInBody(field.name)) ? [] : [name],
-      );
     const take = (source: object, read: (type: GraphQLInputType, value: unknown) => unknown) => {
       for (const [name, value] of Object.entries(source)) {
         const field = fields.get(name);
         const isQuery = source === query;
         const mistake = field && (findTooMany(field, value, isQuery) ?? (isQuery && queryMistake(field.type, value)));
-        if (!field) addUnknown(knownIn(source), [name], issues);
+        if (!field) addUnknown(type, [name], reading);
         else if (isQuery && belongsInBody(field.name)) issues.add([name], "belongs in the body, not in the query");
-        else if (raw.has(field.name)) issues.add([name], Object.hasOwn(path, name) ? GIVEN_BEFORE : GIVEN_TWICE);
+        else if (raw.has(field.name)) issues.add([name], "is given twice");
         else if (mistake) issues.add([name], mistake);
         else raw.set(field.name, read(field.type, value));
       }
@@ -119,12 +114,9 @@ export function inputReader<Input extends object>(
   };
 }
 
-const GIVEN_TWICE = "is given twice";
-const GIVEN_BEFORE = "is given by the path or a header already: leave it out";
-
 /** What goes wrong in query strings alone, which would otherwise be told as a value of a wrong type. */
 function queryMistake(type: GraphQLInputType, value: unknown): string | undefined {
-  if (Array.isArray(value)) return isListType(getNullableType(type)) ? undefined : GIVEN_TWICE;
+  if (Array.isArray(value)) return isListType(getNullableType(type)) ? undefined : "is given twice";
   const isTime = getNamedType(type).name === "DateTimeISO";
   if (isTime && / \d\d:?\d\d$/.test(String(value))) return "must have its + written as %2B, since + means a space here";
   return undefined;

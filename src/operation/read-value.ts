@@ -72,8 +72,6 @@ export class Issues {
 export interface Reading {
   readonly words: Words;
   readonly issues: Issues;
-  /** Leaves whole numbers beyond 32 bits to the field's bounds, which say what it takes. GraphQL's `Int` has no others. */
-  readonly hasWideIntegers?: boolean;
 }
 
 /**
@@ -96,8 +94,8 @@ export function readValue(type: GraphQLInputType, value: unknown, path: Path, re
     if (typeof value !== "object" || Array.isArray(value)) return reading.issues.add(path, "must be an object");
     const given = new Map(Object.entries(value));
     const { field } = reading.words;
-    const known = Object.keys(type.getFields()).map(field);
-    for (const name of given.keys()) if (!known.includes(name)) addUnknown(known, [...path, name], reading.issues);
+    for (const name of given.keys())
+      if (!hasField(type, name, reading.words)) addUnknown(type, [...path, name], reading);
     return readFields(type, (name) => given.get(field(name)), path, reading);
   }
   return isEnumType(type) ? readChoice(type, value, path, reading) : readScalar(type, value, path, reading);
@@ -122,8 +120,11 @@ export function readFields(
   return read;
 }
 
-export function addUnknown(known: readonly string[], path: Path, issues: Issues): void {
-  const said = describeUnknown(known);
+const hasField = (type: GraphQLInputObjectType, written: string, { field }: Words): boolean =>
+  Object.keys(type.getFields()).some((name) => field(name) === written);
+
+export function addUnknown(type: GraphQLInputObjectType, path: Path, { words, issues }: Reading): void {
+  const said = describeUnknown(Object.keys(type.getFields()).map(words.field));
   issues.add(path, path.at(-1) === "" ? `a field without a name ${said}` : said);
 }
 
@@ -142,7 +143,6 @@ function readScalar(
   path: Path,
   reading: Reading,
 ): unknown {
-  if (reading.hasWideIntegers && type.name === "Int" && isWhole(value)) return value;
   if (type.name !== "ID" || typeof value === "string") {
     try {
       return type.parseValue(value);
@@ -156,15 +156,14 @@ function readScalar(
 /** The issue for a value that is not of the type. */
 export function mustBe(type: GraphQLLeafType, words: Words, value?: unknown): string {
   if (isEnumType(type)) return `must be one of ${type.getValues().map(words.choice).join(", ")}`;
+  // JSON may write larger numbers than a computer can hold; they are read as infinite.
   if (type.name === "Float" && typeof value === "number") return "must not be beyond 1.7e308";
-  if (type.name === "Int" && isWhole(value)) return "must be from -2147483648 to 2147483647";
+  if (type.name === "Int" && (Number.isInteger(value) || value === Infinity || value === -Infinity))
+    return "must be from -2147483648 to 2147483647";
   const message = MUST_BE[type.name];
   if (!message) throw new Error(`There is no message for the scalar ${type.name}: add it to MUST_BE.`);
   return message;
 }
-
-/** JSON may write larger numbers than a computer can hold; they are read as infinite. */
-const isWhole = (value: unknown): boolean => Number.isInteger(value) || value === Infinity || value === -Infinity;
 
 const MUST_BE: Readonly<Record<string, string>> = {
   ID: "must be a string",

@@ -218,36 +218,6 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
     }
   });
 
-  it("says of whole numbers beyond 32 bits what the field takes, where the door knows no such limit", () => {
-    const isInteger = ({ type }: GraphQLInputField) => getNamedType(type).name === "Int";
-    for (const { name } of fields.filter(isInteger)) {
-      for (const sent of [2 ** 31, -(2 ** 31) - 1, Infinity, -Infinity]) {
-        const plain = { ...operation.example?.input, [name]: sent };
-        const body = Object.fromEntries(Object.entries(plain).map(([key, value]) => [snakeCase(key), value]));
-        const read = inputReader(inputTypeOf(schema, operation), operation);
-
-        const [issue] = issuesOf(() => withinBounds(read({ path: {}, query: {}, body })));
-        expect(issue).toEqual({ path: name, message: expect.stringMatching(/^must be from [01] to [1-9]/) as string });
-        const [, max] = / to (\d+)/.exec(issue?.message ?? "") ?? [];
-        expect(Number(max)).toBeLessThan(2 ** 31);
-      }
-    }
-  });
-
-  it("lists as known, and takes, only what the path has not said", () => {
-    const [path = ""] = /:\w+$/.exec(operation.rest.path) ?? [];
-    const name = path.slice(1);
-    if (name === "") return;
-    const raw = { path: { [name]: "x" }, query: { unheard_of: "1" }, body: { [name]: "x", unknown: 1 } };
-    const issues = issuesOf(() => inputReader(inputTypeOf(schema, operation), operation)(raw));
-
-    expect(said(issues, name)).toBe("is given by the path or a header already: leave it out");
-    for (const unknown of ["unheard_of", "unknown"]) {
-      const known = said(issues, unknown)?.replace("is unknown; known are ", "").split(", ");
-      expect(known).not.toContain(name);
-    }
-  });
-
   it("refuses a name in a JSON object of a document, which would be stored as null", () => {
     for (const { name } of fields.filter(({ type }) => getNullableType(type).toString() === "JSONObject")) {
       const issues = issuesByLiterals(operation, name, "{ a: NAME, b: [1, { c: NAME }], d: null, e: true }");
@@ -294,11 +264,6 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
       const refused = "belongs in the body, not in the query";
       expect([name, said(issues, snakeCase(name)) === refused]).toEqual([name, name !== "graph"]);
     }
-    if (!takesBody(operation.rest)) return;
-    const raw = { path: {}, query: { unheard_of: "1" }, body: {} };
-    const issues = issuesOf(() => inputReader(inputTypeOf(schema, operation), operation)(raw));
-    const takesGraph = fields.some(({ name }) => name === "graph");
-    expect(said(issues, "unheard_of")).toBe(`is unknown; ${takesGraph ? "known are graph" : "remove it"}`);
   });
 });
 
