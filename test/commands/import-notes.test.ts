@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { program } from "../../src/commands/import.js";
@@ -10,19 +9,8 @@ import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
 import { readNotesFolder } from "../../src/import/read-folder.js";
 import { runHere } from "../support/commands.js";
 import { withinEffort } from "../support/effort.js";
-import { leftOut, linksOf } from "../support/imports.js";
+import { folderWith, leftOut, linksOf } from "../support/imports.js";
 import { createWorld } from "../support/world.js";
-
-/** Creates a folder with these files. */
-async function folderWith(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "notes-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text);
-  }
-  return folder;
-}
 
 /** Notes as Basic Memory writes them. */
 const BASIC_MEMORY = {

@@ -1,11 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
 import { readNotesFolder } from "../../src/import/read-folder.js";
 import { findGrowth } from "../support/growth.js";
-import { leftOut } from "../support/imports.js";
+import { folderWith, leftOut } from "../support/imports.js";
 
 /** A note as the Linter and Dataview of Obsidian leave it, with tags that YAML reads as comments. */
 const LINTED = [
@@ -68,12 +65,10 @@ it.each([
 });
 
 it("keeps the texts and links of a drawing of Excalidraw, and reports that its data is left out", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const texts = "# Excalidraw Data\n## Text Elements\nPlan ^a1B2c3\n\n[[Other]] ^d4E5f6";
   const data = "%%\n## Drawing\n```compressed-json\nN4KAkARALgng\n\nDgUwgLgAQQ\n```\n%%";
-  await writeFile(join(folder, "Plan.excalidraw.md"), `---\nexcalidraw-plugin: parsed\n---\n${texts}\n\n${data}`);
-  await writeFile(join(folder, "Other.md"), data);
+  const drawing = `---\nexcalidraw-plugin: parsed\n---\n${texts}\n\n${data}`;
+  const folder = await folderWith({ "Plan.excalidraw.md": drawing, "Other.md": data });
 
   const graph = await readNotesFolder(folder);
 
@@ -84,15 +79,10 @@ it("keeps the texts and links of a drawing of Excalidraw, and reports that its d
 });
 
 it("takes no note from what a template fills in later", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const fields = '---\nparent: "[[<% tp.file.folder(true) %>]]"\n---\n';
-  await writeFile(
-    join(folder, "Daily.md"),
-    `${fields}[[{{title}}]], ![[<% tp.file.cursor(1) %>|400]], [[ {{date}}#Log]]`,
-  );
+  const links = "[[{{title}}]], ![[<% tp.file.cursor(1) %>|400]], [[ {{date}}#Log]]";
 
-  const graph = await readNotesFolder(folder, { createMissing: true });
+  const graph = await readNotesFolder(await folderWith({ "Daily.md": fields + links }), { createMissing: true });
 
   expect([...graph.notes.values()].map(({ title }) => title)).toEqual(["Daily"]);
   expect(leftOut(graph)).toEqual([]);
@@ -124,12 +114,11 @@ it("reads very many beginnings of comments in linear time", async () => {
 });
 
 it("finds the note of a link to one of its blocks", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, "Note.md"), "See [[Other#^a1b2c3]], [[other^37066d|it]], [[2^10]] and [[3^10]].");
-  await writeFile(join(folder, "Other.md"), "Text ^37066d");
-  await writeFile(join(folder, "2^10.md"), "1024");
-  await writeFile(join(folder, "2.md"), "Two");
+  const folder = await folderWith({
+    "Note.md": "See [[Other#^a1b2c3]], [[other^37066d|it]], [[2^10]] and [[3^10]].",
+    "Other.md": "Text ^37066d",
+    ...{ "2^10.md": "1024", "2.md": "Two" },
+  });
 
   const graph = await readNotesFolder(folder, { createMissing: true });
 
@@ -147,12 +136,8 @@ it.each<readonly [name: string, time: string | undefined]>([
   ["20240305101112-retries", "2024-03-05T10:11:12Z"],
   ...NO_TIMES.map((name) => [name, undefined] as const),
 ])("takes from the name %s when a note was made, unless the note says it", async (name, time) => {
-  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
   const write = async (text: string) => {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, `${name}.md`), text);
-    const [note] = (await readNotesFolder(folder)).notes.values();
+    const [note] = (await readNotesFolder(await folderWith({ [`${name}.md`]: text }))).notes.values();
     return note?.kept?.createdAt;
   };
 
@@ -161,10 +146,7 @@ it.each<readonly [name: string, time: string | undefined]>([
 });
 
 it("says that a note has the character NUL, and where", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, "Note.md"), "One\nTwo\0 and more text\n");
-  await writeFile(join(folder, "Good.md"), "Text");
+  const folder = await folderWith({ "Note.md": "One\nTwo\0 and more text\n", "Good.md": "Text" });
 
   const graph = await readNotesFolder(folder);
 
@@ -215,13 +197,7 @@ it.each([
   ["| [[Target\\|shown]] |", "one"],
   ["[x](..\\Other.md)", "none"],
 ])("follows paths with the signs of Windows: %s leads to %s", async (link, count) => {
-  const folder = await mkdtemp(join(tmpdir(), "notes-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  for (const name of ["folder", "from"]) await mkdir(join(folder, name));
-  await writeFile(join(folder, "folder", "Target.md"), "Here.");
-  await writeFile(join(folder, "from", "Note.md"), link);
-
-  const graph = await readNotesFolder(folder);
+  const graph = await readNotesFolder(await folderWith({ "folder/Target.md": "Here.", "from/Note.md": link }));
 
   expect(graph.links.size).toBe(count === "one" ? 1 : 0);
   if (count === "none") expect(leftOut(graph)).toEqual([expect.stringContaining('no memory called "Other"')]);
@@ -338,11 +314,9 @@ it("takes a time of now, or of a zone that is ahead, out of the text, so that th
 });
 
 it("cuts the end of a text that is too long, and keeps the note's fields", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "long-note-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, "Long.md"), `---\nstatus: open\n---\n${"😀".repeat(49_990)}${"x".repeat(100)}`);
+  const text = `---\nstatus: open\n---\n${"😀".repeat(49_990)}${"x".repeat(100)}`;
 
-  const graph = await readNotesFolder(folder);
+  const graph = await readNotesFolder(await folderWith({ "Long.md": text }));
 
   const [note] = graph.notes.values();
   expect(Array.from(note?.content ?? "")).toHaveLength(50_000);

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { memories } from "../../src/features/memories/list-memories.js";
 import type { FinishOptions } from "../../src/import/draft.js";
@@ -27,6 +27,17 @@ export const relation = (from: string, relationType: string, to: string) => ({
   relationType,
 });
 export const jsonLines = (...lines: unknown[]) => lines.map((line) => JSON.stringify(line)).join("\n");
+
+/** Creates a folder with these files; it is removed after the test. */
+export async function folderWith(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  return folder;
+}
 
 /** Two entities and a relation. */
 export const RETRY = [
@@ -131,11 +142,7 @@ export async function memoriesOf(actor: Actor) {
 }
 
 export async function fileWith(text: string | Buffer): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const path = join(folder, "memory.jsonl");
-  await writeFile(path, text);
-  return path;
+  return join(await folderWith({ "memory.jsonl": text }), "memory.jsonl");
 }
 
 interface FakeAnswer {
