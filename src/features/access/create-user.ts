@@ -30,9 +30,15 @@ export class NoSuchUser extends UserError {
   }
 }
 
+export class AddressTaken extends UserError {
+  constructor(address: string) {
+    super(`There is already a user with the address ${address}. \`user key\` creates another key for it.`);
+  }
+}
+
 /**
  * Creates a user with a personal graph and a first key with every scope: this secret, or a new one.
- * @throws UserError when the address is invalid or belongs to another user.
+ * @throws UserError when the address is invalid; AddressTaken when it belongs to another user.
  */
 export async function createUser(services: Services, user: UserToCreate, secret?: string): Promise<CreatedUser> {
   const { database, newId, now } = services;
@@ -54,7 +60,7 @@ export async function createUser(services: Services, user: UserToCreate, secret?
     });
   } catch (error) {
     if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
-    throw new UserError(`There is already a user with the address ${email}. \`user key\` creates another key for it.`);
+    throw new AddressTaken(email);
   }
 }
 

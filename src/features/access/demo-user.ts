@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { Services } from "../../operation/context.js";
 import { sha256 } from "../../operation/sha256.js";
 import { isApiKey } from "./key-text.js";
-import { createKeyFor, createUser } from "./create-user.js";
+import { AddressTaken, createKeyFor, createUser } from "./create-user.js";
+import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { makeFolder } from "../../platform/folder.js";
 
 const EMAIL = "demo@example.com";
@@ -11,9 +12,19 @@ const EMAIL = "demo@example.com";
 /**
  * The key of a demo user, for development: created at the first start and kept in a file in the data folder. A database
  * that does not know it gets it, so the file is right for all that are used with this folder. If it was revoked there,
- * or is no key, a new one is created.
+ * or is no key, a new one is created. Another server that starts at this moment may create the user or the key first:
+ * then they are there at the second attempt.
  */
 export async function prepareDemoKey(services: Services, dataDir: string): Promise<string> {
+  try {
+    return await findOrCreate(services, dataDir);
+  } catch (error) {
+    if (!(error instanceof AddressTaken) && sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
+    return findOrCreate(services, dataDir);
+  }
+}
+
+async function findOrCreate(services: Services, dataDir: string): Promise<string> {
   const file = join(dataDir, "demo-key");
   const kept = (await readFile(file, "utf8").catch(() => "")).trim();
   const { apiKey, user } = services.database.models;
