@@ -100,3 +100,21 @@ it("folds queries as PostgreSQL folds texts", async () => {
     { numRuns: roundsOf(40) },
   );
 });
+
+it("folds each letter on its own as PostgreSQL does, and separates words at every ASCII sign", async () => {
+  await using world = await createWorld();
+  const between = (first: number, last: number) =>
+    Array.from({ length: last - first + 1 }, (_, place) => String.fromCodePoint(first + place));
+  const letters = [between(0x80, 0x24f), between(0x600, 0x6ff), between(0x900, 0xe7f), between(0x1e9e, 0x214f)].flat();
+  const signs = between(0x21, 0x7e).filter((sign) => !/[a-z\d]/i.test(sign));
+
+  const { rows } = await world.database.pool.query<{ folded: string[]; plain: string }>(
+    `SELECT (SELECT array_agg(fold_accents(letter) ORDER BY place) FROM unnest($1::text[]) WITH ORDINALITY
+       AS given (letter, place)) AS folded, plain_words($2) AS plain`,
+    [letters, signs.join("a")],
+  );
+
+  expect(rows[0]?.folded).toEqual(letters.map(fold));
+  expect(rows[0]?.plain).toBe(signs.map(() => " ").join("a"));
+  expect(signs).toHaveLength(32);
+});

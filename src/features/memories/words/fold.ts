@@ -24,7 +24,7 @@ export const FOLDED_MARKS =
 const MARKS = new RegExp(`[${FOLDED_MARKS}]+`, "g");
 
 /**
- * Replaces each letter by its plain form, as the index has it: `fold_accents` of the migration `search_scripts` does
+ * Replaces each letter by its plain form, as the index has it: `fold_accents` of the migration `quick_folding` does
  * the same.
  */
 export const fold = (text: string): string =>
