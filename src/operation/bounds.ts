@@ -43,8 +43,11 @@ export function Encoded(pattern: RegExp, description: string): PropertyDecorator
   });
 }
 
+/** What a number from `min` to `max` must be, in words. */
+export const describeRange = (min: number, max: number): string => `must be from ${min} to ${max}`;
+
 /** A number from `min` to `max`, both included. `description` says when only a part of that range is accepted. */
-export function Between(min: number, max: number, description = `must be from ${min} to ${max}`): PropertyDecorator {
+export function Between(min: number, max: number, description = describeRange(min, max)): PropertyDecorator {
   return defineBound("between", [min, max], description, (value) => {
     return typeof value === "number" && value >= min && value <= max;
   });

@@ -19,6 +19,12 @@ export interface Size {
   readonly items: number;
   readonly message: string;
 }
+/** The numbers that a field takes, both ends included. `message` says them, and perhaps more. */
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+  readonly message: string;
+}
 /** The bounds of an input class, read from class-validator once. Its own validator collects them at each check. */
 export interface Bounds {
   readonly sizes: ReadonlyMap<string, Size>;
@@ -28,6 +34,7 @@ export interface Bounds {
   readonly nested: ReadonlyMap<string, Class>;
   /** What the size of a field must be, in words. */
   readonly sizeWords: ReadonlyMap<string, string>;
+  readonly ranges: ReadonlyMap<string, Range>;
   readonly fields: ReadonlyArray<{ path: string; mayBeNull: boolean; checks: readonly Check[] }>;
 }
 const boundsOfClass = new WeakMap<object, Bounds>();
@@ -45,6 +52,7 @@ export function boundsOf(inputClass: Class): Bounds {
     sizeWords: new Map(
       rules.filter(isSize).flatMap((rule) => checksOf(rule).map(({ message }) => [rule.propertyName, message])),
     ),
+    ranges: new Map(rules.flatMap(rangesIn)),
     fields: paths.map((path) => ({ path, ...checksOfField(rulesFor(path)) })),
   };
   boundsOfClass.set(inputClass, bounds);
@@ -66,6 +74,12 @@ const nestedIn = ({ propertyName, constraints }: Rule): [string, Class] => [
   propertyName,
   (constraints as readonly Class[])[0] ?? Object,
 ];
+
+function rangesIn(rule: Rule): Array<[string, Range]> {
+  if (rule.name !== "between") return [];
+  const [min = -Infinity, max = Infinity] = rule.constraints as readonly number[];
+  return checksOf(rule).map(({ message }) => [rule.propertyName, { min, max, message }]);
+}
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>["getTargetValidationMetadatas"]>[number];
 

@@ -1,14 +1,20 @@
 import {
+  type GraphQLArgument,
   type GraphQLEnumType,
+  type GraphQLInputField,
   type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLLeafType,
+  getNullableType,
   isEnumType,
   isInputObjectType,
+  isLeafType,
   isListType,
   isNonNullType,
 } from "graphql";
 import { LIMITS } from "../limits.js";
+import { describeRange } from "./bounds.js";
+import type { Range } from "./class-bounds.js";
 import { InvalidInput, type InputIssue } from "./failure.js";
 import { snakeCase } from "./names.js";
 
@@ -109,11 +115,14 @@ export function readFields(
   reading: Reading,
 ): Record<string, unknown> {
   const read: Record<string, unknown> = {};
-  for (const { name, type: fieldType, defaultValue } of Object.values(type.getFields())) {
+  for (const field of Object.values(type.getFields())) {
+    const { name, type: fieldType, defaultValue } = field;
     const given = valueOf(name);
     if (given === undefined && defaultValue !== undefined) read[name] = defaultValue;
     else {
-      const value = readValue(fieldType, given, [...path, reading.words.field(name)], reading);
+      const place = [...path, reading.words.field(name)];
+      const problem = beyondProblem(field, given);
+      const value = problem ? reading.issues.add(place, problem) : readValue(fieldType, given, place, reading);
       if (value !== undefined) read[name] = value;
     }
   }
@@ -153,13 +162,33 @@ function readScalar(
   return reading.issues.add(path, mustBe(type, reading.words, value));
 }
 
+/** An argument or a field of an input; one that takes only some numbers has these as its extension `range`. */
+export type InputField = Pick<GraphQLArgument | GraphQLInputField, "type" | "extensions">;
+
+/** The numbers that a field takes; undefined if its input class declares none. */
+export const rangeOf = ({ extensions }: InputField): Range | undefined => extensions["range"] as Range | undefined;
+
+/**
+ * The issue for a number that the field's type cannot hold; undefined for any other value. It names the field's own
+ * bounds: with those of the type, a client could choose another number that the field does not take.
+ */
+export function beyondProblem(field: InputField, value: unknown): string | undefined {
+  if (typeof value !== "number") return undefined;
+  const type = getNullableType(field.type);
+  return isLeafType(type) && isBeyond(type, value) ? rangeOf(field)?.message : undefined;
+}
+
+/** GraphQL's `Int` has 32 bits. JSON may write larger numbers than a computer can hold; they are read as infinite. */
+const isBeyond = ({ name }: GraphQLLeafType, value: number): boolean =>
+  name === "Int" ? value < INT_MIN || value > INT_MAX : name === "Float" && !Number.isFinite(value);
+
+const [INT_MIN, INT_MAX] = [-(2 ** 31), 2 ** 31 - 1];
+
 /** The issue for a value that is not of the type. */
 export function mustBe(type: GraphQLLeafType, words: Words, value?: unknown): string {
   if (isEnumType(type)) return `must be one of ${type.getValues().map(words.choice).join(", ")}`;
-  // JSON may write larger numbers than a computer can hold; they are read as infinite.
-  if (type.name === "Float" && typeof value === "number") return "must not be beyond 1.7e308";
-  if (type.name === "Int" && (Number.isInteger(value) || value === Infinity || value === -Infinity))
-    return "must be from -2147483648 to 2147483647";
+  if (typeof value === "number" && isBeyond(type, value))
+    return type.name === "Float" ? "must not be beyond 1.7e308" : describeRange(INT_MIN, INT_MAX);
   const message = MUST_BE[type.name];
   if (!message) throw new Error(`There is no message for the scalar ${type.name}: add it to MUST_BE.`);
   return message;

@@ -384,7 +384,7 @@ it.each([
   ["search_memories", { query: "x", limit: 0 }, "limit: must be from 1 to 20"],
   ["search_memories", { query: "x", limit: 1_000 }, "limit: must be from 1 to 20"],
   ["search_memories", { query: "x", limit: "five" }, "limit: must be a whole number"],
-  ["search_memories", { query: "x", limit: 3_000_000_000 }, "limit: must be from -2147483648 to 2147483647"],
+  ["search_memories", { query: "x", limit: 3_000_000_000 }, "limit: must be from 1 to 20"],
   ["get_related_memories", { id: "x", limit: 31 }, "limit: must be from 1 to 30"],
 ])("says of a call of %s with %j once what is wrong, with the tool's own limits", async (name, args, message) => {
   await using world = await createWorld();

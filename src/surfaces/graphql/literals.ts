@@ -17,7 +17,7 @@ import {
   validate,
 } from "graphql";
 import { LIMITS } from "../../limits.js";
-import { GRAPHQL_WORDS, type Path, describeUnknown, mustBe } from "../../operation/read-value.js";
+import { GRAPHQL_WORDS, type Path, beyondProblem, describeUnknown, mustBe } from "../../operation/read-value.js";
 import { nameField } from "./variables.js";
 
 /** The errors in the values of a document, as many as an answer shows. */
@@ -64,13 +64,16 @@ interface Given {
 }
 
 function checkFields({ node, known, given }: Given, path: Path, reports: Reports): void {
-  const types = new Map(known.map((field) => [field.name, field.type]));
-  for (const field of given) {
+  const fields = new Map(known.map((field) => [field.name, field]));
+  for (const one of given) {
     if (reports.isFull) return;
-    const type = types.get(field.name.value);
-    const place = [...path, field.name.value];
-    if (type) checkLiteral(type, field.value, place, reports);
-    else reports.add(field, place, describeUnknown([...types.keys()]));
+    const { name, value } = one;
+    const field = fields.get(name.value);
+    const place = [...path, name.value];
+    const problem = field && beyondProblem(field, numberIn(value));
+    if (!field) reports.add(one, place, describeUnknown([...fields.keys()]));
+    else if (problem) reports.add(value, place, problem);
+    else checkLiteral(field.type, value, place, reports);
   }
   const names = new Set(given.map(({ name }) => name.value));
   for (const { name, type, defaultValue } of known) {

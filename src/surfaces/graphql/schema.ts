@@ -46,7 +46,7 @@ export async function buildGraphQLSchema(
   });
   schema.description = ["Rules for requests:", ...GRAPHQL_RULES.map((rule) => `- ${rule}`)].join("\n");
   describeScalars(schema);
-  for (const operation of operations) describeSizes(inputsOf(schema, operation), operation.input);
+  for (const operation of operations) noteBounds(inputsOf(schema, operation), operation.input);
   countAnswers(schema);
   readSchemaInPieces();
   boundEnums(schema);
@@ -74,17 +74,21 @@ const inputsOf = (schema: GraphQLSchema, operation: Operation): readonly InputFi
     ? (schema.getQueryType()?.getFields()[operation.name]?.args ?? [])
     : Object.values(inputTypeOf(schema, operation).getFields());
 
-/** GraphQL has no keywords for sizes, so descriptions say them. JSON Schemas have keywords: see `plainField`. */
-function describeSizes(fields: readonly InputField[], inputClass: object): void {
-  const { sizeWords, nested } = boundsOf(inputClass as Class<object>);
+/**
+ * GraphQL has no keywords for bounds. So descriptions say the sizes, and an extension has the numbers that a field
+ * takes. JSON Schemas have keywords: see `plainField`.
+ */
+function noteBounds(fields: readonly InputField[], inputClass: object): void {
+  const { sizeWords, ranges, nested } = boundsOf(inputClass as Class<object>);
   for (const field of fields) {
-    const { name, type, description, extensions } = field;
+    const { name, type, description } = field;
+    if (ranges.has(name)) field.extensions = { ...field.extensions, range: ranges.get(name) };
     const [itemType, itemClass] = [getNamedType(type), nested.get(name)];
-    if (itemClass && isInputObjectType(itemType)) describeSizes(Object.values(itemType.getFields()), itemClass);
+    if (itemClass && isInputObjectType(itemType)) noteBounds(Object.values(itemType.getFields()), itemClass);
     const said = sizeWords.get(name);
     // Several operations may have one input type.
-    if (said === undefined || "withoutSize" in extensions) continue;
-    field.extensions = { ...extensions, withoutSize: description };
+    if (said === undefined || "withoutSize" in field.extensions) continue;
+    field.extensions = { ...field.extensions, withoutSize: description };
     field.description = `${description ?? ""} ${said[0]?.toUpperCase() ?? ""}${said.slice(1)}.`;
   }
 }

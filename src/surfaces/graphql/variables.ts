@@ -1,5 +1,6 @@
 import {
   type ASTNode,
+  type ASTVisitor,
   type DocumentNode,
   type GraphQLInputType,
   type GraphQLSchema,
@@ -8,6 +9,8 @@ import {
   type SelectionNode,
   TypeInfo,
   type VariableNode,
+  getNamedType,
+  isInputObjectType,
   isNonNullType,
   separateOperations,
   typeFromAST,
@@ -15,7 +18,7 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 import { InvalidInput } from "../../operation/failure.js";
-import { GRAPHQL_WORDS, Issues, readValue } from "../../operation/read-value.js";
+import { GRAPHQL_WORDS, type InputField, Issues, beyondProblem, readValue } from "../../operation/read-value.js";
 import { LIMITS } from "../../limits.js";
 
 type Operation = Pick<OperationDefinitionNode, "name" | "variableDefinitions">;
@@ -52,7 +55,7 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
     issues.assertNone();
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
-    throw nameFields(error, partOf(document, operation));
+    throw nameFields(error, schema, { document: partOf(document, operation), given });
   }
 }
 
@@ -84,22 +87,46 @@ const needed = new WeakMap<Operation, ReadonlySet<string>>();
 const dropIfChosen = ({ directives }: SelectionNode): null | undefined => (directives?.length ? null : undefined);
 
 /**
- * Replaces the variable's name, which only the client knows, by the name of the field that the variable is used for.
+ * Replaces the variable's name, which only the client knows, by the name of the field that the variable is used for, and
+ * the bounds of the variable's type by those of the field.
  */
-function nameFields({ details }: InvalidInput, document: DocumentNode): InvalidInput {
-  const places = new Map<string, readonly string[]>();
-  visit(document, {
+function nameFields(
+  { details }: InvalidInput,
+  schema: GraphQLSchema,
+  { document, given }: Required<Omit<ParsedRequest, "operation">>,
+): InvalidInput {
+  const uses = new Map<string, Use>();
+  const types = new TypeInfo(schema);
+  const note: ASTVisitor = {
     Variable({ name }, _key, parent, _path, ancestors) {
       const place = placeOf([...ancestors, parent]);
-      if (place.length > 0 && !places.has(name.value)) places.set(name.value, place);
+      if (place.length > 0 && !uses.has(name.value)) uses.set(name.value, { place, field: fieldAt(types, parent) });
     },
-  });
+  };
+  visit(document, visitWithTypeInfo(types, note));
   return new InvalidInput(
     details.map(({ path, message }) => {
       const [variable = "", ...within] = path.split(".");
-      return { path: nameField([...(places.get(variable) ?? [variable]), ...within]), message };
+      const { place = [variable], field } = uses.get(variable) ?? {};
+      const problem = field && within.length === 0 ? beyondProblem(field, given?.[variable]) : undefined;
+      return { path: nameField([...place, ...within]), message: problem ?? message };
     }),
   );
+}
+
+/** Where a variable is used. */
+interface Use {
+  readonly place: readonly string[];
+  /** The field whose whole value it is. */
+  readonly field: InputField | undefined;
+}
+
+/** The argument or the field of an object whose value `types` has entered. */
+function fieldAt(types: TypeInfo, node: ASTNode | readonly ASTNode[] | undefined): InputField | undefined {
+  if (!node || !("kind" in node)) return undefined;
+  if (node.kind === Kind.ARGUMENT) return types.getArgument() ?? undefined;
+  const parent = getNamedType(types.getParentInputType());
+  return node.kind === Kind.OBJECT_FIELD && isInputObjectType(parent) ? parent.getFields()[node.name.value] : undefined;
 }
 
 /** The argument and the object fields that contain a value, from the outside in. */

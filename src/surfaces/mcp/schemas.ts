@@ -1,6 +1,9 @@
 import { GraphQLInputObjectType, type GraphQLObjectType } from "graphql";
+import { describeRange } from "../../operation/bounds.js";
+import type { Range } from "../../operation/class-bounds.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
+import { type InputField, rangeOf } from "../../operation/read-value.js";
 import type { ToolRoute } from "../../operation/tool.js";
 import { type Outputs, WHOLE } from "./outputs.js";
 import { type JsonSchema, type NamedSchemas, type PlainField, answerSchema, plainFieldsOf } from "../json-schema.js";
@@ -17,9 +20,16 @@ export function toolInputType(type: GraphQLInputObjectType, { leftOut = [], most
   const smaller = fields.map(([name, field]) => {
     const limit = usual[name] ?? most[name];
     if (limit === undefined) return [name, field] as const;
-    return [name, { ...field, defaultValue: Math.min(Number(field.defaultValue), limit) }] as const;
+    const extensions = { ...field.extensions, range: rangeUpTo(most[name], type.getFields()[name]) };
+    return [name, { ...field, extensions, defaultValue: Math.min(Number(field.defaultValue), limit) }] as const;
   });
   return new GraphQLInputObjectType({ ...config, fields: Object.fromEntries(smaller) });
+}
+
+/** The numbers that a field takes in a tool with this maximum. */
+function rangeUpTo(max: number | undefined, field: InputField | undefined): Range | undefined {
+  const range = field && rangeOf(field);
+  return range && max !== undefined ? { ...range, max, message: describeRange(range.min, max) } : range;
 }
 
 /** The default values of the inputs that a tool leaves out. */

@@ -1,4 +1,4 @@
-import type { GraphQLSchema } from "graphql";
+import type { GraphQLInputObjectType, GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import type { Caller, Services } from "../../operation/context.js";
 import { type InputIssue, InvalidInput } from "../../operation/failure.js";
@@ -6,6 +6,7 @@ import { inputTypeOf } from "../../operation/input.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf } from "../../operation/output.js";
+import { rangeOf } from "../../operation/read-value.js";
 import { scopesOf } from "../../operation/permission.js";
 import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
 import type { RequestScope } from "../request-scope.js";
@@ -93,7 +94,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const fields = [...plainFieldsOf(inputType, operation), ...(inParts ? [partField(inParts)] : [])];
   const run = runnerOf(operation, schema, {
     ...{ door: "mcp", inputType },
-    complete: (input) => issuesOfLimits(Object.assign(input, defaults), Object.keys(most), takes),
+    complete: (input) => issuesOfLimits(Object.assign(input, defaults), inputType, Object.keys(most)),
     selects: (field, within) =>
       (within === undefined ? outputs : outputs.of(snakeCase(within)))?.of(snakeCase(field)) !== undefined,
   });
@@ -227,13 +228,13 @@ const issuesOfCuts = (args: Output): InputIssue[] =>
     }));
 
 /** Checks numbers whose maximum is smaller here: the operation's own refusal would name the maximum of other doors. */
-function issuesOfLimits(input: object, names: readonly string[], { properties = {} }: JsonSchema): InputIssue[] {
+function issuesOfLimits(input: object, type: GraphQLInputObjectType, names: readonly string[]): InputIssue[] {
   const values = input as Readonly<Record<string, unknown>>;
   return names.flatMap((name) => {
-    const path = snakeCase(name);
-    const { minimum = -Infinity, maximum = Infinity } = properties[path] ?? {};
-    const isBeyond = Number(values[name]) < minimum || Number(values[name]) > maximum;
-    return isBeyond ? [{ path, message: `must be from ${minimum} to ${maximum}` }] : [];
+    const field = type.getFields()[name];
+    const { min = -Infinity, max = Infinity, message = "" } = (field && rangeOf(field)) ?? {};
+    const isBeyond = Number(values[name]) < min || Number(values[name]) > max;
+    return isBeyond ? [{ path: snakeCase(name), message }] : [];
   });
 }
 
