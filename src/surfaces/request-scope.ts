@@ -193,10 +193,13 @@ function doorOf({ originalUrl }: Request, { door }: RequestScope): MeteredReques
 }
 
 /** @throws InvalidInput when the Idempotency-Key is not 1 to 255 visible ASCII characters. */
-export const checkIdempotencyKey: Handler = (_request, response, next) => {
-  const { idempotencyKey } = scopeOf(response);
+export function assertIdempotencyKey({ idempotencyKey }: Pick<RequestScope, "idempotencyKey">): void {
   if (idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
     throw new InvalidInput([{ path: "Idempotency-Key", message: "must have 1 to 255 visible ASCII characters" }]);
   }
+}
+
+export const checkIdempotencyKey: Handler = (_request, response, next) => {
+  assertIdempotencyKey(scopeOf(response));
   next();
 };

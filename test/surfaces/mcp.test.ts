@@ -167,6 +167,9 @@ describe("an error", () => {
     for (const id of [null, 1.5, {}, "x".repeat(LIMITS.mcp.idLength + 1)]) {
       expect(await send({ body: { ...call, id } })).toEqual([400, -32_600, undefined]);
     }
+    const wrongKey = { key, method: "POST", body: call, headers: { "idempotency-key": "two words" } };
+    const { status, body } = await ask(`${url}/mcp`, wrongKey);
+    expect([status, body]).toEqual([400, expect.objectContaining({ id: 7 })]);
     const { headers } = await ask(`${url}/mcp`, { key });
     expect(headers.get("allow")).toBe("POST");
     expect(world.bugs).toEqual([]);

@@ -10,7 +10,7 @@ import { onFirstUse } from "../../platform/on-first-use.js";
 import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { BodyTooLarge, hasBody, readBody, readBodyUpTo } from "../body.js";
 import { UnsupportedMediaType, answerJson, claimsJson, jsonBody, noteFailure } from "../http.js";
-import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
+import { assertIdempotencyKey, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { answerAlone, resultOf } from "./methods.js";
@@ -38,7 +38,7 @@ export function mcpDoor(operations: readonly Operation[], parts: McpParts): Rout
   const refuseOthers = refuseOtherMethods(["POST"]);
   route.options(refuseOthers);
   route.all(refuseForeignOrigin, ...identified, nameRefusedMessage, charge(services.budgets));
-  route.post(readMessageBody(), checkIdempotencyKey, answerMessage(operations, parts));
+  route.post(readMessageBody(), answerMessage(operations, parts));
   route.all((request, response, next) => {
     assertWithinBudget(response);
     refuseOthers(request, response, next);
@@ -126,15 +126,17 @@ function answerMessage(
   ]);
 
   return async (request, response) => {
-    const { caller } = scopeOf(response);
+    const scope = scopeOf(response);
     const body = parseBody(request);
+    // From here on, every refusal has the message's id.
     response.locals["messageId"] = idOf(body);
+    assertIdempotencyKey(scope);
     const message = readMessage(body, request.headers);
     if (message.id === undefined) {
       response.status(202).end();
       return;
     }
-    const own = offered().filter((tool) => caller && tool.isFor(caller));
+    const own = offered().filter((tool) => scope.caller && tool.isFor(scope.caller));
     if (message.method !== "tools/call") assertWithinBudget(response);
     const result =
       message.method === "tools/call"
