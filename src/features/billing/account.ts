@@ -57,6 +57,8 @@ export const NO_GRACE = { graceUntil: null, graceIsOver: false } satisfies Parti
 const PAID = ["active", "trialing"];
 /** The final statuses of a subscription, and `none`. */
 const ENDED = ["none", "canceled", "incomplete_expired"];
+/** The same, as a list in SQL. */
+export const ENDED_SQL = ENDED.map((status) => `'${status}'`).join(", ");
 
 /** The statuses in which nothing is paid for, and Stripe does not try again: the period of a paused one never ends. */
 const STALLED = ["incomplete", "unpaid", "paused"];

@@ -1,4 +1,5 @@
 import { defineStatement } from "../../platform/database/statement.js";
+import { ENDED_SQL } from "./account.js";
 
 /**
  * Claims the account that was checked longest ago, of those that are due: a request has no outcome, a time has passed
@@ -15,7 +16,7 @@ export const claimDueAccount = defineStatement({
   text: `
     UPDATE billing_account SET checked_at = now() WHERE team_id = (
       SELECT b.team_id FROM billing_account b
-      CROSS JOIN LATERAL (SELECT b.status NOT IN ('none', 'canceled', 'incomplete_expired') AS is_live) s
+      CROSS JOIN LATERAL (SELECT b.status NOT IN (${ENDED_SQL}) AS is_live) s
       CROSS JOIN LATERAL (SELECT CASE
         WHEN b.customer_id IS NOT NULL AND b.mirrored_at IS NULL THEN interval '15 seconds'
         WHEN EXISTS (SELECT FROM billing_operation o WHERE o.team_id = b.team_id AND o.outcome IS NULL

@@ -1,4 +1,5 @@
 import { forgetStatement, isPast } from "../../operation/forget-statement.js";
+import { ENDED_SQL } from "./account.js";
 
 /**
  * Accounts of deleted teams. One stays while requests are stored, a subscription is live, somebody holds its lock, or
@@ -6,7 +7,7 @@ import { forgetStatement, isPast } from "../../operation/forget-statement.js";
  */
 export const forgetAccounts = forgetStatement(
   "billing_account",
-  `status IN ('none', 'canceled', 'incomplete_expired') AND (customer_id IS NULL OR ${isPast("mirrored_at")})
+  `status IN (${ENDED_SQL}) AND (customer_id IS NULL OR ${isPast("mirrored_at")})
           AND (locked_until IS NULL OR locked_until < now())
           AND NOT EXISTS (SELECT FROM team WHERE team.id = billing_account.team_id)
           AND NOT EXISTS (SELECT FROM billing_operation o WHERE o.team_id = billing_account.team_id)`,
