@@ -80,7 +80,7 @@ function placeOf(url: string): string {
 
 async function useAgain(json: true | undefined): Promise<void> {
   const wasMoved = await withDatabaseAsIs((address) => onConnection(address, {}, takeBack));
-  if (json) console.log(JSON.stringify({ wasMoved }));
+  if (json) console.log(JSON.stringify({ was_moved: wasMoved }));
   else
     console.log(wasMoved ? "The service starts on this database again." : "The data of this database were not moved.");
 }

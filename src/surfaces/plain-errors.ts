@@ -8,7 +8,7 @@ export class MethodNotAllowed extends Failure {
   readonly kind = "method_not_allowed";
 
   constructor(methods: readonly string[]) {
-    super(`This path accepts only ${methods.join(", ")}. Use one of these methods.`);
+    super(`Use ${methods.join(" or ")}: this path accepts no other method.`);
   }
 }
 

@@ -94,7 +94,7 @@ it("lets nothing start on a moved database until somebody takes it back", async 
   const again = await runHere(user, show, environment);
 
   expect(untouched.output).toBe("The data of this database were not moved.\n");
-  expect(JSON.parse(asJson.output)).toEqual({ wasMoved: false });
+  expect(JSON.parse(asJson.output)).toEqual({ was_moved: false });
   for (const { code, errors } of refused) {
     expect([code, errors]).toEqual([1, expect.stringContaining(`The data were moved to ${host}${pathname} at 20`)]);
     expect(errors).toContain("Set DATABASE_URL to that database.");

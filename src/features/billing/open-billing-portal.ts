@@ -34,8 +34,8 @@ export const openBillingPortal = defineTeamOperation({
   summary:
     "Makes a link to the customer portal: there the owner changes card and address, finds invoices, and cancels.",
   notes:
-    "Each call makes a new link. A team that never bought seats has no portal. Where the operator offers " +
-    "it, the portal changes between month and year, too. What is changed there is shown here within moments. " +
+    "Each call makes a new link. A team that has never opened a checkout has no portal. Where the operator " +
+    "offers it, the portal changes between month and year, too. What is changed there is shown here within moments. " +
     `The answer comes within ${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: OpenBillingPortalInput,
   output: BillingPortal,

@@ -78,7 +78,7 @@ export class RelationshipNotFound extends Failure {
 
   constructor() {
     super(
-      "No relationship in this graph has this id. `memory` shows a memory's relationships; `graph` selects the graph.",
+      "No relationship of this graph has this id. `memory` shows a memory's relationships; `graph` chooses the graph.",
     );
   }
 }
