@@ -137,9 +137,12 @@ export function addUnknown(type: GraphQLInputObjectType, path: Path, { words, is
   issues.add(path, path.at(-1) === "" ? `a field without a name ${said}` : said);
 }
 
-/** Says which fields there are. */
-export const describeUnknown = (known: readonly string[]): string =>
-  known.length > 0 ? `is unknown; known are ${known.join(", ")}` : "is unknown; remove it";
+/** Says of `count` fields that they are unknown, and which fields there are. */
+export function describeUnknown(known: readonly string[], count = 1): string {
+  const isOrAre = (number: number) => (number === 1 ? "is" : "are");
+  const advice = known.length > 0 ? `known ${isOrAre(known.length)} ${known.join(", ")}` : "remove it";
+  return `${isOrAre(count)} unknown; ${advice}`;
+}
 
 function readChoice(type: GraphQLEnumType, value: unknown, path: Path, { words, issues }: Reading): unknown {
   const known = type.getValues().find((choice) => words.choice(choice) === value);

@@ -6,7 +6,7 @@ import { inputTypeOf } from "../../operation/input.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { outputTypeOf } from "../../operation/output.js";
-import { rangeOf } from "../../operation/read-value.js";
+import { describeUnknown, rangeOf } from "../../operation/read-value.js";
 import { scopesOf } from "../../operation/permission.js";
 import { type ToolRoute, isLeftOut } from "../../operation/tool.js";
 import type { RequestScope } from "../request-scope.js";
@@ -205,10 +205,12 @@ function splitByName(args: Output, fields: readonly PlainField[]): { known: Outp
   const names = fields.toSorted((one, other) => Number(other.required) - Number(one.required)).map(({ name }) => name);
   const unknown = Object.keys(args).filter((name) => !names.includes(name));
   if (unknown.length === 0) return { known: args, unknown: [] };
-  const message = `${unknown.length > 1 ? "are" : "is"} unknown; known are ${names.join(", ")}`;
   // Not by the entries of all arguments, which may be thousands.
   const known = names.filter((name) => Object.hasOwn(args, name)).map((name) => [name, args[name]] as const);
-  return { known: Object.fromEntries(known), unknown: [{ path: unknown.join(", "), message }] };
+  return {
+    known: Object.fromEntries(known),
+    unknown: [{ path: unknown.join(", "), message: describeUnknown(names, unknown.length) }],
+  };
 }
 
 /** Separates the door's own input, where the part begins, from the operation's inputs. */
