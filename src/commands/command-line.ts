@@ -30,7 +30,7 @@ export function commandLine({ script, description, examples, notes, exitCodes }:
   const call = `npm run ${script} --`;
   const program = new Command(call);
   const endings = exitCodes ? `${EXIT_CODES.replace(/\.$/, ";")}\n${exitCodes}` : EXIT_CODES;
-  // As from a variable that is not set: no file, id or address has no name.
+  // It often comes from a shell variable that is not set. No file, id or address is empty.
   const refuseEmpty = (_program: Command, called: Command) => {
     if (called.args.includes("")) called.error("An argument is empty.");
   };
@@ -65,7 +65,7 @@ export async function runCommand(program: Command, fileUrl: string): Promise<voi
   await runProcess(program, process.argv.slice(2));
 }
 
-/** Runs the program as what this process is for. */
+/** Runs the program as the only work of this process: a closed pipe neither ends it nor prints a stack trace. */
 export async function runProcess(program: Command, args: readonly string[]): Promise<void> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // A reader such as `head` closes the pipe early. Anything else loses the result, such as a new key on a full disk.

@@ -1,8 +1,8 @@
-/* What somebody who forwards messages to this door adds to them. They are not checked: the door does that. */
+/* For programs that forward messages to this door. Nothing is checked here: the door checks each message. */
 import { encodeHeader } from "./header-value.js";
 import { CODES, VERSION_KEY, failedCall } from "./protocol.js";
 
-/** A JSON object that should be a message; the answer of one without an id is not waited for. */
+/** A JSON object that should be a message. One without an id gets no answer. */
 export interface Forwarded {
   readonly id?: unknown;
   readonly method?: unknown;
@@ -11,7 +11,7 @@ export interface Forwarded {
 
 const versionOf = ({ params }: Forwarded): unknown => params?._meta?.[VERSION_KEY];
 
-/** The headers that repeat a message, without those for which it has no text; older revisions have none. */
+/** The headers that repeat fields of a message, without fields that are no text. Older revisions have none. */
 export function headersOf(message: Forwarded): Record<string, string> {
   const version = versionOf(message);
   if (version === undefined) return {};

@@ -11,8 +11,8 @@ const { mergedByWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.s
 const { clear, exact, likely, likelyShare, ranksBefore, nearness, superseded } = TUNING.meaning;
 
 /**
- * The last of the merged hits with every word is still before the best without: that one has `likelyShare`, and the
- * first place by meaning.
+ * So large that even the last hit with every word comes before the best hit without. That one has at most `likelyShare`
+ * for its words, and the first place by meaning.
  */
 const EXACT_SHARE = ((likelyShare + 1) * (ranksBefore + mergedByWords)) / ranksBefore;
 
