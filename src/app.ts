@@ -93,6 +93,8 @@ export async function startApp(
     await listen(server, config);
     if (metricsServer && config.metrics) await listen(metricsServer, config.metrics, "METRICS_");
   } catch (error) {
+    // It may listen already, though the metrics cannot.
+    server.close().closeAllConnections();
     await close();
     throw error;
   }

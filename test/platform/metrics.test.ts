@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/telemetry/metrics.js";
@@ -132,6 +132,23 @@ it("still reports the process while the database is lost", async () => {
 
   expect(valueOf(text, 'memory_graph_database_waiting{pool="shared"}')).toBeGreaterThanOrEqual(0);
   expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
+});
+
+it("leaves its own address when that of the metrics is taken", async () => {
+  await using world = await createWorld();
+  const [own, taken] = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "127.0.0.1")];
+  await Promise.all([once(own, "listening"), once(taken, "listening")]);
+  onTestFinished(() => void taken.close());
+  const [PORT, METRICS_PORT] = [own, taken].map((server) => String((server.address() as AddressInfo).port)) as [
+    string,
+    string,
+  ];
+  own.close();
+  await once(own, "close");
+
+  await expect(world.serve({ PORT, METRICS_PORT })).rejects.toThrow("choose another METRICS_PORT");
+
+  await expect(ask(`http://127.0.0.1:${PORT}/healthz`)).rejects.toThrow("ECONNREFUSED");
 });
 
 it("reports background jobs that have never succeeded since the start", async () => {
