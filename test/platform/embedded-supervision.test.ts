@@ -106,7 +106,30 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
     await test.expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
     expect(log.text()).not.toContain("runs again");
   });
+
+  it("stops with its server while it starts again", async (test) => {
+    if (process.platform === "win32") return test.skip("There no process can be paused.");
+    const { dataDir, kept } = await start(test);
+    const first = postmasterOf(dataDir) ?? 0;
+    kill(first, "SIGKILL");
+    await test.expect.poll(() => startedAfter(dataDir, first), { ...PATIENCE, interval: 1 }).toBe(true);
+    const second = postmasterOf(dataDir) ?? 0;
+    process.kill(second, "SIGSTOP");
+    test.onTestFinished(() => kill(second, "SIGKILL"));
+
+    await kept[Symbol.asyncDispose]();
+    process.kill(second, "SIGCONT");
+
+    await test.expect.poll(() => postmasterOf(dataDir), PATIENCE).toBeUndefined();
+    return undefined;
+  });
 });
+
+/** Whether another PostgreSQL runs on the folder than this one. */
+function startedAfter(dataDir: string, first: number): boolean {
+  const postmaster = postmasterOf(dataDir);
+  return postmaster !== undefined && postmaster !== first;
+}
 
 /** A server's PostgreSQL, and connections to it like a server's. */
 async function start(test: TestContext) {

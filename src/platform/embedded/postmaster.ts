@@ -28,7 +28,7 @@ export interface LaunchOptions {
   readonly port?: number | undefined;
   /** PostgreSQL's own settings. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
-  /** Aborts the wait. */
+  /** Aborts the wait, and stops the PostgreSQL that was started. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -115,7 +115,11 @@ export async function launch(home: Home, { port: preferred, settings, signal }: 
       throw new Error(`postgres ended with ${code}.`);
     });
     child.unref();
-    await Promise.race([ended, waitUntilReady(home, child.pid, signal)]);
+    await Promise.race([ended, waitUntilReady(home, child.pid, signal)]).catch((error: unknown) => {
+      // Nobody will use it, so nobody would stop it.
+      if (signal?.aborted) child.kill("SIGINT");
+      throw error;
+    });
     return port;
   } finally {
     await log.close();

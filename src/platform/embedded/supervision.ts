@@ -6,6 +6,7 @@ import type { Logger } from "../telemetry/logger.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./index.js";
 import { AnotherServer, type ServerLock, acquireServerLock } from "./session.js";
 
+const { othersLeaveMs, stopFastMs, stopAtOnceMs } = LIMITS.embeddedDatabase;
 const { restartFirstMs, restartLongestMs, restartTellMs } = LIMITS.embeddedDatabase;
 
 export interface KeptRunning extends AsyncDisposable {
@@ -60,8 +61,8 @@ export async function keepRunning({ dataDir, log }: Options): Promise<KeptRunnin
     lost: watching.then((another) => another ?? new Promise<never>(() => {})),
     async [Symbol.asyncDispose]() {
       stopping.abort();
-      // A start in progress releases its own resources when it has finished.
-      await Promise.race([watching, sleep(LIMITS.embeddedDatabase.closeMs)]);
+      // A start in progress stops what it has started.
+      await Promise.race([watching, sleep(othersLeaveMs + stopFastMs + stopAtOnceMs, undefined, { ref: false })]);
       if (hold) await letGo(hold, { andStop: true });
     },
   };
@@ -96,7 +97,7 @@ async function takeAgain(
     try {
       const hold = await take({ dataDir, port, signal, create: false });
       if (!signal.aborted) return hold;
-      await letGo(hold);
+      await letGo(hold, { andStop: true });
     } catch (error) {
       if (error instanceof AnotherServer) return error;
       const reason = error instanceof Error ? error.message : String(error);
