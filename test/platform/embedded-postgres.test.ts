@@ -5,7 +5,8 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
 import { type TestContext, describe, expect, it } from "vitest";
-import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { PRESENCE_NAME, acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { databaseOn } from "../bench/on-server.js";
 import { lockFileOf, postmasterOf } from "../support/cluster.js";
 import { dataFolder, kill, madeFolder, query } from "../support/embedded.js";
 
@@ -76,6 +77,18 @@ describe.concurrent("the embedded PostgreSQL", () => {
 
     await expect(postgres.stop()).resolves.toBeUndefined();
     await expect(postgres.stop()).resolves.toBeUndefined();
+  });
+
+  it("keeps no connection of a start that fails", async (test) => {
+    const dataDir = await madeFolder(test);
+    await using first = await startEmbeddedPostgres({ dataDir });
+    const inService = databaseOn(await first.administratorUrl(), "memory_graph");
+    await query(inService, "REVOKE EXECUTE ON FUNCTION current_setting(text) FROM PUBLIC");
+
+    await expect(startEmbeddedPostgres({ dataDir })).rejects.toThrow("permission denied for function current_setting");
+
+    const present = `SELECT FROM pg_stat_activity WHERE application_name = '${PRESENCE_NAME}'`;
+    await test.expect.poll(async () => (await query(inService, present)).length).toBe(1);
   });
 
   it("keeps its data over a stop and a start", async (test) => {

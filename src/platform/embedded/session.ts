@@ -57,12 +57,16 @@ async function connectAsOrdinaryRole(address: string): Promise<pg.Client | undef
     if (NOT_READY.includes(String(codeOf(error)))) return undefined;
     throw error;
   }
-  const { rows } = await client.query<{ is_superuser: string }>(
-    "SELECT current_setting('is_superuser') AS is_superuser",
-  );
-  if (rows[0]?.is_superuser === "off") return client;
-  await close(client);
-  return undefined;
+  let isOrdinary = false;
+  try {
+    const { rows } = await client.query<{ is_superuser: string }>(
+      "SELECT current_setting('is_superuser') AS is_superuser",
+    );
+    isOrdinary = rows[0]?.is_superuser === "off";
+    return isOrdinary ? client : undefined;
+  } finally {
+    if (!isOrdinary) await close(client);
+  }
 }
 
 /** Whether no other process uses PostgreSQL. While we hold the exclusive lock, new processes wait in `enter`. */
