@@ -3,7 +3,7 @@ import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import { LIMITS } from "../../src/limits.js";
-import { whyUnavailable } from "../../src/platform/database/database-errors.js";
+import { sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
 import { isTimeout, openDatabase } from "../../src/platform/database/database.js";
 import type { Statement } from "../../src/platform/database/statement.js";
 import { createWorld } from "../support/world.js";
@@ -25,6 +25,27 @@ it("gives all statements of a search one common timeout, and each search a new o
   expect(outcomes.map((outcome) => outcome && isTimeout(outcome))).toEqual([undefined, true, true]);
   expect(world.database.searchPool.totalCount).toBe(1);
   await database.search((run) => run(sleep, [most]));
+});
+
+it("uses a connection no longer whose settings cannot be restored", async () => {
+  await using world = await createWorld();
+  const { database } = world;
+  const failing = ["START TRANSACTION", "SELECT 1 / 0"].map((text): Statement => ({
+    name: `restore_${text.length}`,
+    text,
+  }));
+
+  const reason = await reasonOf(
+    database.search(
+      async (run) => {
+        for (const statement of failing) await run(statement, []);
+      },
+      { lockMs: 100 },
+    ),
+  );
+
+  expect(sqlStateOf(reason)).toBe("22012");
+  expect(database.searchPool.totalCount).toBe(0);
 });
 
 it("cuts the connection if PostgreSQL refuses to begin a transaction, so that no statement runs without one", async () => {

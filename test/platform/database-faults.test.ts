@@ -73,6 +73,23 @@ it("fails statements on a dead network long before the statement timeout", async
   expect(ended).toEqual(waiting.map(() => expect.objectContaining({ status: "rejected" })));
 });
 
+it("forgets connections that are gone, and asks nothing about them", async () => {
+  await using world = await createWorld();
+  await using network = await startFaultyProxy(world.databaseUrl);
+  await using database = openDatabase(network.url);
+  const given = Promise.allSettled([database.run(sleep, [60])]);
+  await expect.poll(() => activeStatements(world)).toBe(1);
+  network.cut();
+  await given;
+
+  // Long enough that the lost one would be suspected. Searches never are.
+  for (let times = 0; times < 2; times++) {
+    await database.search((run) => run(sleep, [LIMITS.database.suspectAfterMs / 1_000]));
+  }
+
+  expect(database.reservedPool.totalCount).toBe(0);
+});
+
 it("logs broken connections once a minute, however many there are", async () => {
   await using world = await createWorld();
   const { network, url, ann } = await serveBehind(world);

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
 import { type TestContext, describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { PRESENCE_NAME, acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { databaseOn } from "../bench/on-server.js";
 import { lockFileOf, postmasterOf } from "../support/cluster.js";
@@ -89,6 +90,33 @@ describe.concurrent("the embedded PostgreSQL", () => {
 
     const present = `SELECT FROM pg_stat_activity WHERE application_name = '${PRESENCE_NAME}'`;
     await test.expect.poll(async () => (await query(inService, present)).length).toBe(1);
+  });
+
+  it("is left in time when it hangs", async (test) => {
+    if (process.platform === "win32") return test.skip("There no process can be paused.");
+    const dataDir = await madeFolder(test);
+    const postgres = await startEmbeddedPostgres({ dataDir });
+    const [backend] = await query<{ pid: number }>(
+      postgres.url,
+      `SELECT pid FROM pg_stat_activity WHERE application_name = '${PRESENCE_NAME}'`,
+    );
+    pause(test, backend?.pid);
+    await postgres.abandon();
+
+    pause(test, postmasterOf(dataDir));
+    await expect(acquireServerLock(postgres.url, dataDir)).rejects.toThrow("timeout expired");
+    return undefined;
+  });
+
+  it("empties its log at a start when that has grown too large", async (test) => {
+    const dataDir = await madeFolder(test);
+    const log = join(dataDir, "postgres.log");
+    writeFileSync(log, "");
+    truncateSync(log, LIMITS.embeddedDatabase.logBytes + 1);
+
+    await using _postgres = await startEmbeddedPostgres({ dataDir });
+
+    expect(statSync(log).size).toBeLessThan(LIMITS.embeddedDatabase.logBytes);
   });
 
   it("keeps its data over a stop and a start", async (test) => {
@@ -244,6 +272,14 @@ async function killAndWait(child: ChildProcess): Promise<void> {
   const ended = once(child, "exit");
   kill(-child.pid, "SIGKILL");
   await ended;
+}
+
+/** Stops a process, as one that hangs, until the test ends. */
+function pause(test: TestContext, pid: number | undefined): void {
+  // 0 would pause this process, too.
+  if (pid === undefined) throw new Error("There is no such process.");
+  process.kill(pid, "SIGSTOP");
+  test.onTestFinished(() => void process.kill(pid, "SIGCONT"));
 }
 
 function draftsIn(dataDir: string): string[] {

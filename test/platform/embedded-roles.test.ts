@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, describe, it } from "vitest";
 import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
@@ -121,6 +121,7 @@ describe("a data folder of an earlier version", () => {
     const [one, two] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);
     const administrator = await one.administratorUrl();
     expect(await query(two.url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
+    expect(readdirSync(join(dataDir, "postgres")).sort()).toEqual(["admin-password", "cluster", "password"]);
     await two.stop();
 
     // As if the upgrade had been interrupted before its last steps.

@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
-import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { PRESENCE_NAME, acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { type KeptRunning, keepRunning } from "../../src/platform/embedded/supervision.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
@@ -12,6 +12,8 @@ import { kill, madeFolder, query } from "../support/embedded.js";
 
 /** Waiting time for something that will not become free. */
 const A_MOMENT_MS = 100;
+/** The application name of the connection with the server's lock. */
+const LOCK_NAME = "memory-graph server lock";
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
 describe.concurrent("the embedded PostgreSQL under a server", () => {
@@ -36,6 +38,8 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
     ["is stopped at once", (dataDir) => kill(postmasterOf(dataDir) ?? 0, "SIGQUIT")],
     ["loses a process", async (_, url) => kill(await aBackend(url), "SIGKILL")],
     ["ends every connection", (_, url) => query(url, ENDS_OTHERS)],
+    ["ends that of its presence", (_, url) => query(url, `${ENDS_OTHERS} AND application_name = '${PRESENCE_NAME}'`)],
+    ["ends that of the lock", (_, url) => query(url, `${ENDS_OTHERS} AND application_name = '${LOCK_NAME}'`)],
   ])("restarts by itself on the same port after it %s, and takes the server's lock again", async ([, harm], test) => {
     const { dataDir, kept, log, works } = await start(test);
     await query(kept.databaseUrl, "CREATE TABLE note AS SELECT 'kept' AS text");
@@ -95,6 +99,31 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
     );
   });
 
+  it("stops with its server", async (test) => {
+    const { dataDir, kept } = await start(test);
+
+    await kept[Symbol.asyncDispose]();
+
+    expect(postmasterOf(dataDir)).toBeUndefined();
+  });
+
+  it("stops with its server, even while it waits for the server's lock", async (test) => {
+    const { dataDir, kept, hide, show } = await start(test);
+    const url = kept.databaseUrl;
+    hide();
+    await query(url, ENDS_OTHERS);
+    const other = await acquireServerLock(url, dataDir);
+    show();
+    const locking = `SELECT FROM pg_stat_activity WHERE application_name = '${LOCK_NAME}'`;
+    await test.expect.poll(async () => (await query(url, locking)).length, PATIENCE).toBe(2);
+
+    const stopped = kept[Symbol.asyncDispose]();
+    await other.release();
+    await stopped;
+
+    expect(postmasterOf(dataDir)).toBeUndefined();
+  });
+
   it("stops with its server, even during a restart", async (test) => {
     const { dataDir, kept, log, hide } = await start(test);
     hide();
@@ -113,7 +142,7 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
     const first = postmasterOf(dataDir) ?? 0;
     kill(first, "SIGKILL");
     await test.expect.poll(() => startedAfter(dataDir, first), { ...PATIENCE, interval: 1 }).toBe(true);
-    const second = postmasterOf(dataDir) ?? 0;
+    const second = postmasterOf(dataDir) ?? Number.NaN;
     process.kill(second, "SIGSTOP");
     test.onTestFinished(() => kill(second, "SIGKILL"));
 
