@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
-import { SharedClock } from "../../src/platform/database/shared-clock.js";
+import { SharedClock, idsBy } from "../../src/platform/database/shared-clock.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 
 const { differenceMs, roundTripMs } = LIMITS.clock;
@@ -23,4 +23,26 @@ it.each([
   await clock.read();
 
   expect(clock.now().getTime() - Date.now()).toBe(correctedMs);
+});
+
+it("compares the clocks anew each time it is asked", async () => {
+  let aheadMs = DAY_MS;
+  const readTime = async () => new Date(Date.now() + aheadMs);
+  const clock = new SharedClock({ readTime, log: loggerTo({ write: () => {} }, "info") });
+  await clock.read();
+  aheadMs = 0;
+  await clock.read();
+
+  expect(clock.now().getTime() - Date.now()).toBeLessThan(DAY_MS / 2);
+});
+
+it("makes ids that sort after the earlier ones, even if the clock goes back", () => {
+  let time = DAY_MS;
+  const newId = idsBy(() => new Date(time));
+  const ids = [0, 0, -1, 1].map((stepMs) => {
+    time += stepMs;
+    return newId();
+  });
+
+  expect(ids).toEqual([...new Set(ids)].sort());
 });
