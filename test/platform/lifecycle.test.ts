@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { postmasterOf } from "../support/cluster.js";
-import { dataFolder, madeFolder } from "../support/embedded.js";
+import { dataFolder, madeFolder, query } from "../support/embedded.js";
 import { program as user } from "../../src/commands/user.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { ask } from "../support/http.js";
@@ -137,6 +138,26 @@ it("refuses a second server on the same data folder, and says what to do", async
   expect(await second.ended).toEqual([1, null]);
   expect(second.errors()).toContain(`Another server is already running on the data folder ${dataDir}. Stop it, or`);
   expect((await ask(`${url}/readyz`)).status).toBe(200);
+});
+
+it("ends with a sentence when another server has taken over its data folder", async () => {
+  const dataDir = await madeFolder();
+  const server = start({ DATA_DIR: dataDir });
+  await server.ready();
+  await using postgres = await startEmbeddedPostgres({ dataDir });
+  // Without its password the server cannot come back before the other one has the lock.
+  const [shown, hidden] = [join(dataDir, "postgres/password"), join(dataDir, "hidden")];
+  renameSync(shown, hidden);
+  await query(
+    await postgres.administratorUrl(),
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'memory-graph server lock'",
+  );
+  const other = await acquireServerLock(postgres.url, dataDir);
+  renameSync(hidden, shown);
+
+  expect(await server.ended).toEqual([1, null]);
+  expect(server.errors()).toContain(`Another server is already running on the data folder ${dataDir}. Stop it, or`);
+  await other.release();
 });
 
 it("creates users on the command line beside a running server, and prints one JSON value", async () => {
