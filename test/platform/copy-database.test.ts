@@ -194,10 +194,36 @@ it("backs up the database as it was at one moment, whatever is changed meanwhile
   await once(held, "readable");
 
   await aMemory(source.ann, { title: "Later" });
+  // As a migration that writes a table anew. A transaction that began earlier would see no rows in it.
+  await using other = await connected(source.world);
+  await expect(other.query("ALTER TABLE memory ADD COLUMN rewritten float DEFAULT random()")).rejects.toThrow(
+    "lock timeout",
+  );
   const [text] = await Promise.all([buffer(held), written]);
 
   await readDatabase(addressOf(target), Readable.from([text]));
   expect(await contentOf(target)).toEqual(before);
+});
+
+it("backs up a database that is being migrated only before or after a migration", async () => {
+  await using world = await createWorld({ fresh: true });
+  await world.database.pool.query("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  const progress = { isOver: false };
+  const migrated = migrate(world.databaseUrl).finally(() => (progress.isOver = true));
+
+  const heads: string[] = [];
+  while (!progress.isOver) {
+    const target = new PassThrough();
+    const written = writeDatabase(addressOf(world), target).catch((error: Error) => {
+      target.destroy();
+      expect(error.message).toMatch("no tables of the service");
+    });
+    const [text] = await Promise.all([buffer(target).catch(() => Buffer.alloc(0)), written]);
+    heads.push(text.toString().split("\n")[0] ?? "");
+  }
+
+  const newest = (await migrated).at(-1);
+  expect(heads.filter((head) => head !== "" && !head.endsWith(` ${newest}`))).toEqual([]);
 });
 
 it("ends and disconnects when its target is closed or cannot be used", async () => {

@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { type Address, onConnection } from "./one-connection.js";
+import { keepFromMigrating, letMigrate } from "./migrations.js";
 import { withOptions } from "./session-settings.js";
 import { StartError } from "../start-error.js";
 
@@ -39,10 +40,10 @@ const END = "-- end of ";
  */
 export function writeDatabase(from: Address, target: Writable, tell: Tell = () => {}): Promise<RowCounts> {
   return onPatientConnection(from, async (client) => {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const { tables, newest } = await beginReading(client);
     const counts: Record<string, number> = {};
-    await write(target, `${HEAD}${await readNewestMigration(client)}\n`);
-    for (const { name, columns } of await tablesOf(client)) {
+    await write(target, `${HEAD}${newest}\n`);
+    for (const { name, columns } of tables) {
       const what = `"${name}" (${columns.map((column) => `"${column}"`).join(", ")})`;
       await write(target, `COPY ${what} FROM stdin;\n`);
       const rows = client.query(copyTo(`COPY ${what} TO STDOUT`));
@@ -82,6 +83,20 @@ export function readDatabase(
     await client.query("ANALYZE");
     return counts;
   });
+}
+
+/**
+ * Begins a transaction that sees the database as it is now. To such a transaction a table that a migration rewrites
+ * later would be empty. So this waits for a migration that runs, and locks each table, which no migration can alter then.
+ */
+async function beginReading(client: pg.Client): Promise<{ tables: Table[]; newest: string }> {
+  await keepFromMigrating(client);
+  const names = await namesOfTables(client);
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  if (names.length > 0) await client.query(`LOCK TABLE ${names.join(", ")} IN ACCESS SHARE MODE`);
+  const [newest, tables] = [await readNewestMigration(client), await tablesOf(client)];
+  await letMigrate(client);
+  return { tables, newest };
 }
 
 interface Move extends Required<ReadOptions> {

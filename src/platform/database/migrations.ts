@@ -158,6 +158,16 @@ async function takeLock(
   }
 }
 
+/**
+ * Waits until no server migrates. None does until `letMigrate`.
+ * @throws StartError when one migrates for too long.
+ */
+export const keepFromMigrating = (database: pg.Client): Promise<void> => takeLock(database, () => {}, LIMITS.start);
+
+export async function letMigrate(database: pg.Client): Promise<void> {
+  await database.query("SELECT pg_advisory_unlock($1)", [LOCK]);
+}
+
 type Queryable = Pick<pg.Pool, "query"> | Pick<pg.Client, "query">;
 
 /** Whether the database has every migration of this version. */
