@@ -1,6 +1,7 @@
 import type { AuditAction } from "../../operation/audit-action.js";
 import { NOBODY, recordAudit } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { SCOPES } from "../../operation/permission.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { Database } from "../../platform/database/database.js";
@@ -78,7 +79,9 @@ export async function createKeyFor(
   const email = normalEmail(address) ?? "";
   return database.transaction(async (inner) => {
     const user = await inner.models.user.findUnique({ where: { email } });
-    if (!user) throw new NoSuchUser(address);
+    // Another command may delete the user meanwhile.
+    const stays = user !== null && (await lockRow(inner, "user_account", { id: user.id }, { strength: "KEY SHARE" }));
+    if (!stays) throw new NoSuchUser(address);
     if (user.suspendedAt)
       throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
     const key = { userId: user.id, name, action: "createKey" } as const;

@@ -1,6 +1,7 @@
 import type { AuditAction } from "../../operation/audit-action.js";
 import { NOBODY, recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
+import { Unauthorized } from "../../operation/failure.js";
 import { UUID } from "../../operation/id.js";
 import type { Database } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
@@ -28,7 +29,10 @@ interface UserChange {
   first?(inner: Database, user: User): Promise<void>;
 }
 
-/** Changes a user and records it in the same transaction; returns the changed user. */
+/**
+ * Changes a user and records it in the same transaction; returns the changed user.
+ * @throws UserError when no user has this address, or another command deletes the user meanwhile.
+ */
 function change(
   { database, newId }: Services,
   address: string,
@@ -38,7 +42,8 @@ function change(
     const before = await readUser(inner, address);
     const { id } = before;
     await first?.(inner, before);
-    const user = await inner.models.user.update({ where: { id }, data });
+    const [user] = await inner.models.user.updateManyAndReturn({ where: { id }, data });
+    if (!user) throw new NoSuchUser(address);
     const note = { teamId: null, subject: id, detail: tell?.(before, user) };
     await recordAudit({ database: inner, newId, door: "operator" }, action, note, NOBODY);
     return user;
@@ -73,6 +78,7 @@ export async function moveUserTo({ database, newId }: Services, address: string,
       return (await moveUser({ database: inner, newId, door: "operator" }, { id, email }, NOBODY)).user;
     });
   } catch (error) {
+    if (error instanceof Unauthorized) throw new NoSuchUser(address);
     if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
     throw new UserError(`There is already a user with the address ${email}. Delete that one first, or move it away.`);
   }
@@ -116,6 +122,7 @@ export async function deleteUserOf({ database, newId }: Services, address: strin
     const context = { database, newId, door: "operator" } as const;
     await deleteUser(context, user, { action: "deleteUser", actor: NOBODY });
   } catch (error) {
+    if (error instanceof Unauthorized) throw new NoSuchUser(address);
     if (!(error instanceof OwnerMustTransfer)) throw error;
     throw new UserError(`${user.email} owns a team. The owner must first transfer it to another member, or delete it.`);
   }

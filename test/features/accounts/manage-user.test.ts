@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { createKeyFor } from "../../../src/features/access/index.js";
 import * as accounts from "../../../src/features/accounts/index.js";
 import type { Services } from "../../../src/operation/context.js";
+import { ROUNDS, manyAtOnce } from "../../support/races.js";
 import { createWorld } from "../../support/world.js";
 
 type Change = (services: Services, address: string) => Promise<unknown>;
@@ -31,4 +33,26 @@ it.each(Object.entries(CHANGES))("records in the audit that an operator did %s",
 
   const recorded = { action, subject: ann.caller.userId, door: "operator", actorId: null, keyId: null };
   expect(await world.database.models.auditEntry.findMany()).toEqual([expect.objectContaining(recorded)]);
+});
+
+it("says that there is no such user if another command deletes them meanwhile", async () => {
+  await using world = await createWorld();
+  const { services } = world;
+  const createKey: Change = (_, address) => createKeyFor(services, address, "Another");
+  // Each beside a deletion.
+  const changes = [createKey, ...Object.values(CHANGES).map(([, change]) => change)].flatMap((change) => [
+    change,
+    accounts.deleteUserOf,
+  ]);
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const { email } = await world.user();
+    const failed: string[] = [];
+    await manyAtOnce((index) =>
+      (changes[index % changes.length] as Change)(services, email).catch((error: Error) => failed.push(error.message)),
+    );
+
+    expect(failed.filter((message) => !/^There is no user | is suspended/.test(message))).toEqual([]);
+    await accounts.deleteUserOf(services, "new@example.com").catch(() => {});
+  }
 });
