@@ -1,4 +1,4 @@
-import { UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database/database-errors.js";
+import { LOCK_NOT_AVAILABLE, UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database/database-errors.js";
 
 /** The service cannot start. The message says in one sentence what to do, so no stack trace is printed. */
 export class StartError extends Error {}
@@ -36,12 +36,17 @@ export function explainSystem(error: unknown): string | undefined {
   // Reading and writing an open file names no path.
   if (code === "EISDIR") return "A folder cannot be read as a file: name the file.";
   if (/^(ENOSPC|EDQUOT)$/.test(code)) return `A file cannot be written (${code}): ${FILE_SENTENCES[code]}.`;
+  if (sqlStateOf(error) === LOCK_NOT_AVAILABLE) return LOCKED;
   const why = whyUnavailable(error);
   return why && `The service stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;
 }
 
+const LOCKED =
+  "Another program has locked a table of the database for too long, as `npm run restore` does. Try again when it has " +
+  "ended (see pg_stat_activity).";
+
 const FILE_SENTENCES: Readonly<Record<string, string>> = {
-  ENOENT: "put it there, or name another folder or file",
+  ENOENT: "check that it and its folder are there, or name another",
   ENOTDIR: "a part of its path is a file; name another folder",
   EISDIR: "a folder has its name; remove the folder",
   EACCES: "start as the user who owns it",

@@ -8,7 +8,7 @@ export class MethodNotAllowed extends Failure {
   readonly kind = "method_not_allowed";
 
   constructor(methods: readonly string[]) {
-    super(`Use ${methods.join(" or ")}: this path accepts no other method.`);
+    super(`Use ${methods.join(", ").replace(/, (?=[A-Z]+$)/, " or ")}: this path accepts no other method.`);
   }
 }
 

@@ -9,6 +9,7 @@ import { readConfig } from "../../src/config.js";
 import { prepareDemoKey } from "../../src/features/access/index.js";
 import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { openDatabase } from "../../src/platform/database/database.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import { StartError } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
@@ -86,6 +87,21 @@ it("says what to do when the database is lost before the demo user's key is crea
   const error: unknown = await prepareDemoKey(world.services, "/nowhere").catch((thrown: unknown) => thrown);
 
   expect(forOperator(error)).toMatch(/^The service stops: .+\. \w.+\.$/);
+});
+
+it("says that another program has locked a table, as a restore does", async () => {
+  await using world = await createWorld();
+  const restoring = new pg.Client({ connectionString: world.databaseUrl });
+  await using _connection = { [Symbol.asyncDispose]: () => restoring.end() };
+  await restoring.connect();
+  await restoring.query("BEGIN; ALTER TABLE user_account DISABLE TRIGGER USER");
+  await using database = openDatabase(world.databaseUrl, () => {}, { ...LIMITS.database, lockWaitMs: 100 });
+
+  const error: unknown = await prepareDemoKey({ ...world.services, database }, "/nowhere").catch(
+    (thrown: unknown) => thrown,
+  );
+
+  expect(forOperator(error)).toMatch(/^Another program has locked a table .* `npm run restore` does\. Try again when/);
 });
 
 it("says that a disk is full, even if the error names no file", () => {
