@@ -63,6 +63,8 @@ const playground = {
 async function main([...args]) {
   const options = new Set();
   while (args[0]?.startsWith("--")) options.add(args.shift());
+  // Before all that takes long: a build must not be followed by a server that nobody stops.
+  if (process.env.npm_lifecycle_event !== undefined) endWithParent();
   checkNodeVersion();
   checkFolder();
   const wanted = options.has("--no-build") ? [client] : [client, build];
@@ -71,7 +73,6 @@ async function main([...args]) {
   const [name, ...rest] = args;
   if (name === undefined) return;
   const file = name.endsWith(".js") ? join(root, name) : commandOf(name);
-  if (process.env.npm_lifecycle_event !== undefined) endWithParent();
   // `--help` and wrong arguments have an end.
   if (options.has("--watch") && rest.length === 0) return watch(file, wanted);
   // Runs in this process, so that signals, exit code and terminal are the command's own.

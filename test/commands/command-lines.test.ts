@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { cp, mkdtemp, open, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -229,6 +229,37 @@ it("refuses a folder whose path has a sign that tools cannot handle, and says so
   const { code, errors } = await run(join(folder, ".config/run.mjs"), []);
 
   expect([code, errors]).toEqual([1, expect.stringMatching(/^The path of this folder has a #, .*: rename it\. .*\n$/)]);
+});
+
+it("runs nothing when npm has ended while a clone was made ready", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const file of ["package.json", ".config/run.mjs", ".config/old-builds.mjs"]) await cp(file, join(folder, file));
+  const [begun, ended] = [join(folder, "begun"), join(folder, "ended")];
+  const slow = `import fs from "node:fs"; fs.writeFileSync("begun", "");
+    const look = () => void (fs.existsSync("ended") || setTimeout(look, 10)); look();`;
+  for (const [file, content] of Object.entries({
+    "package-lock.json": '{ "packages": {} }',
+    "node_modules/.package-lock.json": '{ "packages": {} }',
+    ".config/prisma.ts": "",
+    "prisma/schema.prisma": "",
+    "node_modules/prisma/package.json": '{ "bin": "slow.mjs" }',
+    "node_modules/prisma/slow.mjs": slow,
+    "command.js": 'console.log("It runs.");',
+  })) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), content);
+  }
+
+  const line = `"${process.execPath}" .config/run.mjs --no-build command.js; exit $?`;
+  const shell = spawn("sh", ["-c", line], { cwd: folder, env: { ...process.env, npm_lifecycle_event: "start" } });
+  const printed = Promise.all([text(shell.stdout), text(shell.stderr)]);
+  await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true);
+  shell.kill("SIGTERM");
+  await once(shell, "exit");
+  await writeFile(ended, "");
+
+  expect(await printed).toEqual(["", "Generating the database client …\n"]);
 });
 
 /** What a program prints for these words, without a process of its own. */
