@@ -18,7 +18,7 @@ import type { Services } from "../operation/context.js";
 import { UUID } from "../operation/id.js";
 import { InvalidInput } from "../operation/failure.js";
 import { withinBounds } from "../operation/within-bounds.js";
-import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
 import { countInWords, listOf, minuteOf, tableOf } from "./table.js";
 import { withServices } from "./with-database.js";
@@ -182,8 +182,14 @@ function nameOf(text: string): string {
 }
 
 function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: string): void {
-  if (json) console.log(JSON.stringify({ user_id: userId, email, key: apiKey.key }));
-  else console.log(`${sentence}\n\n  User  ${userId}\n  Key   ${apiKey.key}   (shown only now)\n`);
+  const text = json
+    ? JSON.stringify({ user_id: userId, email, key: apiKey.key })
+    : `${sentence}\n\n  User  ${userId}\n  Key   ${apiKey.key}   (shown only now)\n`;
+  process.stdout.write(`${text}\n`, (error) => {
+    if (!error) return;
+    console.error(`The key of ${email} could not be printed: \`user key\` creates another one for this address.`);
+    process.exitCode = EXIT.failed;
+  });
 }
 
 const plain = ({ id, email, name, plan, keys, team, memories, bytes, ...others }: ShownUser) => ({

@@ -170,6 +170,22 @@ it.skipIf(!existsSync("/dev/full")).each([[["dist/commands/mail.js", "list", "--
   },
 );
 
+it.skipIf(!existsSync("/dev/full"))("says how to get another key if a new one cannot be printed", async () => {
+  await using world = await createWorld();
+  await using full = await open("/dev/full", "w");
+  const child = spawn(process.execPath, ["dist/commands/user.js", "create", "--email", "ann@example.com"], {
+    env: { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, NODE_ENV: "production" },
+    stdio: ["ignore", full.fd, "pipe"],
+  });
+  const { stderr } = child;
+  const [errors] = await Promise.all([stderr ? text(stderr) : "", once(child, "exit")]);
+
+  expect(child.exitCode).toBe(1);
+  expect(errors).toMatch(
+    /^The key of ann@example\.com could not be printed: `user key` creates another one for this address\.\n/,
+  );
+});
+
 it("refuses to retry a mail that does not wait, to move a database to itself, and a target to take one back", async () => {
   await using world = await createWorld();
   const here = { DATABASE_URL: world.databaseUrl };

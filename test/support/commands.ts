@@ -34,6 +34,7 @@ export async function runHere(program: Command, words: readonly string[], enviro
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const spies = [
     vi.spyOn(console, "log").mockImplementation((line) => writeOut(`${String(line)}\n`)),
+    vi.spyOn(process.stdout, "write").mockImplementation((part) => (writeOut(String(part)), true)),
     vi.spyOn(console, "error").mockImplementation((line) => writeErr(`${String(line)}\n`)),
     vi.spyOn(process.stderr, "write").mockImplementation((part) => (writeErr(String(part)), true)),
   ];
