@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   logForgottenRejections(log);
   await using dataFolder = await openDataFolder(config, { log });
   const tell = (message: string) => console.error(message);
-  const applied = await migrate(dataFolder.databaseUrl, { variable: variableOf(config), tell });
+  const applied = await migrate(dataFolder.databaseUrl, { variable: variableOf(config), tell, warn: tell });
   if (applied.length > 0) log.info({ count: applied.length, newest: applied.at(-1) }, "migrations applied");
   await using standIn = await standInFor(config);
   const { tracer } = telemetry ?? {};

@@ -5,7 +5,7 @@ import { createGzip } from "node:zlib";
 import { type RowCounts, writeDatabase } from "../platform/database/copy-database.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords } from "./table.js";
-import { tellTable, withDatabaseAsIs } from "./with-database.js";
+import { tellMessage, tellTable, withDatabaseAsIs } from "./with-database.js";
 import { writeWholeFile } from "./write-whole-file.js";
 
 export const program = commandLine({
@@ -27,7 +27,7 @@ async function backup(file: string, { json }: { json?: true }): Promise<void> {
     withDatabaseAsIs(async (address) => {
       const packed = createGzip();
       const written = pipeline(packed, openPartial());
-      const read = writeDatabase(address, packed, tellTable).catch((error: Error) => {
+      const read = writeDatabase(address, packed, { tell: tellTable, say: tellMessage }).catch((error: Error) => {
         packed.destroy(error);
         throw error;
       });

@@ -12,7 +12,7 @@ import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
 import { countInWords } from "./table.js";
-import { tellTable, withDatabaseAsIs, withDatabaseUrl } from "./with-database.js";
+import { tellMessage, tellTable, withDatabaseAsIs, withDatabaseUrl } from "./with-database.js";
 
 export const program = commandLine({
   script: "migrate-to",
@@ -54,7 +54,7 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
     if (placeOf(from.url) === placeOf(target)) throw new WrongUse("The target is this database: give another one.");
     return onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {
       await takeAlone(client, from);
-      await migrate(there.url, { variable: there.variable, tell: (message) => console.error(message) });
+      await migrate(there.url, { variable: there.variable, tell: tellMessage, warn: tellMessage });
       const moved = await moveDatabase({
         from,
         to: there,

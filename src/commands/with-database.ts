@@ -21,7 +21,7 @@ export async function withDatabaseAsIs<T>(work: (address: Address) => Promise<T>
 /** Like `withDatabaseAsIs`, but migrates the database first. */
 export const withDatabaseUrl = <T>(work: (address: Address) => Promise<T>): Promise<T> =>
   withDatabaseAsIs(async (address) => {
-    await migrate(address.url, { variable: address.variable });
+    await migrate(address.url, { variable: address.variable, tell: tellMessage });
     return await work(address);
   });
 
@@ -31,6 +31,9 @@ export const withDatabase = <T>(work: (database: Database) => Promise<T>): Promi
     await using database = openDatabase(url);
     return await work(database);
   });
+
+/** Reports on standard error, such as that the command waits. */
+export const tellMessage = (message: string): void => console.error(message);
 
 /** Reports a copied table on standard error, since copying all of them may take long. */
 export function tellTable(table: string, rows: number): void {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -184,6 +184,30 @@ it.skipIf(!existsSync("/dev/full"))("says how to get another key if a new one ca
   expect(errors).toMatch(
     /^The key of ann@example\.com could not be printed: `user key` creates another one for this address\.\n/,
   );
+});
+
+it.each([
+  ["backup", ["backup.sql.gz"]],
+  ["mail", ["list"]],
+])("says that `%s` waits while a server migrates", async (name, words) => {
+  await using world = await createWorld();
+  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const migrating = await world.database.pool.connect();
+  await migrating.query("SELECT pg_advisory_lock(7301984265)");
+
+  const child = spawn(process.execPath, [resolve(`dist/commands/${name}.js`), ...words], {
+    cwd: folder,
+    env: { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, NODE_ENV: "production" },
+  });
+  let errors = "";
+  child.stderr.on("data", (part) => (errors += String(part)));
+  const ended = once(child, "exit");
+  await expect.poll(() => errors, { timeout: 60_000 }).toBe("Another server migrates this database: waiting for it.\n");
+  await migrating.query("SELECT pg_advisory_unlock(7301984265)");
+  migrating.release();
+
+  expect(await ended).toEqual([0, null]);
 });
 
 it("refuses to retry a mail that does not wait, to move a database to itself, and a target to take one back", async () => {

@@ -96,7 +96,7 @@ it("warns at each start if the locale knows no letters but A to Z, and starts", 
   const url = await oddDatabase("ENCODING 'UTF8' LOCALE 'C'");
   const told: string[] = [];
 
-  for (const _start of [1, 2]) await migrate(url, { tell: (message) => void told.push(message) });
+  for (const _start of [1, 2]) await migrate(url, { warn: (message) => void told.push(message) });
 
   expect(told).toEqual([told[0], told[0]]);
   expect(told[0]).toMatch(/^The locale of the database \w+ .* knows no letters but A to Z, .* npm run migrate-to\.$/);
@@ -165,7 +165,7 @@ it("warns if its role may open fewer connections than a server needs, and says w
   const asRole = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" });
   const told: string[] = [];
 
-  const refused = migrate(asRole.href, { tell: (message) => void told.push(message) });
+  const refused = migrate(asRole.href, { warn: (message) => void told.push(message) });
 
   await expect(refused).rejects.toThrow(/use what another role created: .* _prisma_migrations\. Name that role in DAT/);
   expect(told).toEqual([

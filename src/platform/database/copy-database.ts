@@ -20,6 +20,12 @@ export type RowCounts = Readonly<Record<string, number>>;
 
 type Tell = (table: string, rows: number) => void;
 
+interface WriteOptions {
+  readonly tell?: Tell;
+  /** Gets a sentence when this has to wait. */
+  readonly say?: (message: string) => void;
+}
+
 interface ReadOptions {
   readonly tell?: Tell;
   /** Called when everything has arrived; if it throws, nothing is changed. */
@@ -38,9 +44,13 @@ const END = "-- end of ";
  * Writes the database as it is at one moment. A server may use it meanwhile.
  * @returns the rows of each table
  */
-export function writeDatabase(from: Address, target: Writable, tell: Tell = () => {}): Promise<RowCounts> {
+export function writeDatabase(
+  from: Address,
+  target: Writable,
+  { tell = () => {}, say = () => {} }: WriteOptions = {},
+): Promise<RowCounts> {
   return onPatientConnection(from, async (client) => {
-    const { tables, newest } = await beginReading(client);
+    const { tables, newest } = await beginReading(client, say);
     const counts: Record<string, number> = {};
     await write(target, `${HEAD}${newest}\n`);
     for (const { name, columns } of tables) {
@@ -89,8 +99,11 @@ export function readDatabase(
  * Begins a transaction that sees the database as it is now. To such a transaction a table that a migration rewrites
  * later would be empty. So this waits for a migration that runs, and locks each table, which no migration can alter then.
  */
-async function beginReading(client: pg.Client): Promise<{ tables: Table[]; newest: string }> {
-  await keepFromMigrating(client);
+async function beginReading(
+  client: pg.Client,
+  say: (message: string) => void,
+): Promise<{ tables: Table[]; newest: string }> {
+  await keepFromMigrating(client, say);
   const names = await namesOfTables(client);
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   if (names.length > 0) await client.query(`LOCK TABLE ${names.join(", ")} IN ACCESS SHARE MODE`);

@@ -33,7 +33,10 @@ type Waits = { readonly [Name in keyof typeof LIMITS.start]: number };
 interface MigrateOptions {
   /** Where the address is from; `DATABASE_URL` by default. */
   readonly variable?: AddressVariable | undefined;
+  /** Gets a sentence when this has to wait. */
   readonly tell?: (message: string) => void;
+  /** Gets what does not fit, but keeps nobody from starting. */
+  readonly warn?: (message: string) => void;
   readonly waits?: Waits;
 }
 
@@ -48,7 +51,7 @@ const VERSION_MIN = 14;
  */
 export async function migrate(
   url: string,
-  { variable, tell = () => {}, waits = LIMITS.start }: MigrateOptions = {},
+  { variable, tell = () => {}, warn = () => {}, waits = LIMITS.start }: MigrateOptions = {},
 ): Promise<string[]> {
   const migrations = await readMigrations();
   const lock = lockClient(url, waits, variable);
@@ -57,7 +60,7 @@ export async function migrate(
     const { host } = new URL(url);
     await assertUsable(lock, host, waits);
     const warnings = await assertFits(lock, { host, variable: variable ?? "DATABASE_URL" });
-    warnings.forEach(tell);
+    warnings.forEach(warn);
     await assertStays(lock);
     await assertNotMoved(lock);
     await takeLock(lock, tell, waits);
@@ -159,10 +162,11 @@ async function takeLock(
 }
 
 /**
- * Waits until no server migrates. None does until `letMigrate`.
+ * Waits until no server migrates, with a message. None does until `letMigrate`.
  * @throws StartError when one migrates for too long.
  */
-export const keepFromMigrating = (database: pg.Client): Promise<void> => takeLock(database, () => {}, LIMITS.start);
+export const keepFromMigrating = (database: pg.Client, tell: (message: string) => void): Promise<void> =>
+  takeLock(database, tell, LIMITS.start);
 
 export async function letMigrate(database: pg.Client): Promise<void> {
   await database.query("SELECT pg_advisory_unlock($1)", [LOCK]);
