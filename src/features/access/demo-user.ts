@@ -1,4 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Services } from "../../operation/context.js";
 import { sha256 } from "../../operation/sha256.js";
@@ -26,7 +27,7 @@ export async function prepareDemoKey(services: Services, dataDir: string): Promi
 
 async function findOrCreate(services: Services, dataDir: string): Promise<string> {
   const file = join(dataDir, "demo-key");
-  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  const kept = (await readKept(file)).trim();
   const { apiKey, user } = services.database.models;
   const known = await apiKey.findUnique({ where: { hash: sha256(kept) } });
   if (known?.revokedAt === null) return kept;
@@ -37,7 +38,28 @@ async function findOrCreate(services: Services, dataDir: string): Promise<string
     : await createUser(services, { email: EMAIL, name: "Demo", plan: "pro", verified: true }, secret);
   if (secret === undefined) {
     await makeFolder(dataDir);
-    await writeFile(file, `${made.apiKey.key}\n`, { mode: 0o600 });
+    await writeWhole(file, `${made.apiKey.key}\n`);
   }
   return made.apiKey.key;
+}
+
+async function readKept(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    // Reading a folder names no path.
+    throw Object.assign(error as Error, { path: file });
+  }
+}
+
+/** Whoever reads the file meanwhile finds the old key or the new one, never a part of it. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  const draft = `${file}-${randomUUID()}`;
+  try {
+    await writeFile(draft, text, { mode: 0o600 });
+    await rename(draft, file);
+  } finally {
+    await rm(draft, { force: true });
+  }
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { open, readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { prepareDemoKey } from "../../../src/features/access/index.js";
 import { folderWith } from "../../support/imports.js";
 import { ROUNDS, manyAtOnce } from "../../support/races.js";
@@ -31,4 +31,23 @@ it("gives each of several servers that start at once a valid key of one demo use
     expect(new Set(others)).toEqual(new Set([kept]));
     expect(await stored(other)).toEqual({ users: 1, keys: [hashOf(kept)] });
   }
+});
+
+it("replaces the file of a revoked key as a whole, readable by its user only", async () => {
+  await using world = await createWorld();
+  const folder = await folderWith({});
+  const file = join(folder, "demo-key");
+  const old = await prepareDemoKey(world.services, folder);
+  await world.services.database.models.apiKey.updateMany({ data: { revokedAt: new Date() } });
+  // Like a reader who has opened the file, and reads it while it is replaced.
+  const reader = await open(file);
+  onTestFinished(() => reader.close());
+
+  const key = await prepareDemoKey(world.services, folder);
+
+  expect(await reader.readFile("utf8")).toBe(`${old}\n`);
+  expect(await readFile(file, "utf8")).toBe(`${key}\n`);
+  expect(key).not.toBe(old);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await readdir(folder)).toEqual(["demo-key"]);
 });
