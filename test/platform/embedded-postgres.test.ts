@@ -1,12 +1,24 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, readdirSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
-import { type TestContext, describe, expect, it } from "vitest";
+import { type TestContext, describe, expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { onConnection } from "../../src/platform/database/one-connection.js";
 import { PRESENCE_NAME, acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
+import { findRunningPort } from "../../src/platform/embedded/postmaster.js";
 import { databaseOn } from "../bench/on-server.js";
 import { lockFileOf, postmasterOf } from "../support/cluster.js";
 import { dataFolder, kill, madeFolder, query } from "../support/embedded.js";
@@ -29,10 +41,14 @@ describe.concurrent("the embedded PostgreSQL", () => {
   });
 
   it("is durable, listens on loopback only, requires its password, and handles letters beyond ASCII", async (test) => {
-    await using postgres = await startEmbeddedPostgres({ dataDir: dataFolder(test) });
+    const dataDir = dataFolder(test);
+    await using postgres = await startEmbeddedPostgres({ dataDir });
 
-    const settings = "SELECT current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses";
-    expect(await query(postgres.url, settings)).toEqual([{ fsync: "on", addresses: "127.0.0.1" }]);
+    const settings = `SELECT current_setting('fsync') AS fsync, current_setting('listen_addresses') AS addresses,
+      current_setting('log_min_messages') AS messages`;
+    // Errors of statements, with people's data, are not in its log.
+    expect(await query(postgres.url, settings)).toEqual([{ fsync: "on", addresses: "127.0.0.1", messages: "log" }]);
+    expect(statSync(join(dataDir, "postgres.log")).mode & 0o777).toBe(0o600);
     await query(postgres.url, "CREATE EXTENSION pg_trgm");
     expect(await query(postgres.url, "SELECT cardinality(show_trgm('жук')) AS count")).toEqual([{ count: 4 }]);
     const guessed = postgres.url.replace(/:[0-9a-f]+@/, ":guessed@");
@@ -102,6 +118,11 @@ describe.concurrent("the embedded PostgreSQL", () => {
     );
     pause(test, backend?.pid);
     await postgres.abandon();
+    // The connections of commands, too.
+    await onConnection({ url: postgres.url, variable: "DATABASE_URL" }, {}, async (client) => {
+      const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      pause(test, rows[0]?.pid);
+    });
 
     pause(test, postmasterOf(dataDir));
     await expect(acquireServerLock(postgres.url, dataDir)).rejects.toThrow("timeout expired");
@@ -247,6 +268,41 @@ describe.concurrent("the server lock", () => {
     await expect(lock.release()).resolves.toBeUndefined();
   });
 });
+
+it.runIf(process.platform === "linux")("waits for a lock file that another start creates during the wait", async () => {
+  const dataDir = dataFolder();
+  const cluster = join(dataDir, "postgres", "cluster");
+  mkdirSync(cluster, { recursive: true });
+  // Processes that run in the cluster's folder, as PostgreSQL does.
+  const [sooner, later] = [sleeperIn(cluster), sleeperIn(cluster)];
+  const become = (text: string) => {
+    writeFileSync(`${lockFileOf(dataDir)}.new`, text);
+    renameSync(`${lockFileOf(dataDir)}.new`, lockFileOf(dataDir));
+  };
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  become(`${sooner}\n\n0\n1\n\n\n\nstarting`);
+  const home = { folder: join(dataDir, "postgres"), binaries: { folder: "", major: "" }, rights: { through: [] } };
+  const looks = vi.spyOn(process, "kill");
+  const seenBy = (pid: number) => vi.waitFor(() => expect(looks).toHaveBeenCalledWith(pid, 0));
+
+  const running = findRunningPort(home);
+  vi.setSystemTime(Date.now() + 10_000);
+  looks.mockClear();
+  await seenBy(sooner);
+  become("");
+  await new Promise((passed) => setTimeout(passed, A_MOMENT_MS));
+  become(`${later}\n\n0\n2\n\n\n\nready`);
+
+  expect(await running).toBe(2);
+});
+
+/** The id of a process that does nothing in a folder until the test ends. */
+function sleeperIn(cwd: string): number {
+  const child = spawn("sleep", ["600"], { cwd, stdio: "ignore" });
+  onTestFinished(() => void child.kill());
+  return child.pid ?? 0;
+}
 
 /** A process in a group of its own that starts PostgreSQL, reports the result, and runs until it is killed. */
 function startChild(test: TestContext, dataDir: string, { server = false } = {}): ChildProcess {

@@ -36,11 +36,14 @@ export interface LaunchOptions {
 export async function findRunningPort({ folder }: Home, signal?: AbortSignal): Promise<number | undefined> {
   const cluster = clusterOf(folder);
   const begun = Date.now();
+  let filledAt = begun;
   while (Date.now() - begun < readyMs) {
     const lock = readLockFile(cluster);
     if (lock === undefined) return undefined;
     const isEmpty = !(lock.pid > 0);
-    if (isEmpty ? Date.now() - begun > EMPTY_LOCK_FILE_MS : isOtherProcess(lock.pid, cluster)) {
+    // Another start may create the file at any moment of the wait.
+    if (!isEmpty) filledAt = Date.now();
+    if (isEmpty ? Date.now() - filledAt > EMPTY_LOCK_FILE_MS : isOtherProcess(lock.pid, cluster)) {
       rmSync(join(cluster, "postmaster.pid"), { force: true });
       return undefined;
     }
