@@ -13,6 +13,7 @@ import { program as migrateTo } from "../../src/commands/migrate-to.js";
 import { program as restore } from "../../src/commands/restore.js";
 import { program as user } from "../../src/commands/user.js";
 import { memory } from "../../src/features/memories/get-memory.js";
+import { LIMITS } from "../../src/limits.js";
 import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import { verifyGraphs } from "../../src/features/memories/index.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
@@ -194,6 +195,8 @@ it("backs up the database as it was at one moment, whatever is changed meanwhile
   await once(held, "readable");
 
   await aMemory(source.ann, { title: "Later" });
+  // A server that starts does not wait for the backup.
+  expect(await migrate(source.world.databaseUrl, { waits: { ...LIMITS.start, migrationLockMs: 0 } })).toEqual([]);
   // As a migration that writes a table anew. A transaction that began earlier would see no rows in it.
   await using other = await connected(source.world);
   await expect(other.query("ALTER TABLE memory ADD COLUMN rewritten float DEFAULT random()")).rejects.toThrow(
@@ -245,6 +248,28 @@ it("ends and disconnects when its target is closed or cannot be used", async () 
   await expect
     .poll(async () => (await source.world.database.pool.query({ ...copying, values: [COPY_NAME] })).rowCount)
     .toBe(0);
+});
+
+it("leaves the target unlocked and empty when the source is lost during a move", async () => {
+  await using source = await filled(MEMORIES);
+  await using target = await createWorld();
+  await using holder = await connected(target);
+  // The source is read no further than a buffer, so that it is lost before its end.
+  await holder.query("BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
+  const ends = { from: addressOf(source.world), to: addressOf(target) };
+  const moved = moveDatabase({ ...ends, tell: () => {}, beforeCommit: async () => {} });
+  const refused = expect(moved).rejects.toThrow();
+  const losing = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = $1 AND query LIKE 'COPY %'`;
+  const lose = async () => (await source.world.database.pool.query(losing, [COPY_NAME])).rowCount;
+  await expect.poll(lose).toBe(1);
+
+  await holder.query("ROLLBACK");
+
+  await refused;
+  const copying = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1";
+  await expect.poll(async () => (await target.database.pool.query(copying, [COPY_NAME])).rowCount).toBe(0);
+  expect(await target.database.models.memory.count()).toBe(0);
 });
 
 it("gives up on a source without lines, whatever its size", async () => {
