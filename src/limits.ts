@@ -95,6 +95,7 @@ export const LIMITS = {
     idleInTransactionMs: 5_000, // PostgreSQL ends a transaction that is idle for this long: its locks block others.
     answerGraceMs: 500, // A connection is cut if its answer is this much later than the statement's timeout.
     suspectAfterMs: 1_500, // Or after this, if PostgreSQL reports it as idle or cannot be reached.
+    closeMs: 500, // How long a single connection, outside the pools, may take to close before it is cut.
     readinessMs: 2_000, // How long `/readyz` waits for the database.
     readinessKeptMs: 1_000, // How long `/readyz` caches its result.
     searchTimeoutMs: 2_000, // All statements of one search together.
@@ -296,7 +297,6 @@ export const LIMITS = {
     othersLeaveMs: 1_000,
     stopFastMs: 2_000,
     stopAtOnceMs: 1_000,
-    closeMs: 500, // How long a connection may take to close before it is cut.
     // The wait between two attempts to restart it: the first one, doubled up to the longest one.
     restartFirstMs: 100,
     restartLongestMs: 5_000,

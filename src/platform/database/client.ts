@@ -1,4 +1,5 @@
 import pg from "pg";
+import { LIMITS } from "../../limits.js";
 
 type Connected = (error: Error) => void;
 
@@ -22,6 +23,13 @@ export class Client extends pg.Client {
       },
     );
   }
+}
+
+/** Closes a connection; cuts it if it no longer answers. */
+export async function close(client: pg.Client): Promise<void> {
+  const cut = setTimeout(() => client.connection.stream.destroy(), LIMITS.database.closeMs);
+  await client.end().catch(() => {});
+  clearTimeout(cut);
 }
 
 /** Errors of Node have no severity; without an error there is nothing to change. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { Client } from "./client.js";
+import { Client, close } from "./client.js";
 import { type AddressVariable, explainDatabase } from "../start-error.js";
 
 /** The address of a database, and the variable that holds it. */
@@ -28,6 +28,6 @@ export async function onConnection<T>(
   } catch (error) {
     throw explainDatabase(error, url, variable);
   } finally {
-    await client?.end().catch(() => {});
+    if (client) await close(client);
   }
 }

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { LIMITS } from "../../limits.js";
+import { close } from "../database/client.js";
 import { ADMINISTRATOR, type Home, SERVICE } from "./home.js";
 import { readAdministratorPassword, readPassword } from "./cluster.js";
 
@@ -39,11 +40,4 @@ export async function connect(address: string, name: string): Promise<pg.Client>
     await close(client);
     throw error;
   }
-}
-
-/** Closes a connection; cuts it if it no longer answers. */
-export async function close(client: pg.Client): Promise<void> {
-  const cut = setTimeout(() => client.connection.stream.destroy(), LIMITS.embeddedDatabase.closeMs);
-  await client.end().catch(() => {});
-  clearTimeout(cut);
 }

@@ -11,9 +11,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { CannotStart, explain } from "./cannot-start.js";
+import { close } from "../database/client.js";
 import { makeFolder } from "../folder.js";
 import { checkName, createCluster, hasCluster, openCluster, removeLeftovers } from "./cluster.js";
-import { administratorAddress, close, serviceAddress } from "./connection.js";
+import { administratorAddress, serviceAddress } from "./connection.js";
 import { type Home, codeOf, logOf } from "./home.js";
 import { type LaunchOptions, halt, launch, findRunningPort } from "./postmaster.js";
 import { prepareBinaries } from "./programs.js";
@@ -61,6 +62,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     checkName(folder);
     const home = await homeOf(folder, options);
     const { port, presence, startedHere } = await joinOrStart(home, options);
+    // At once: the event of a loss that comes earlier would be missed.
+    const lost = lossOf(presence);
     log(`${startedHere ? "Started" : "Joined"} the embedded PostgreSQL on port ${port}.`);
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= leave(home, presence, log));
@@ -69,7 +72,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       port,
       administratorUrl: () => administratorAddress(home, port),
       startedHere,
-      lost: lossOf(presence),
+      lost,
       stop,
       abandon: () => close(presence),
       [Symbol.asyncDispose]: stop,

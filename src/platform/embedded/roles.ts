@@ -3,7 +3,8 @@
  * superuser, so an SQL injection cannot reach files or programs. The administrator creates it.
  */
 import pg from "pg";
-import { close, connect } from "./connection.js";
+import { close } from "../database/client.js";
+import { connect } from "./connection.js";
 import { ADMINISTRATOR, SERVICE, codeOf, unlessCode } from "./home.js";
 
 const NAME = "memory-graph administration";

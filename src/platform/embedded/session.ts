@@ -4,7 +4,8 @@ import type pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { CannotStart } from "./cannot-start.js";
 import { readAdministratorPassword, readPassword } from "./cluster.js";
-import { administratorAddress, close, connect, serviceAddress } from "./connection.js";
+import { close } from "../database/client.js";
+import { administratorAddress, connect, serviceAddress } from "./connection.js";
 import { type Home, codeOf } from "./home.js";
 import { putRolesInOrder } from "./roles.js";
 
