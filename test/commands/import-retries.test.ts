@@ -69,6 +69,46 @@ describe("retries", () => {
     expect(service.requests).toHaveLength(1 + retries);
   });
 
+  it("says once that concurrent requests wait, and waits ten minutes at most", async () => {
+    const memories = Array.from({ length: 4 }, (_, index) => {
+      const title = `Entity ${index}`;
+      return { id: randomUUID(), type: "x", title, content: title, tags: ["mcp-memory"], version: 1 };
+    });
+    const service = await fakeService(({ method }) =>
+      method === "GET"
+        ? { status: 200, body: { memories, next_cursor: null } }
+        : { status: 429, headers: { "retry-after": "86400" } },
+    );
+    const [pauses, interrupt]: [number[], AbortController] = [[], new AbortController()];
+    const onPause = (seconds: number) => void pauses.push(seconds);
+    const client = clientOf(service.url, "key", { onPause, signal: interrupt.signal });
+    const text = jsonLines(...memories.map(({ title }) => entity(title, "x", "More")));
+    const stopped = expect(runText(client, text)).rejects.toThrow("aborted");
+
+    await expect.poll(() => service.requests.length).toBe(1 + memories.length);
+    interrupt.abort();
+
+    await stopped;
+    expect(pauses).toEqual([600]);
+  });
+
+  it("begins no further update after one that ends the import", async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `Entity ${index}`);
+    const memories = names.map((title, index) => {
+      return { id: randomUUID(), type: "x", title, content: title, tags: ["mcp-memory"], version: index };
+    });
+    let updates = 0;
+    const service = await fakeService(({ method }) => {
+      if (method === "GET") return { status: 200, body: { memories, next_cursor: null } };
+      return updates++ > 0 ? undefined : { status: 403, body: { error: { code: "forbidden", message: "Not here." } } };
+    });
+
+    const result = runText(clientOf(service.url, "key"), jsonLines(...names.map((name) => entity(name, "x", "More"))));
+
+    await expect(result).rejects.toThrow("Not here.");
+    expect(updates).toBeLessThan(names.length);
+  });
+
   it("waits until the date of Retry-After, by the server's clock", async () => {
     const date = new Date("2019-06-01T12:00:00Z");
     const later = (seconds: number) => new Date(date.getTime() + seconds * 1_000).toUTCString();

@@ -103,6 +103,22 @@ describe("importing into the service", () => {
     expect(found.body).toMatchObject({ memories: [{ title: "Retry", relationship: "RELIES_ON", direction: "out" }] });
   });
 
+  it("counts each item as a step: new, there already, refused or without its memory", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await importInto(url, ann, jsonLines(...RETRY));
+    const refused = [entity("\u200b", "x"), relation("\u200b", "is", "Retry")];
+    const graph = readText(jsonLines(...RETRY, entity("New", "x"), relation("New", "uses", "Retry"), ...refused));
+    const [store, report] = [clientOf(url, ann.key), newReport(graph)];
+    let steps = 0;
+
+    await runImport(graph, { store, report, onStep: (items = 1) => void (steps += items) });
+
+    expect(report.notTaken).toHaveLength(2);
+    expect(steps).toBe(graph.notes.size + graph.links.size);
+  });
+
   it("keeps the end of a memory that has expired, and finds it again", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();

@@ -138,6 +138,51 @@ it("keeps who may read the file that it replaces", async () => {
   }
 });
 
+it("lets nobody else read a new secret, not even while it is written over a file that everybody may read", async () => {
+  const folder = await aFolder();
+  const file = join(folder, "graph");
+  await writeFile(file, "old");
+  await chmod(file, 0o666);
+  const modes: number[] = [];
+  const note = async (name: string) => modes.push((await stat(join(folder, name))).mode & 0o777);
+  const parts = async function* () {
+    yield "half";
+    await expect.poll(() => readdir(folder)).toHaveLength(2);
+    for (const name of await readdir(folder)) if (name.endsWith(".partial")) await note(name);
+    yield " and half";
+  };
+
+  await writeWholeFile(file, (openPartial) => pipeline(parts, openPartial()), { mode: 0o600 });
+  await note("graph");
+
+  expect(modes).toEqual([0o600, 0o600]);
+});
+
+it("leaves the old file and nothing else after a failure", async () => {
+  const folder = await aFolder();
+  const file = join(folder, "graph");
+  await writeFile(file, "old");
+  const parts = function* () {
+    yield "half";
+    throw new Error("The source broke.");
+  };
+
+  const failing = writeWholeFile(file, (openPartial) => pipeline(parts, openPartial()));
+
+  await expect(failing).rejects.toThrow("The source broke.");
+  expect([await readdir(folder), await readFile(file, "utf8")]).toEqual([["graph"], "old"]);
+});
+
+it("names the folder that is missing, before anything is read for the file", async () => {
+  const folder = join(await aFolder(), "none");
+  let isAsked = false;
+
+  const failing = writeWholeFile(join(folder, "graph"), async () => void (isAsked = true));
+
+  await expect(failing).rejects.toMatchObject({ code: "ENOENT", path: folder });
+  expect(isAsked).toBe(false);
+});
+
 it("listens to signals only while it writes", async () => {
   const folder = await aFolder();
   const listeners = () => ["SIGINT", "SIGTERM", "SIGHUP"].map((signal) => process.listenerCount(signal));

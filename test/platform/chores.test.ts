@@ -93,3 +93,27 @@ it("lets a slow run finish, and never starts another one beside it", async () =>
   expect(events).toEqual(["begun", "ended", "begun", "ended", "begun", "ended"]);
   expect(lines).toEqual([]);
 });
+
+it("waits at its end for the runs, not for the next ones, and has as many jobs as wanted without a warning", async () => {
+  const warnings: string[] = [];
+  const note = ({ name }: Error) => void warnings.push(name);
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  let [ended, waiting] = [0, 0];
+  const quick = async () => ++waiting < 0;
+  const slow = async () => {
+    await new Promise((done) => setTimeout(done, 50));
+    return ++ended < 0;
+  };
+  const chores = Array.from({ length: 20 }, (_, index) => ({
+    ...{ name: `job ${index}`, intervalMs: 86_400_000 },
+    run: index === 0 ? slow : quick,
+  }));
+
+  const running = startChores(chores, loggerTo({ write: () => {} }, "info"));
+  // Now the quick ones wait, and Node has emitted its warnings.
+  await new Promise(setImmediate);
+  await running[Symbol.asyncDispose]();
+
+  expect({ ended, waiting, warnings }).toEqual({ ended: 1, waiting: 19, warnings: [] });
+});

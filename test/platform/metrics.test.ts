@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, type Server, connect, createServer } from "node:net";
+import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/telemetry/metrics.js";
@@ -176,7 +177,7 @@ it("reports no stale backlog while the database is lost, and embeddings only if 
   backlog.mockRejectedValue(new Error("lost"));
   vi.advanceTimersByTime(60_000);
 
-  expect(await metrics.text()).not.toContain("memory_graph_backlog{");
+  expect(await metrics.text()).not.toMatch(/memory_graph_backlog(_oldest_seconds)?\{/);
 });
 
 it("reports how long mails have waited, however often they were tried", async () => {
@@ -229,6 +230,27 @@ it("answers one request for each connection, and collects once for simultaneous 
   expect(collected).toBe(1);
   await metrics.text();
   expect(collected).toBe(2);
+});
+
+const connectionsOf = (server: Server): Promise<number> =>
+  promisify<number>((done) => server.getConnections((error, count) => done(error, count)))();
+
+it("accepts a limited number of connections, and says when the metrics cannot be read", async () => {
+  const nothing = { pools: {}, waiting: () => ({}), errors: () => 0, backlog: async () => ({}) };
+  const server = new Metrics({ ...nothing, isReady: () => Promise.reject(new Error("broken")) }).createServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(500);
+  await expect.poll(() => connectionsOf(server)).toBe(0);
+  const sockets = Array.from({ length: 100 }, () => connect(port, "127.0.0.1"));
+  await expect.poll(() => connectionsOf(server)).toBe(sockets.length);
+  await once(connect(port, "127.0.0.1"), "close");
+  for (const socket of sockets) socket.destroy();
 });
 
 it("parses hardly more than the first request of a connection, whatever is sent ahead", async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { beginMove, migrate } from "../../src/platform/database/migrations.js";
 import { SESSION_SETTINGS } from "../../src/platform/database/session-settings.js";
@@ -171,4 +172,22 @@ it("warns if its role may open fewer connections than a server needs, and says w
   expect(told).toEqual([
     expect.stringMatching(/lets role_\w+ open 16 connections, and a server opens up to 17: .*LIMIT/),
   ]);
+});
+
+it.each([
+  ["waits only for a limited time for a table that another program has locked", { tableLockMs: 200 }, "locked a table"],
+  ["ends what takes too long", { tableLockMs: 0, migrationMs: 300 }, "due to statement timeout"],
+])("%s while it migrates", async (_what, waits, sentence) => {
+  await using world = await createWorld();
+  await onServer(world.databaseUrl, async (holder) => {
+    await holder.query(
+      "DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations)",
+    );
+    // The list of migrations can still be read, but not changed.
+    await holder.query("BEGIN; LOCK TABLE _prisma_migrations IN EXCLUSIVE MODE");
+
+    const migrating = migrate(world.databaseUrl, { waits: { ...LIMITS.start, migrationMs: 5_000, ...waits } });
+
+    await expect(migrating).rejects.toThrow(sentence);
+  });
 });

@@ -183,3 +183,13 @@ it("reads positions only as PostgreSQL writes them", () => {
   for (const text of ["", "1", "1/", "/1", "1/2/3", "g/0", "123456789/0", " 0/0"])
     expect(readPosition(text)).toBeUndefined();
 });
+
+it("closes the connections to the replica at its end", async () => {
+  await using world = await createWorld();
+  const { database: primary, services } = world;
+  const database = openDatabase(world.databaseUrl);
+
+  await new Replica(database, { primary, log: services.log, delayMaxMs: 0 })[Symbol.asyncDispose]();
+
+  expect(database.pool.ended).toBe(true);
+});
