@@ -272,6 +272,32 @@ it("leaves the target unlocked and empty when the source is lost during a move",
   expect(await target.database.models.memory.count()).toBe(0);
 });
 
+it("takes its time where databases end slow statements and idle transactions", async () => {
+  await using source = await filled(10);
+  await using target = await createWorld();
+  for (const { database, databaseUrl } of [source.world, target]) {
+    const name = new URL(databaseUrl).pathname.slice(1);
+    for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout"])
+      await database.pool.query(`ALTER DATABASE "${name}" SET ${setting} = '100ms'`);
+  }
+  await using holder = await connected(target);
+  await holder.query("SET idle_in_transaction_session_timeout = 0; BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
+  const ends = { from: addressOf(source.world), to: addressOf(target) };
+  const moved = moveDatabase({ ...ends, tell: () => {}, beforeCommit: async () => {} });
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+    AND query_start < clock_timestamp() - interval '300ms'`;
+  const ended = moved.then(() => Promise.reject(new Error("The move did not wait.")));
+  await Promise.race([ended, expect.poll(async () => (await target.database.pool.query(waiting)).rowCount).toBe(1)]);
+
+  // The source is still locked.
+  await using other = await connected(source.world);
+  await other.query("SET statement_timeout = 0");
+  await expect(other.query("UPDATE memory SET title = 'Missed'")).rejects.toThrow("lock timeout");
+  await holder.query("ROLLBACK");
+
+  expect((await moved)["memory"]).toBe(12);
+});
+
 it("gives up on a source without lines, whatever its size", async () => {
   await using target = await createWorld();
   let read = 0;

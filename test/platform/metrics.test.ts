@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { type AddressInfo, type Server, connect, createServer } from "node:net";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { readBacklog } from "../../src/backlog.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { Metrics } from "../../src/platform/telemetry/metrics.js";
 import { aPayer, createBillingWorld } from "../support/billing.js";
@@ -189,6 +190,24 @@ it("reports how long mails have waited, however often they were tried", async ()
 
   const age = valueOf(await metricsOf(metricsUrl), 'memory_graph_backlog_oldest_seconds{kind="mails"}');
   expect(age).toBeGreaterThanOrEqual(3_600);
+});
+
+it("counts only work that waits, and none as older than nothing", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { paymentEvent, billingAccount, billingRequest } = world.database.models;
+  const ended = new Date();
+  // By a clock that is ahead of this one.
+  const receivedAt = new Date(Date.now() + 60_000);
+  const event = (id: string) => ({ id, type: "invoice.paid", receivedAt });
+  await paymentEvent.createMany({ data: [{ ...event("evt_1"), processedAt: ended }, event("evt_2")] });
+  const teamId = randomUUID();
+  await billingAccount.create({ data: { teamId } });
+  const request = () => ({ id: randomUUID(), teamId, kind: "cancel", request: {}, door: "rest" });
+  await billingRequest.createMany({ data: [{ ...request(), outcome: "done", endedAt: ended }, request()] });
+
+  const backlog = await readBacklog(world.services);
+
+  expect(backlog).toMatchObject({ payment_events: { count: 1, oldestSeconds: 0 }, billing_requests: { count: 1 } });
 });
 
 it("has labels of few values, whatever clients send", async () => {
