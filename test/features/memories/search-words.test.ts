@@ -91,6 +91,42 @@ it("ignores that a query asks how long or how many", async () => {
   expect(await found(ann, "how long")).toEqual(["Long lines"]);
 });
 
+it.each([
+  ["Was ist der Unterschied zwischen useDebounce und dem State?", "Der Plan ist da, und dem Rat wird gedankt"],
+  ["dans quel fichier est le useDebounce de la page ?", "Le rapport de la nuit est dans le bureau"],
+  ["para qué sirve el useDebounce en la página", "El plan para que la casa esté en venta"],
+  ["onde está o useDebounce da página e não do menu", "O plano da casa não está com ela"],
+  ["in welk bestand is het useDebounce van de pagina", "Het plan van de bakker is een welkom"],
+  ["gdzie jest useDebounce i do czego jest", "Gdzie jest plan i do czego jest dom"],
+  ["для чего нам какой useDebounce и что это", "План для дома и что это"],
+])("ignores words of another language that join the others: %s", async (query, joining) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, ...Array.from({ length: 8 }, (_, n) => `Note ${n} on paint`), joining);
+  await aMemory(ann, { title: "Typing fast", content: "The hook useDebounce waits." });
+
+  expect((await found(ann, query))[0]).toBe("Typing fast");
+});
+
+it("takes one such word as a name, and a few of two letters as codes", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(
+    ann,
+    "The MIT licence",
+    "Any licence",
+    "DER certificates",
+    "Certificates",
+    "Code de, en or es",
+    "Code",
+  );
+
+  expect((await found(ann, "licence mit"))[0]).toBe("The MIT licence");
+  expect((await found(ann, "certificates der"))[0]).toBe("DER certificates");
+  expect((await found(ann, "code de en"))[0]).toBe("Code de, en or es");
+  expect(await found(ann, "und der")).toEqual(["DER certificates"]);
+});
+
 it("finds other forms of a word, and synonyms of the field", async () => {
   await using world = await createWorld();
   const ann = await world.user();

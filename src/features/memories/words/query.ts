@@ -1,8 +1,9 @@
 import { LIMITS } from "../../../limits.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { otherScripts } from "./han.js";
+import { idleAmong } from "./idle-words.js";
 import { type SignedName, signedNamesOf } from "./names.js";
-import { AMOUNTS, FORMS, IDLE_WORDS, SYNONYMS } from "./vocabulary.js";
+import { AMOUNTS, FORMS, SYNONYMS } from "./vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
 export interface Piece {
@@ -96,9 +97,8 @@ export function readQuery(query: string): SearchQuery {
   const all = kept.flatMap(({ term }) => wordsOf(term));
   const isAmount = (place: number): boolean =>
     AMOUNTS.get(all[place - 1]?.text ?? "")?.has(all[place]?.text ?? "") ?? false;
-  const telling = all.filter(
-    ({ text: word }, place) => !IDLE_WORDS.has(word) && !isAmount(place) && !isAmount(place + 1),
-  );
+  const idle = idleAmong(all.map(({ text: word }) => word));
+  const telling = all.filter(({ text: word }, place) => !idle.has(word) && !isAmount(place) && !isAmount(place + 1));
   const words = distinct(withNeighbours(telling.length > 0 ? telling : all)).slice(0, LIMITS.search.terms);
   const last = words.at(-1);
   const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);

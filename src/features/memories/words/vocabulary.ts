@@ -265,32 +265,6 @@ export const FORMS: ReadonlyMap<string, readonly string[]> = new Map<string, str
   ...splitGroups(FORMS_ONE_WAY).map(([form = "", ...others]): [string, string[]] => [form, others]),
 ]);
 
-/**
- * Words that say nothing about the subject of a query: English prepositions and the like that English stemming keeps,
- * words of asking, and question words of the languages that PostgreSQL can stem. Words that are also names or technical
- * terms in English ("comment", "var", "come", "get", "inside") are not among them.
- */
-export const IDLE_WORDS: ReadonlySet<string> = new Set(
-  `across already also although among around behind besides beyond could despite might must onto perhaps shall since still
-   though toward towards unless upon whereas whether within without would yet
-   anyone anybody anything everyone everybody everything somebody someone something
-   please tell show explain wondering
-   wie warum wieso weshalb wann welche welcher welches wofur womit
-   pourquoi quand quel quelle quels quelles combien quoi
-   como cuando donde porque cual cuales quien cuanto
-   perche quando dove quale quali quanto
-   onde qual quais quem porque
-   waarom wanneer hoe welk
-   hvorfor hvordan hvornar hvilken hvad
-   varfor nar vilken hvor
-   miksi miten milloin missa mika
-   miert hogyan mikor melyik hol
-   neden nasil nerede hangi
-   как почему когда где зачем какой какая какие кто что`
-    .split(/\s+/)
-    .filter(Boolean),
-);
-
 /** Words that ask for an amount together with the question word before them. */
 export const AMOUNTS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["how", new Set(["long", "many", "much", "often", "far", "old", "big", "large"])],
