@@ -103,3 +103,32 @@ it("lowers no relevance for the punctuation of a sentence, or for a name that no
   ])
     expect(await relevance(query), query).toBeCloseTo(plain, 1);
 });
+
+it.each(["getUser", "why does getUser fail", "getUser timeout", "GETUSER getUser"])(
+  "finds a name in camelCase among more memories with its parts than a search reads: %s",
+  async (query) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await manyMemories(world, ann, 1_200, "We get the user from it.");
+    await aMemory(ann, { title: "A toolchain", content: "Call getUser first." });
+    await aMemory(ann, { title: "Another", content: "Call getUserById first." });
+    await manyMemories(world, ann, 1_200, "We get the user from it.");
+    await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+    const { memories, total } = await ann.did(searchMemories, { query, limit: 1_000 });
+
+    expect(memories.slice(0, 2).map(({ title }) => title)).toEqual(["A toolchain", "Another"]);
+    expect(memories).toHaveLength(Math.min(total, 1_000));
+  },
+);
+
+it("weighs a name in camelCase by the memories that have it, not by those with its parts", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 200, "We get the user from it.");
+  await memoriesTitled(ann, ...Array.from({ length: 20 }, (_, n) => `Plan ${n} of the harbour`));
+  await aMemory(ann, { title: "A toolchain", content: "Call getUser first." });
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect((await found(ann, "harbour getUser"))[0]).toBe("A toolchain");
+});

@@ -23,8 +23,8 @@ export interface Concept {
   /** Its weight in the score: the fewer memories have it, the higher. */
   readonly weight: number;
   /**
-   * The share of the weight for words that it only begins, and for forms with other stems: counting these, more memories
-   * have it, so it tells less.
+   * The share of the weight for words that it only begins, for forms with other stems, and for the parts of a name
+   * elsewhere: counting these, more memories have it, so it tells less.
    */
   readonly besideShare: number;
   /** Whether it is a name as a whole: it scores in addition to its parts, but a memory need not have it. */
@@ -68,7 +68,10 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   );
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];
-    return { ...conceptOf(word.text, found, memories), isKnown: !unknown.includes(word) || found.length > 1 };
+    return {
+      ...conceptOf(word.text, found, memories, word.parts.length > 0),
+      isKnown: !unknown.includes(word) || found.length > 1,
+    };
   });
   const resolved = { concepts, known, alike, memories };
   const names = [...findNames(query, resolved), ...findBegunName(begun, resolved)];
@@ -152,13 +155,13 @@ function piecesOf({ words, names }: SearchQuery): Piece[] {
 }
 
 /** Whether memories with the word itself are worth as much as if no others matched in this way. */
-export const isBeside = (way: Variant["way"]): boolean => way === "beginning" || way === "form";
+export const isBeside = (way: Variant["way"]): boolean => way === "beginning" || way === "form" || way === "apart";
 
-function conceptOf(text: string, variants: readonly Variant[], memories: number): Concept {
+function conceptOf(text: string, variants: readonly Variant[], memories: number, isName = false): Concept {
   const sure = variants.filter(({ way }) => !isBeside(way));
   const having = (some: readonly Variant[]): number => sum(some.map(({ documents }) => documents));
   const everywhere = rarity(having(variants), memories);
-  const weight = sure.some(({ documents }) => documents > 1) ? rarity(having(sure), memories) : everywhere;
+  const weight = isName || sure.some(({ documents }) => documents > 1) ? rarity(having(sure), memories) : everywhere;
   return { text, variants, weight, besideShare: everywhere / weight, isExtra: false, isKnown: true };
 }
 

@@ -53,16 +53,44 @@ const FIRST_PARTS = 3;
 /**
  * Chooses what to look up. Candidates are the memories that match the whole query, and those with any of its rare
  * concepts: the rarest first, as many concepts as there is room for. If all concepts are common, those with the rarest
- * one are taken instead, and those that match the whole query and have some of it in the title.
+ * one are taken instead, and those that match the whole query and have some of it in the title. A name in camelCase is
+ * rare, however common its parts are.
  */
 export function chooseLookUps(asked: Asked): LookUps {
   if (asked.isPhrase) return lookUpPhrase(asked);
   const rare = rareAmong(asked.scored, asked.bounds.candidates);
-  if (rare.length > 0) return lookUpRare(asked, rare);
+  const names = rareNames(asked, rare);
+  if (rare.length > 0) return lookUpRare(asked, [...rare, ...names]);
+  return names.length > 0 ? lookUpNames(asked, names) : lookUpAllCommon(asked);
+}
+
+function lookUpAllCommon(asked: Asked): LookUps {
   const common = commonAmong(asked);
   const [rarest] = common;
   if (!rarest) return lookUpWhole(asked);
   return asked.required.length === 1 ? lookUpOneCommon(asked, rarest) : lookUpCommon(asked, rarest, common);
+}
+
+const IN_TITLE_OR_TEXT: readonly Mark[] = [TITLE, TEXT];
+
+/** Also finds the names themselves. What the other gates find counts as their parts elsewhere, as most of it is. */
+function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
+  const scored = asked.scored.map((concept) => (isApart(concept) ? asParts(concept) : concept));
+  const { gates, scans, isFirstSpared } = lookUpAllCommon({ ...asked, scored });
+  const gate = gates.length + 1;
+  const others = scored.filter(({ place, isExtra }) => !isExtra && !names.some((name) => name.place === place));
+  return {
+    gates: [
+      ...gates,
+      { ...gateFor([any(names.map((name) => conceptQuery(name)))], asked), expected: documentsOfAll(names) },
+    ],
+    isFirstSpared,
+    scans: [
+      ...scans,
+      ...scanEachWay(names, gate),
+      ...others.flatMap((concept) => IN_TITLE_OR_TEXT.map((mark) => scanAnyWay(concept, gate, mark))),
+    ],
+  };
 }
 
 const lookUpWhole = (asked: Asked): LookUps => ({
@@ -83,7 +111,8 @@ function lookUpRare(asked: Asked, rare: readonly Concept[]): LookUps {
   const gates = [gateFor(words, asked), ...(isSame ? [] : [gateFor([anyRare], asked)])];
   // Scans, one for each way, tell what matches better than in the worst way. A concept with a single worth needs none
   // of its text.
-  const isGiven = (concept: Scored) => isSame && !concept.isExtra && leastWorth(concept) === bestWorth(concept);
+  const isGiven = (concept: Scored) =>
+    isSame && !concept.isExtra && leastWorth(concept).points === bestWorth(concept).points;
   const given = asked.scored.filter(isGiven);
   const others = asked.scored.filter((concept) => !isGiven(concept));
   return {
@@ -144,6 +173,21 @@ function rareAmong(scored: readonly Scored[], candidates: number): Scored[] {
   return rare;
 }
 
+/** Whether it is a name in camelCase that the graph has: its parts stand elsewhere, too. */
+const isApart = ({ variants }: Concept): boolean => variants.some(({ way }) => way === "apart");
+const asParts = (concept: Scored): Scored => ({
+  ...concept,
+  variants: concept.variants.map((variant) => ({ ...variant, way: "apart" })),
+});
+
+/** The names in camelCase whose parts are common, without these: few memories have the names themselves. */
+function rareNames({ scored, bounds }: Asked, rare: readonly Concept[]): Scored[] {
+  const names = scored
+    .filter((concept) => isApart(concept) && !rare.includes(concept))
+    .map((concept) => ({ ...concept, variants: concept.variants.filter(({ way }) => way !== "apart") }));
+  return documentsOfAll([...rare, ...names]) <= bounds.candidates ? names : [];
+}
+
 /** The concepts that are looked up if all are common. */
 const commonAmong = ({ scored, bounds }: Asked): Scored[] =>
   scored
@@ -154,6 +198,7 @@ const commonAmong = ({ scored, bounds }: Asked): Scored[] =>
 
 /** How many memories have a concept, counted once for each variant. */
 export const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
+const documentsOfAll = (concepts: readonly Concept[]): number => sum(concepts.map(documentsOf));
 
 /** Concepts without the words that they only begin, the rarest first: the whole query asks for what was written. */
 const withoutBeginnings = (concepts: readonly Concept[]): Concept[] =>

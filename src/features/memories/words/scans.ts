@@ -23,18 +23,32 @@ export interface Scored extends Concept {
 
 const worthOf = ({ besideShare }: Concept, way: Variant["way"]): number =>
   TUNING.ways[way] * (isBeside(way) ? besideShare : 1);
-const worthsOf = (concept: Concept): number[] => concept.variants.map(({ way }) => worthOf(concept, way));
-export const bestWorth = (concept: Concept): number => Math.max(...worthsOf(concept));
-export const leastWorth = (concept: Concept): number => Math.min(...worthsOf(concept));
+/** How much of a concept a memory counts as having. With all parts of a name it has the name, though this tells little. */
+const shareOf = (concept: Concept, way: Variant["way"]): number =>
+  way === "apart" ? TUNING.ways.apart : worthOf(concept, way);
+
+interface Worth {
+  readonly points: number;
+  readonly share: number;
+}
+
+const worthBy =
+  (choose: (...worths: number[]) => number) =>
+  (concept: Concept): Worth => ({
+    points: choose(...concept.variants.map(({ way }) => worthOf(concept, way))),
+    share: choose(...concept.variants.map(({ way }) => shareOf(concept, way))),
+  });
+export const bestWorth = worthBy(Math.max);
+export const leastWorth = worthBy(Math.min);
 
 /** Gives all candidates of a gate the points of a concept, without a look-up. */
-export function giveConcept({ worth, place }: Scored, gate: number, mark: Mark, way: number): Scan {
+export function giveConcept({ worth, place }: Scored, gate: number, mark: Mark, { points, share }: Worth): Scan {
   return {
     gate,
     concept: place,
     query: null,
-    points: worth * way * placeWorth(mark),
-    share: worth * way,
+    points: worth * points * placeWorth(mark),
+    share: worth * share,
     inTitle: mark === TITLE,
   };
 }
@@ -65,7 +79,7 @@ function scanOneWay(concept: Scored, gate: number, mark: Mark, way: Variant["way
     concept: place,
     query: variantsQuery(inThisWay, mark),
     points: worth * worthOf(concept, way) * placeWorth(mark) * (isExtra ? TUNING.whole : 1),
-    share: isExtra ? 0 : worth * worthOf(concept, way),
+    share: isExtra ? 0 : worth * shareOf(concept, way),
     inTitle: mark === TITLE && !isExtra,
   };
 }
