@@ -132,3 +132,12 @@ it("weighs a name in camelCase by the memories that have it, not by those with i
 
   expect((await found(ann, "harbour getUser"))[0]).toBe("A toolchain");
 });
+
+it("ranks a text that has the words of a query as one above a title and a text that have them apart", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Ten products", content: "It is slow to find any: the resolver waits." });
+  await aMemory(ann, { title: "Too many statements", content: "It was ProductResolver that sent them." });
+
+  expect(await found(ann, "product resolver")).toEqual(["Too many statements", "Ten products"]);
+});

@@ -11,7 +11,7 @@ import { type SearchBounds, type Walk, walkFor } from "./walk.js";
 export interface Plan extends LookUps {
   /** The concepts that are scored; scans refer to them by their positions. */
   readonly scored: readonly Concept[];
-  /** Neighbouring words of the query, side by side or with one word between. */
+  /** Neighbouring words of the query, side by side, with one word between, or as one. */
   readonly pairs: readonly string[];
   /** Names whose signs matter, as regular expressions. If some hits have a name, the others lose this share. */
   readonly names: readonly { readonly pattern: string; readonly share: number }[];
@@ -85,18 +85,26 @@ const scoreRarest = (concepts: readonly Concept[], everything: number, bounds: S
     .map((concept, place) => ({ ...concept, worth: concept.weight / everything, place }));
 
 function pairsOf(concepts: readonly Concept[]): string[] {
-  const words = concepts.map(
-    ({ variants }) => variants.find(({ lexemes, documents }) => lexemes.length === 1 && documents > 0)?.lexemes[0],
-  );
-  return words
+  return concepts
     .slice(1)
-    .flatMap((next, place) => {
-      const word = words[place];
-      if (word === undefined || next === undefined) return [];
-      return [`${quote(word)} <-> ${quote(next)} | ${quote(word)} <2> ${quote(next)}`];
+    .flatMap((concept, place) => {
+      const before = concepts[place];
+      const [word, next] = [before && wordOf(before), wordOf(concept)];
+      if (before === undefined || word === undefined || next === undefined) return [];
+      const asOne = compoundOf(before, concept).map(quote);
+      return [[`${quote(word)} <-> ${quote(next)}`, `${quote(word)} <2> ${quote(next)}`, ...asOne].join(" | ")];
     })
     .slice(0, LIMITS.search.pairs);
 }
+
+const wordOf = ({ variants }: Concept): string | undefined =>
+  variants.find(({ lexemes, documents }) => lexemes.length === 1 && documents > 0)?.lexemes[0];
+
+/** The words that two neighbours form together: "signup" of "sign up", "productresolver" of "product resolver". */
+const compoundOf = (one: Concept, other: Concept): string[] =>
+  one.variants
+    .filter(({ text, way }) => way === "parts" && text === one.text + other.text)
+    .flatMap(({ lexemes }) => (lexemes.length === 1 ? lexemes : []));
 
 /** In a graph that has a name, its parts also stand elsewhere, where they are worth less. */
 function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
