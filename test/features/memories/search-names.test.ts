@@ -141,3 +141,16 @@ it("ranks a text that has the words of a query as one above a title and a text t
 
   expect(await found(ann, "product resolver")).toEqual(["Too many statements", "Ten products"]);
 });
+
+it("gives a name no weight above 1, though nearly all memories have its parts", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 1_200, "We get the user from it.");
+  await aMemory(ann, { title: "A toolchain", content: "Call get_user first." });
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  const { memories } = await ann.did(searchMemories, { query: "get_user", limit: 1, explain: true });
+
+  expect(memories[0]?.title).toBe("A toolchain");
+  expect(Math.max(...(memories[0]?.matches ?? []).map(({ weight }) => weight))).toBe(1);
+});

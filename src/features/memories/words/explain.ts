@@ -52,7 +52,8 @@ export function matchesOf(
     const concept = concepts[place];
     if (!found || !concept) return [];
     const { variant, mark } = found;
-    const weight = Math.round((weights?.[index] ?? 0) * 10_000) / 10_000;
+    // Beside words that nearly all memories have, a name of these weighs far more than all that is asked for.
+    const weight = Math.round(Math.min(1, weights?.[index] ?? 0) * 10_000) / 10_000;
     return [{ word: concept.text, matched: variant.text, kind: KINDS[variant.way], place: PLACES[mark], weight }];
   });
   return matches.toSorted((one, other) => other.weight - one.weight);
