@@ -97,6 +97,7 @@ it.each([
   ["para qué sirve el useDebounce en la página", "El plan para que la casa esté en venta"],
   ["onde está o useDebounce da página e não do menu", "O plano da casa não está com ela"],
   ["in welk bestand is het useDebounce van de pagina", "Het plan van de bakker is een welkom"],
+  ["quando aspetta useDebounce", "Quando quando quando"],
   ["gdzie jest useDebounce i do czego jest", "Gdzie jest plan i do czego jest dom"],
   ["для чего нам какой useDebounce и что это", "План для дома и что это"],
 ])("ignores words of another language that join the others: %s", async (query, joining) => {

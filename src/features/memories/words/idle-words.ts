@@ -50,13 +50,13 @@ const LANGUAGES: readonly Language[] = [
     "son o e",
   ),
   language(
-    "onde qual quais quem",
+    "onde quando qual quais quem",
     `os um uma uns umas da dos das na nos nas em ao aos pelo pela pelos pelas que se seu sua seus suas ele ela isso este esta
      de e por para mais mas não é são está estão foi ser tem há você nós`,
     "com o",
   ),
   language(
-    "perché dove quale quali quanto",
+    "perché quando dove quale quali quanto",
     `il lo la gli le un uno una di del dello della dei degli delle da dal dalla nel nella nei nelle su sul sulla
      con tra fra ed che non è sono questo questa questi queste si ci ma anche più stato essere ha hanno`,
     "per era come i e o",
