@@ -64,12 +64,13 @@ async function main([...args]) {
   const options = new Set();
   while (args[0]?.startsWith("--")) options.add(args.shift());
   // Before all that takes long: a build must not be followed by a server that nobody stops.
-  if (process.env.npm_lifecycle_event !== undefined) endWithParent();
+  const endIfAlone = process.env.npm_lifecycle_event === undefined ? () => {} : endWithParent();
   checkNodeVersion();
   checkFolder();
   const wanted = options.has("--no-build") ? [client] : [client, build];
   if (options.has("--playground")) wanted.push(playground);
   if (!installed() || wanted.some(isOutdated)) await alone(() => makeReady(wanted));
+  endIfAlone();
   const [name, ...rest] = args;
   if (name === undefined) return;
   const file = name.endsWith(".js") ? join(root, name) : commandOf(name);
@@ -210,14 +211,19 @@ function lockIsStale() {
   }
 }
 
-/** Ends with npm's shell: npm forwards signals only to that shell, and most shells end without forwarding them. */
+/**
+ * Ends with npm's shell: npm forwards signals only to that shell, and most shells end without forwarding
+ * them. Returns a function that looks at once: what was made ready may have kept the timer from firing.
+ */
 function endWithParent() {
   const parent = process.ppid;
-  const timer = setInterval(() => {
+  const endIfAlone = () => {
     if (process.ppid === parent) return;
     clearInterval(timer);
     process.kill(process.pid, "SIGTERM");
-  }, PARENT_POLL_MS).unref();
+  };
+  const timer = setInterval(endIfAlone, PARENT_POLL_MS).unref();
+  return endIfAlone;
 }
 
 /**
@@ -236,6 +242,7 @@ function watch(file, wanted) {
     if (now === seen) return;
     seen = now;
     await alone(() => makeReady(wanted));
+    endIfAlone();
     await stop();
     start();
   };

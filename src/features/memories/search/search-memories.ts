@@ -132,7 +132,8 @@ export const searchMemories = defineOperation({
     "A query of punctuation alone, such as `%` or `--`, finds memories that have all of these characters. A " +
     'query of stop words alone, such as "the of", finds titles that have them all. A word that no memory has is ' +
     "taken as misspelt, as the beginning of others or as several in one, for up to " +
-    `${LIMITS.search.misspelt} words of a query. A hit may lack common words. Names ` +
+    `${LIMITS.search.misspelt} words of a query. A hit may lack common words, question words of several languages, and ` +
+    'words such as "der" and "und" in a query that is in their language. Names ' +
     'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
     "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
     "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
