@@ -212,8 +212,8 @@ function lockIsStale() {
 }
 
 /**
- * Ends with npm's shell: npm forwards signals only to that shell, and most shells end without forwarding
- * them. Returns a function that looks at once: what was made ready may have kept the timer from firing.
+ * Ends with npm's shell: npm forwards signals only to that shell, and most shells end without forwarding them.
+ * Returns a function that looks at once: what was made ready may have kept the timer from firing.
  */
 function endWithParent() {
   const parent = process.ppid;
@@ -242,7 +242,6 @@ function watch(file, wanted) {
     if (now === seen) return;
     seen = now;
     await alone(() => makeReady(wanted));
-    endIfAlone();
     await stop();
     start();
   };

@@ -272,24 +272,11 @@ it("refuses a folder whose path has a sign that tools cannot handle, and says so
 });
 
 it("runs nothing when npm has ended while a clone was made ready", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  for (const file of ["package.json", ".config/run.mjs", ".config/old-builds.mjs"]) await cp(file, join(folder, file));
+  const folder = await smallClone();
   const [begun, ended] = [join(folder, "begun"), join(folder, "ended")];
   const slow = `import fs from "node:fs"; fs.writeFileSync("begun", "");
     const look = () => void (fs.existsSync("ended") || setTimeout(look, 10)); look();`;
-  for (const [file, content] of Object.entries({
-    "package-lock.json": '{ "packages": {} }',
-    "node_modules/.package-lock.json": '{ "packages": {} }',
-    ".config/prisma.ts": "",
-    "prisma/schema.prisma": "",
-    "node_modules/prisma/package.json": '{ "bin": "slow.mjs" }',
-    "node_modules/prisma/slow.mjs": slow,
-    "command.js": 'console.log("It runs.");',
-  })) {
-    await mkdir(dirname(join(folder, file)), { recursive: true });
-    await writeFile(join(folder, file), content);
-  }
+  await writeFile(join(folder, "node_modules/prisma/client.mjs"), slow);
 
   const line = `"${process.execPath}" .config/run.mjs --no-build command.js; exit $?`;
   const shell = spawn("sh", ["-c", line], { cwd: folder, env: { ...process.env, npm_lifecycle_event: "start" } });
@@ -301,6 +288,44 @@ it("runs nothing when npm has ended while a clone was made ready", async () => {
 
   expect(await printed).toEqual(["", "Generating the database client …\n"]);
 });
+
+it("restarts after a change of the sources, made ready again, while it watches", async () => {
+  const folder = await smallClone();
+  await writeFile(join(folder, "command.js"), 'console.log("It runs."); setInterval(() => {}, 1_000);');
+
+  const watching = spawn(process.execPath, [".config/run.mjs", "--no-build", "--watch", "command.js"], { cwd: folder });
+  onTestFinished(() => void watching.kill("SIGKILL"));
+  let [output, errors] = ["", ""];
+  watching.stdout.on("data", (part) => (output += String(part)));
+  watching.stderr.on("data", (part) => (errors += String(part)));
+  await expect.poll(() => output, { timeout: 20_000 }).toBe("It runs.\n");
+  await writeFile(join(folder, "prisma/schema.prisma"), "// changed");
+  await expect.poll(() => output, { timeout: 20_000 }).toBe("It runs.\nIt runs.\n");
+  watching.kill("SIGTERM");
+  await once(watching, "close");
+
+  expect(errors).toBe("Generating the database client …\n".repeat(2));
+});
+
+/** A folder in which `.config/run.mjs` finds all that it needs, and makes a database client that is empty. */
+async function smallClone(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const file of ["package.json", ".config/run.mjs", ".config/old-builds.mjs"]) await cp(file, join(folder, file));
+  for (const [file, content] of Object.entries({
+    "package-lock.json": '{ "packages": {} }',
+    "node_modules/.package-lock.json": '{ "packages": {} }',
+    ...{ "tsconfig.json": "", ".config/rolldown.mjs": "", ".config/prisma.ts": "", "prisma/schema.prisma": "" },
+    ...{ "src/main.ts": "", "src/platform/prisma/client.ts": "" },
+    "node_modules/prisma/package.json": '{ "bin": "client.mjs" }',
+    "node_modules/prisma/client.mjs": "",
+    "command.js": 'console.log("It runs.");',
+  })) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), content);
+  }
+  return folder;
+}
 
 /** What a program prints for these words, without a process of its own. */
 async function parse(program: Command, words: readonly string[]) {

@@ -6,8 +6,8 @@ import type { Logger } from "../telemetry/logger.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./index.js";
 import { AnotherServer, type ServerLock, acquireServerLock } from "./session.js";
 
-const { othersLeaveMs, stopFastMs, stopAtOnceMs } = LIMITS.embeddedDatabase;
-const { restartFirstMs, restartLongestMs, restartTellMs } = LIMITS.embeddedDatabase;
+const { othersLeaveMs, stopFastMs, stopAtOnceMs, restartFirstMs, restartLongestMs, restartTellMs } =
+  LIMITS.embeddedDatabase;
 
 export interface KeptRunning extends AsyncDisposable {
   readonly databaseUrl: string;
