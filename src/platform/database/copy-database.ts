@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { type Address, onConnection } from "./one-connection.js";
-import { keepFromMigrating, letMigrate } from "./migrations.js";
+import { releaseMigrationLock, takeMigrationLock } from "./migration-lock.js";
 import { withOptions } from "./session-settings.js";
 import { StartError } from "../start-error.js";
 
@@ -103,12 +103,12 @@ async function beginReading(
   client: pg.Client,
   say: (message: string) => void,
 ): Promise<{ tables: Table[]; newest: string }> {
-  await keepFromMigrating(client, say);
+  await takeMigrationLock(client, say);
   const names = await namesOfTables(client);
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   if (names.length > 0) await client.query(`LOCK TABLE ${names.join(", ")} IN ACCESS SHARE MODE`);
   const [newest, tables] = [await readNewestMigration(client), await tablesOf(client)];
-  await letMigrate(client);
+  await releaseMigrationLock(client);
   return { tables, newest };
 }
 

@@ -11,24 +11,17 @@ import { Client } from "./client.js";
 import { READ_ONLY } from "./database-errors.js";
 import { forDistributed, isDistributed } from "./distribute.js";
 import { assertFits } from "./fitting-database.js";
+import { type Waits, assertStays, takeMigrationLock } from "./migration-lock.js";
 import { assertNotMoved } from "./moved-database.js";
 import { PROJECT } from "../project.js";
 import { withOptions } from "./session-settings.js";
 import { type AddressVariable, PRISMA_NOT_EMPTY, StartError, THROUGH_POOLER, explainDatabase } from "../start-error.js";
 
 const FOLDER = join(PROJECT, "prisma", "migrations");
-/** Any constant works, as long as all servers on the same database use the same one. */
-const LOCK = 7_301_984_265;
-/** A process that starts holds it shared until it has migrated. A move of the database holds it exclusively. */
-const MOVE_LOCK = 7_301_984_267;
-
 interface Migration {
   readonly name: string;
   readonly script: string;
 }
-
-/** How long each step may wait; `LIMITS.start` by default. */
-type Waits = { readonly [Name in keyof typeof LIMITS.start]: number };
 
 interface MigrateOptions {
   /** Where the address is from; `DATABASE_URL` by default. */
@@ -40,7 +33,6 @@ interface MigrateOptions {
   readonly waits?: Waits;
 }
 
-const LOCK_POLL_MS = 200;
 const VERSION_MIN = 14;
 
 /**
@@ -63,7 +55,7 @@ export async function migrate(
     warnings.forEach(warn);
     await assertStays(lock);
     await assertNotMoved(lock);
-    await takeLock(lock, tell, waits);
+    await takeMigrationLock(lock, tell, waits);
     const applied = await readApplied(lock);
     assertNotNewer(applied, migrations);
     const pending = pendingOf(applied, migrations);
@@ -108,68 +100,6 @@ async function assertUsable(database: pg.Client, host: string, { catalogMs }: Wa
 export function assertVersion(version: string, host: string): void {
   if (Number.parseInt(version, 10) >= VERSION_MIN) return;
   throw new StartError(`PostgreSQL at ${host} is version ${version}: the service needs ${VERSION_MIN} or newer.`);
-}
-
-/** @throws StartError while the database moves: changes made here could be missing at the target. */
-async function assertStays(database: pg.Client): Promise<void> {
-  const { rows } = await database.query<{ stays: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS stays", [
-    MOVE_LOCK,
-  ]);
-  if (rows[0]?.stays) return;
-  throw new StartError(
-    "`npm run migrate-to` is moving this database to another one: start again when it has ended, with the other one as " +
-      "DATABASE_URL.",
-  );
-}
-
-/** Refuses each start on this database while the connection lasts; false while one is under way. */
-export async function beginMove(database: pg.Client): Promise<boolean> {
-  return tryLock(database, MOVE_LOCK);
-}
-
-/** Its connection is idle during the work that it protects: a timeout for idle sessions would end the lock with it. */
-async function tryLock(database: pg.Client, lock: number): Promise<boolean> {
-  const { rows } = await database.query<{ taken: boolean }>(
-    "SELECT pg_try_advisory_lock($1) AS taken FROM set_config('idle_session_timeout', '0', false)",
-    [lock],
-  );
-  return rows[0]?.taken === true;
-}
-
-/** Takes the lock by polling: a wait inside PostgreSQL could neither be reported nor given up in time. */
-async function takeLock(
-  database: pg.Client,
-  tell: (message: string) => void,
-  { migrationLockMs, reportAfterMs }: Waits,
-): Promise<void> {
-  const begunAt = performance.now();
-  let isReported = false;
-  for (;;) {
-    if (await tryLock(database, LOCK)) return;
-    const waitedMs = performance.now() - begunAt;
-    if (waitedMs > migrationLockMs) {
-      throw new StartError(
-        `Another server has been migrating this database for ${migrationLockMs / 1_000} s. Start again when it has ` +
-          "finished; if there is none, end the connection that holds the advisory lock (see pg_locks).",
-      );
-    }
-    if (!isReported && waitedMs > reportAfterMs) {
-      isReported = true;
-      tell("Another server migrates this database: waiting for it.");
-    }
-    await sleep(LOCK_POLL_MS);
-  }
-}
-
-/**
- * Waits until no server migrates, with a message. None does until `letMigrate`.
- * @throws StartError when one migrates for too long.
- */
-export const keepFromMigrating = (database: pg.Client, tell: (message: string) => void): Promise<void> =>
-  takeLock(database, tell, LIMITS.start);
-
-export async function letMigrate(database: pg.Client): Promise<void> {
-  await database.query("SELECT pg_advisory_unlock($1)", [LOCK]);
 }
 
 type Queryable = Pick<pg.Pool, "query"> | Pick<pg.Client, "query">;
