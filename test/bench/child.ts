@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type Shares, beginProfile, endProfile } from "./profile.js";
 import type { Statements } from "./statements.js";
 
 /** What a server is told to start. */
@@ -15,14 +16,16 @@ export interface Usage {
   readonly memoryBytes: number;
 }
 
-export type Question = { readonly start: Order } | { readonly usage: true };
-export type Answer = { readonly port: number } | Usage;
+export type Question = { readonly start: Order } | { readonly usage: true } | { readonly profile: "begin" | "end" };
+export type Answer = { readonly port: number } | Usage | Shares;
 
 /** Makes this process one of the compared servers: it starts when its parent says so, and ends with its parent. */
 export function serve(start: (order: Order) => Promise<number>): void {
   process.on("message", (question: Question) => {
     if ("start" in question) void start(question.start).then((port) => tell({ port }));
-    else tell(usage());
+    else if ("usage" in question) tell(usage());
+    else if (question.profile === "begin") void beginProfile().then(() => tell(usage()));
+    else void endProfile().then(tell);
   });
   process.on("disconnect", () => process.exit());
 }

@@ -5,30 +5,73 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, inject, it } from "vitest";
 import { environmentForProcess } from "../support/environment.js";
-import { comparable } from "./measure.js";
+import { type Figures, comparable } from "./measure.js";
+import { sharesOf } from "./profile.js";
 
 const PEERS = ["mercurius", "yoga", "apollo", "postgraphile"];
 /** Only `npm run bench -- --peers` installs them. */
 const arePeersInstalled = PEERS.every((name) => existsSync(`test/bench/peers/${name}/node_modules/.installed`));
+type Profiled = Required<Pick<Figures, "shares">>;
 const out = mkdtempSync(join(tmpdir(), "bench-"));
 afterAll(() => rmSync(out, { recursive: true }));
 
 it(`measures servers that answer alike${arePeersInstalled ? "" : ", without the peers, which are not installed"}`, async () => {
   const env = { ...environmentForProcess(), DATABASE_URL: inject("databaseServer").url, BENCH_MEMORIES: "2000" };
-  const args = ["--quick", "--rounds", "1", "--json", "--out", out, ...(arePeersInstalled ? ["--peers"] : [])];
+  const args = [
+    "--quick",
+    "--profile",
+    "--rounds",
+    "1",
+    "--json",
+    "--out",
+    out,
+    ...(arePeersInstalled ? ["--peers"] : []),
+  ];
 
   const { stdout, stderr } = await promisify(execFile)("npm", ["run", "--silent", "bench", "--", ...args], { env });
 
   expect(stderr).toContain("answer alike.");
-  const { results } = JSON.parse(stdout) as { results: Array<{ name: string; servers: Record<string, object> }> };
+  const { results } = JSON.parse(stdout) as { results: Array<{ name: string; servers: Record<string, Profiled> }> };
   const serversOf = new Map(results.map(({ name, servers }) => [name, Object.keys(servers)]));
   const others = arePeersInstalled ? PEERS : [];
   expect(results).toHaveLength(9);
   expect(serversOf.get("rest-get")).toEqual(["floor", "service"]);
   expect(serversOf.get("graphql-get")).toEqual(["floor", "service", ...others]);
-  const rows = readFileSync(join(out, "speed.md"), "utf8").match(/^\| (?:rest|graphql)-.*\d \|/gm);
-  expect(rows).toHaveLength(results.flatMap(({ servers }) => Object.keys(servers)).length);
+  const profiled = results.flatMap(({ servers }) => Object.values(servers));
+  // Each server spends some of its time in node-postgres, and only the floor in its own file.
+  expect(profiled.filter(({ shares }) => !(shares["pg"] ?? 0))).toEqual([]);
+  expect(results.map(({ servers }) => Object.keys(servers).filter((name) => servers[name]?.shares["own"]))).toEqual(
+    results.map(() => ["floor"]),
+  );
+  const [speeds, profiles] = readFileSync(join(out, "speed.md"), "utf8")
+    .split("Where Node's CPU goes")
+    .map((part) => part.match(/^\| (?:rest|graphql)-.*\d \|/gm));
+  expect(speeds).toHaveLength(profiled.length);
+  expect(profiles).toHaveLength(profiled.length);
   expect(readFileSync(join(out, "speed.svg"), "utf8")).toMatch(/^<svg [^]*>this service<[^]*<\/svg>\n$/);
+});
+
+it("counts each moment of a profile for the function that ran, and none without work", () => {
+  const frames = {
+    idle: ["(idle)", ""],
+    writing: ["writev", ""],
+    garbage: ["(garbage collector)", ""],
+    pg: ["parse", "file:///here/node_modules/pg-protocol/dist/parser.js"],
+    doors: ["handle", "file:///here/dist/modules/surfaces/server.js"],
+    rest: ["verify", "file:///here/node_modules/uuid/index.js"],
+  };
+  const ids = Object.fromEntries(Object.keys(frames).map((name, id) => [name, id]));
+  const nodes = Object.values(frames).map(([functionName = "", url = ""], id) => ({
+    ...{ id, children: [] },
+    callFrame: { functionName, url, scriptId: "0", lineNumber: 1, columnNumber: 1 },
+  }));
+  const samples = ["idle", "doors", "pg", "idle", "doors", "writing", "garbage", "rest", "doors", "pg"].map(
+    (name) => ids[name] ?? NaN,
+  );
+
+  const found = Object.entries(sharesOf({ nodes, samples })).filter(([, share]) => share > 0);
+
+  expect(Object.fromEntries(found)).toEqual({ writing: 1 / 8, pg: 2 / 8, doors: 3 / 8, garbage: 1 / 8, rest: 1 / 8 });
 });
 
 it("compares answers by their content, not by their form", () => {

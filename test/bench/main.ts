@@ -24,6 +24,7 @@ interface Options {
   readonly inserts: number;
   readonly quick?: true;
   readonly compare?: true;
+  readonly profile?: true;
   readonly out?: string;
   readonly json?: true;
   readonly search?: true;
@@ -66,6 +67,7 @@ const program = commandLine({
     CONNECTIONS,
   )
   .option("--inserts <memories>", "how many are stored before, without tidying the database up", numbered, 0)
+  .option("--profile", "also where Node's CPU goes (always with --peers)")
   .option("--quick", "few and short rounds: to see that it works, not how fast")
   .option("--compare", "only check that all answer alike")
   .option("--out <folder>", "where to write speed.md and speed.svg (docs, if all cases were measured with --peers)")
@@ -109,9 +111,10 @@ async function bench(options: Options): Promise<void> {
 }
 
 async function benchServers(serverUrl: string, options: Options, say: (message: string) => void): Promise<void> {
-  const { connections, inserts, peers, quick, rounds, json } = options;
+  const { connections, inserts, peers, profile, quick, rounds, json } = options;
   const cases = options.case.length > 0 ? options.case : CASES;
-  const plan: Plan = { ...(quick ? QUICK : FULL), ...(rounds === undefined ? {} : { rounds }), connections };
+  const own = { ...(rounds === undefined ? {} : { rounds }), connections, profile: Boolean(peers ?? profile) };
+  const plan: Plan = { ...(quick ? QUICK : FULL), ...own };
   const wishes = { cases, plan, inserts, peers: peers ? PEERS : [], onlyAnswers: options.compare ?? false };
   const out = options.out ?? (peers && !quick && cases === CASES ? join(PROJECT, "docs") : undefined);
   // Before the long measurement: a folder that cannot be created ends the program at once.

@@ -3,6 +3,7 @@ import type { Ask, Case } from "./cases.js";
 import type { Reply } from "./load.js";
 import { backendTimes, usedBetween } from "./postgres-cpu.js";
 import { pinServer } from "./cpu-share.js";
+import type { Shares } from "./profile.js";
 import type { Server } from "./server.js";
 
 export interface Plan {
@@ -12,6 +13,8 @@ export interface Plan {
   readonly warmUp: { readonly requests: number; readonly ms: number };
   /** How many requests run at once, each on its own kept-alive connection. */
   readonly connections: number;
+  /** Whether each server takes one more turn, in which it is profiled. */
+  readonly profile: boolean;
 }
 
 /** One of the servers that take turns, and the case in the form that this server accepts. */
@@ -30,6 +33,8 @@ export interface Figures {
   readonly nodeCpuMicroseconds: number;
   /** Undefined if it is not known. */
   readonly postgresCpuMicroseconds: number | undefined;
+  /** Where Node's CPU went in a further turn, if it was profiled. */
+  readonly shares?: Shares;
 }
 
 export interface Result {
@@ -98,7 +103,12 @@ export async function measure(
       turns.get(contender.name)?.push(await turn(contender, plan, monitor));
     }
   }
-  const servers = Object.fromEntries(Array.from(turns, ([name, all]) => [name, figuresOf(all)]));
+  const servers: Record<string, Figures> = {};
+  for (const { name, server, asked } of contenders) {
+    const figures = figuresOf(turns.get(name) ?? []);
+    const work = () => server.client(plan).load(asked, plan.turnMs);
+    servers[name] = plan.profile ? { ...figures, shares: await server.profileDuring(work) } : figures;
+  }
   return { name, target, servers };
 }
 

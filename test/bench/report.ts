@@ -1,6 +1,7 @@
 import { built } from "./built.js";
 import { type Figures, type Plan, type Result, median, ratios } from "./measure.js";
 import { PEERS } from "./peers.js";
+import { HEADINGS } from "./profile.js";
 
 const { tableOf } = await built<typeof import("../../src/commands/table.js")>("commands/table.js");
 
@@ -70,6 +71,22 @@ function cpuRatio(service: Figures, other: Figures): string {
   return used.every(Number.isFinite) ? ((used[0] ?? NaN) / (used[1] ?? NaN)).toFixed(2) : "?";
 }
 
+/** Where Node's CPU goes: for each case and server the microseconds of a request, by part. */
+function profileRows({ results }: Report): string[][] {
+  return results.flatMap(({ name, servers }) =>
+    Object.entries(servers).flatMap(([server, { shares, nodeCpuMicroseconds: whole }]) => {
+      if (!shares) return [];
+      return [[name, titleOf(server), ...HEADINGS.map((part) => ((shares[part] ?? 0) * whole).toFixed(0))]];
+    }),
+  );
+}
+const PROFILE_HEAD = ["case", "server", ...HEADINGS];
+const PROFILE_NOTES = [
+  "Where Node's CPU goes: microseconds of a request, by the file of the function that ran, in one more turn of each",
+  'server under a sampling profiler. "writing" is what sends to sockets, "Node" its other modules and native code;',
+  '"doors" to "platform" are this service\'s folders, "own" is what the server written by hand consists of.',
+];
+
 const circumstances = ({ machine, plan }: Report): string[] => [
   `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, PostgreSQL ${machine.postgres}, ` +
     `load ${machine.load.toFixed(1)} (processes that wanted to run, the measured ones among them).`,
@@ -88,7 +105,14 @@ export const reportOf = (report: Report): string =>
     tableOf(HEAD, rowsOf(report)),
     "",
     `Memory (resident): ${memoryOf(report)}.`,
+    ...profileOf(report, (head, rows) => [tableOf(head, rows)]),
   ].join("\n");
+
+/** The profile with its explanation; nothing if none was taken. */
+function profileOf(report: Report, tabulate: (head: string[], rows: string[][]) => string[]): string[] {
+  const rows = profileRows(report);
+  return rows.length === 0 ? [] : ["", ...PROFILE_NOTES, "", ...tabulate(PROFILE_HEAD, rows)];
+}
 
 const memoryOf = ({ memoryMb }: Report): string =>
   Object.entries(memoryMb)
@@ -118,6 +142,9 @@ export function documentOf(report: Report): string {
     asRow(HEAD),
     asRow(HEAD.map(() => "---")),
     ...rowsOf(report).map(asRow),
+    ...profileOf(report, (head, rows) => [asRow(head), asRow(head.map(() => "---")), ...rows.map(asRow)]),
+    "",
+    "What was tried, and what it gained, stands with the [decisions](../src/README.md#decisions).",
     "",
     ...notes,
     "",

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Answer, Order, Question, Usage } from "./child.js";
 import type { Ask } from "./cases.js";
 import { Client, type Reply } from "./load.js";
+import type { Shares } from "./profile.js";
 
 /** One of the compared servers, in a process of its own. */
 export interface Server extends AsyncDisposable {
@@ -13,6 +14,8 @@ export interface Server extends AsyncDisposable {
   /** The client with this many connections to the server; the same one each time. */
   client(plan: { readonly connections: number }): Client;
   usage(): Promise<Usage>;
+  /** Where its CPU goes meanwhile. */
+  profileDuring(work: () => Promise<unknown>): Promise<Shares>;
 }
 
 /** Starts `service`, `floor` or a `peer` with its arguments, as in production; its log goes to the file. */
@@ -40,6 +43,11 @@ export async function startServer(
     ask: (ask) => client({ connections: 1 }).ask(ask),
     client,
     usage: async () => (await askProcess(child, { usage: true })) as Usage,
+    async profileDuring(work) {
+      await askProcess(child, { profile: "begin" });
+      await work();
+      return (await askProcess(child, { profile: "end" })) as Shares;
+    },
     async [Symbol.asyncDispose]() {
       for (const one of clients.values()) one.close();
       child.disconnect();
