@@ -1,11 +1,13 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
 import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { RecordCount, countRecords } from "../import/count-records.js";
 import { EXPORT_FORMATS } from "../import/export-lines.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
+import { FIRST_BACKOFF_MS, RATE_LIMITED, RATE_WAITS_MAX, retryAfterMs } from "../import/rate-limit-wait.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
 import { graphInWords } from "./table.js";
@@ -73,14 +75,24 @@ const BROKEN = "The connection broke before the export was complete, so nothing 
 const isFileProblem = (error: unknown): boolean =>
   error instanceof Error && "syscall" in error && ["open", "write", "fsync"].includes(String(error.syscall));
 
+/** Asks for the export, and waits for the rate limit as an import does. */
 async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   if (!key) throw new ImportStopped("An API key is needed: set MEMORY_GRAPH_KEY, or give --key.");
   const query = new URLSearchParams({ format, ...(graph && { graph }) });
   assertKeyFits(key);
   const headers = { authorization: `Bearer ${key}` };
-  const answer = await callService(url, `/v1/export?${query}`, { headers }).catch((error: unknown) => {
-    throw stoppedBy(url, error);
-  });
+  const send = () =>
+    callService(url, `/v1/export?${query}`, { headers }).catch((error: unknown) => {
+      throw stoppedBy(url, error);
+    });
+  let answer = await send();
+  for (let waits = 0; answer.status === 429 && waits < RATE_WAITS_MAX; waits++) {
+    await answer.body?.cancel();
+    const waitMs = retryAfterMs(answer.headers) ?? FIRST_BACKOFF_MS;
+    console.error(`Waiting ${Math.ceil(waitMs / 1_000)} s: ${RATE_LIMITED}.`);
+    await sleep(waitMs);
+    answer = await send();
+  }
   if (answer.ok && answer.body) return Readable.fromWeb(answer.body);
   if (answer.status === 401) throw new ImportStopped(KEY_REFUSED);
   const body = (await answer.json().catch(() => ({}))) as { readonly error?: { readonly message?: string } };

@@ -16,6 +16,7 @@ import {
 } from "./graph-store.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
+import { FIRST_BACKOFF_MS, RATE_LIMITED, RATE_WAITS_MAX, retryAfterMs } from "./rate-limit-wait.js";
 import { isObject } from "./text.js";
 
 export interface ClientOptions {
@@ -33,12 +34,8 @@ const PAGE_LIMIT = LIMITS.answer.pageItems;
 const ANSWER_TIMEOUT_MS = 30_000;
 /** How often a request is retried after a lost connection, or while the service is busy. */
 const RETRIES_MAX = 5;
-const FIRST_BACKOFF_MS = 500;
 /** Error codes of an answer that was lost after the connection was made. */
 const LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "TimeoutError"]);
-/** How often a request waits for the rate limit: other clients may use up the same account's budget each time. */
-const RATE_WAITS_MAX = 60;
-const PAUSE_MAX_MS = 600_000;
 
 /** An answer; the status 0 means that none came. */
 interface Answer {
@@ -179,7 +176,7 @@ export class ServiceClient implements GraphStore {
       const answer = await this.#send(target, request);
       if (answer.status >= 200 && answer.status < 300 && isObject(answer.body)) return answer.body as Body;
       if (answer.status === 429 && rateWaits++ < RATE_WAITS_MAX) {
-        this.#pause(answer.retryAfterMs ?? FIRST_BACKOFF_MS, "rate limit reached");
+        this.#pause(answer.retryAfterMs ?? FIRST_BACKOFF_MS, RATE_LIMITED);
       } else if (this.#isTemporary(answer) && retries++ < RETRIES_MAX) {
         const backoff = FIRST_BACKOFF_MS * 2 ** (retries - 1);
         this.#pause(answer.retryAfterMs ?? backoff, answer.status ? "service busy" : "connection lost");
@@ -214,9 +211,8 @@ export class ServiceClient implements GraphStore {
 
   /** Concurrent requests get the same limit, so they share one pause, which is reported once. */
   #pause(milliseconds: number, why: string): void {
-    const lasting = Math.min(milliseconds, PAUSE_MAX_MS);
-    const until = Date.now() + lasting;
-    if (this.#pausedUntil < Date.now()) this.options.onPause(Math.ceil(lasting / 1_000), why);
+    const until = Date.now() + milliseconds;
+    if (this.#pausedUntil < Date.now()) this.options.onPause(Math.ceil(milliseconds / 1_000), why);
     this.#pausedUntil = Math.max(this.#pausedUntil, until);
   }
 
@@ -302,14 +298,6 @@ interface RelatedPage {
 
 function errorOf(body: unknown): Readonly<Record<string, unknown>> | undefined {
   return isObject(body) && isObject(body["error"]) ? body["error"] : undefined;
-}
-
-/** Retry-After has seconds, or a date, which is compared with the server's own clock. */
-function retryAfterMs(headers: Headers): number | undefined {
-  const [value = "", date = ""] = ["retry-after", "date"].map((name) => headers.get(name) ?? "");
-  if (/^\d{1,6}$/.test(value)) return Number(value) * 1_000;
-  const [until, now] = [value, date].map((text) => (text.endsWith(" GMT") ? Date.parse(text) : Number.NaN));
-  return until ? Math.max(until - (now || Date.now()), 0) : undefined;
 }
 
 /** `RateLimit-Policy: "free";q=60;w=60` and `RateLimit: "free";r=12;t=34`. */

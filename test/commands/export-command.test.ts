@@ -15,7 +15,7 @@ import { ImportStopped, KEY_REFUSED } from "../../src/import/import-stopped.js";
 import { newRestoreReport, restoreFile } from "../../src/import/restore.js";
 import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
-import { RETRY, clientOf, entity, importInto, jsonLines, memoriesOf } from "../support/imports.js";
+import { RETRY, clientOf, entity, fakeService, importInto, jsonLines, memoriesOf } from "../support/imports.js";
 import { miscounted } from "../support/memories.js";
 import { type Actor, createWorld } from "../support/world.js";
 
@@ -210,6 +210,26 @@ it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs 
   }
   expect(await bob.did(memory, { id: "one" })).toMatchObject({ id: memoryIds[0], title: "Caf\u00e9" });
   expect((await run(Buffer.from(withEnds, "latin1"))).errors).toContain("is not text in UTF-8");
+});
+
+it("waits for the rate limit, says so, and gives up after as many waits as an import", async () => {
+  const file = join(await aFolder(), "graph.json");
+  const refused = { status: 429, body: { error: { code: "rate_limited", message: "Too many requests." } } };
+  const exported = async (...retryAfter: readonly string[]) => {
+    const answers = retryAfter.map((value) => ({ ...refused, headers: { "retry-after": value } }));
+    const service = await fakeService(() => answers.shift());
+    const ran = await runHere(exportProgram, [file, "--url", service.url, "--key", "key"], {});
+    return { ...ran, requests: service.requests.length };
+  };
+
+  const waited = await exported("1", "0");
+  const tired = await exported(...Array.from({ length: 61 }, () => "0"));
+
+  // What comes then is no export.
+  expect(waited).toMatchObject({ code: 1, requests: 3 });
+  expect(waited.errors).toMatch(/^Waiting 1 s: rate limit reached\.\nWaiting 0 s: rate limit reached\.\nWhat http:/);
+  expect(tired).toMatchObject({ code: 1, requests: 61 });
+  expect(tired.errors).toMatch(/reached\.\nToo many requests\.\n$/);
 });
 
 it("leaves no file if the connection breaks, and says so", async () => {
