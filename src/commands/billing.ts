@@ -10,7 +10,7 @@ import {
   reconcileAccounts,
 } from "../features/billing/index.js";
 import { UUID } from "../operation/id.js";
-import { stripeClient } from "../platform/billing/stripe-client.js";
+import { explainUnreachable, stripeClient } from "../platform/billing/stripe-client.js";
 import { UserError } from "../features/access/index.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { addressOf } from "./service-options.js";
@@ -45,8 +45,8 @@ program
     const reachable = url ?? publicUrl;
     if (!reachable) throw new UserError("Stripe must reach the service: give --url https://…, or set PUBLIC_URL.");
     const stripe = stripeClient(stripeSecretKey, stripeApiBase);
-    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") }).catch(
-      explainStripeError,
+    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") }).catch((error: unknown) =>
+      explainStripeError(error, stripeApiBase),
     );
     console.log(json ? JSON.stringify(inRestNames(made)) : describeSetup(made));
   });
@@ -122,8 +122,9 @@ const plain = ({ teamId, before, after }: Reconciled) => ({
 });
 
 /** Stripe's own message names the key or the field that is wrong. */
-function explainStripeError(error: unknown): never {
-  throw error instanceof Stripe.errors.StripeError ? new UserError(`Stripe: ${error.message}`) : error;
+function explainStripeError(error: unknown, apiBase: string | undefined): never {
+  if (!(error instanceof Stripe.errors.StripeError)) throw error;
+  throw new UserError(explainUnreachable(error, apiBase) ?? `Stripe: ${error.message}`);
 }
 
 await runCommand(program, import.meta.url);

@@ -44,6 +44,18 @@ describe("setup", () => {
     expect(price).toMatchObject({ unit_amount: 8_000, currency: "usd", recurring: { interval: "year" } });
   });
 
+  it("says that Stripe cannot be reached, where and why", async () => {
+    const environment = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_API_BASE: "http://127.0.0.1:1" };
+
+    const { code, errors } = await billing(environment, "setup", "--url", "https://memory.example.com");
+
+    expect([code, errors]).toEqual([
+      1,
+      "Stripe cannot be reached at http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1. Check STRIPE_API_BASE, and " +
+        "that this machine may reach it.\n",
+    ]);
+  });
+
   it("creates another price for another amount, and keeps the old one for existing subscriptions", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };

@@ -1,10 +1,17 @@
-import type Stripe from "stripe";
+import { Stripe } from "stripe";
 import type { Config } from "../../config.js";
 import { hasEndpoint } from "../../features/billing/index.js";
-import { stripeClient } from "../../platform/billing/stripe-client.js";
+import { explainUnreachable, stripeClient } from "../../platform/billing/stripe-client.js";
 import { Problem } from "./problem.js";
 
 export async function checkStripe(config: Config): Promise<string | undefined> {
+  return examineAccount(config).catch((error: unknown) => {
+    const unreachable = explainUnreachable(error, config.stripeApiBase);
+    throw unreachable === undefined ? error : new Problem(unreachable);
+  });
+}
+
+async function examineAccount(config: Config): Promise<string | undefined> {
   const { stripeSecretKey, stripePriceId, stripeYearlyPriceId, stripePortalId, stripeApiBase } = config;
   if (stripeSecretKey === undefined || stripePriceId === undefined) return undefined;
   const stripe = stripeClient(stripeSecretKey, stripeApiBase);
@@ -55,6 +62,7 @@ async function assertTaxed(stripe: Stripe, { tax_behavior: behavior }: Stripe.Pr
 /** A restricted key may not see everything: what it may not see is undefined, and taken to be right. */
 async function readIfAllowed<Read>(what: string, read: Promise<Read>): Promise<Read | undefined> {
   return read.catch((error: unknown) => {
+    if (error instanceof Stripe.errors.StripeConnectionError) throw error;
     const { statusCode, message } = error as Stripe.errors.StripeError;
     if (statusCode === 403) return undefined;
     throw new Problem(`Stripe does not show ${what}: ${message}`);
@@ -67,6 +75,7 @@ async function readFrom<Named extends { readonly id: string; readonly active: bo
   read: () => Promise<Named>,
 ): Promise<Named> {
   const named = await read().catch((error: unknown) => {
+    if (error instanceof Stripe.errors.StripeConnectionError) throw error;
     const { message, statusCode = 500 } = error as Stripe.errors.StripeError;
     const said = message.replace(/\.$/, "");
     if (statusCode >= 500) {

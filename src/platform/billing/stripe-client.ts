@@ -4,6 +4,8 @@ import { LIMITS } from "../../limits.js";
 import { type Meter, measureOutgoing } from "../telemetry/meter.js";
 import type { Tracer } from "../telemetry/tracer.js";
 
+const STRIPE = "https://api.stripe.com";
+
 /** Many times the largest answer: a hundred subscriptions with an invoice each. */
 const ANSWER_MAX_BYTES = 33_554_432;
 
@@ -20,7 +22,7 @@ export function stripeClient(
   { tracer, meter }: Watchers = {},
   longestMs: number = LIMITS.payments.changeMs,
 ): Stripe {
-  const { protocol, hostname, port } = new URL(apiBase ?? "https://api.stripe.com");
+  const { protocol, hostname, port } = new URL(apiBase ?? STRIPE);
   return new Stripe(secretKey, {
     protocol: protocol === "http:" ? "http" : "https",
     host: hostname,
@@ -31,6 +33,18 @@ export function stripeClient(
     httpClient: watchRequests(boundedObjects(Stripe.createNodeHttpClient(), longestMs), { tracer, meter }),
     appInfo: { name: "memory-graph-gateway" },
   });
+}
+
+/** For an error of a client at `apiBase`: why that cannot be reached, and what to do. Undefined for other errors. */
+export function explainUnreachable(error: unknown, apiBase: string | undefined): string | undefined {
+  if (!(error instanceof Stripe.errors.StripeConnectionError)) return undefined;
+  // After several attempts to connect, the system's error has a code alone.
+  const { message, code } = error.detail instanceof Error ? (error.detail as NodeJS.ErrnoException) : error;
+  const why = (message.trim() || code || "no answer").replace(/\.$/, "");
+  const todo = apiBase
+    ? "Check STRIPE_API_BASE, and that this machine may reach it."
+    : "Check that this machine may reach it, and status.stripe.com.";
+  return `Stripe cannot be reached at ${apiBase ?? STRIPE}: ${why}. ${todo}`;
 }
 
 type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
