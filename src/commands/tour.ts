@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { Option } from "commander";
 import { configOfProcess } from "../environment.js";
 import { UserError } from "../features/access/index.js";
-import { callService } from "../import/call-service.js";
-import { ImportStopped } from "../import/import-stopped.js";
+import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { addressOf, keyOption } from "./service-options.js";
@@ -82,16 +81,16 @@ async function walk({ only, door, json, ...options }: Options): Promise<void> {
   else console.log(`\nAll ${steps} steps were answered as expected.`);
 }
 
-/** @throws UserError when no ready service answers at the address; ImportStopped when it redirects. */
+/** @throws UserError when the service is not ready; ImportStopped when it does not answer at this address. */
 async function assertReady(url: string): Promise<void> {
   const answer = await callService(url, "/readyz", { signal: AbortSignal.timeout(5_000) }).catch((error: unknown) => {
-    if (error instanceof ImportStopped) throw error;
+    throw stoppedBy(url, error);
   });
-  if (answer?.ok) return;
-  const what = answer ? `The server at ${url} is not ready (HTTP ${answer.status}).` : `Nothing answers at ${url}.`;
+  if (answer.ok) return;
+  if (answer.status !== 503) throw notServed(url, answer.status);
   throw new UserError(
-    `${what} Start the service in another terminal with npm start; if it has another address, give that address: ` +
-      "npm run tour -- --url <address>",
+    `The server at ${url} is not ready (status 503). Try again in a moment; \`npm run doctor\`, where it runs, says ` +
+      "what is wrong.",
   );
 }
 

@@ -132,19 +132,52 @@ it("takes a site that redirects for no stand-in, and pays nothing there", async 
   const site = await fakeService(({ url }) =>
     url === "/_stand-in/" ? { status: 302, headers: { location: "/home" } } : { status: 200, body: {} },
   );
-  const value = { url: `${site.url}/pay/1` };
-  const door: Door = { show: () => "", ask: async () => ({ status: "200", body: value, value, refusal: undefined }) };
-  const owner = { variable: "ANN", key: "key" };
-  const guide = new Guide(door, { write: () => {}, colours: false });
 
-  const walking = walkBilling(guide, {} as Company, { owner, teamId: "1" });
-
-  await expect(walking).rejects.toThrow("This server uses Stripe itself");
+  await expect(payAt(`${site.url}/pay/1`)).rejects.toThrow("This server uses Stripe itself");
   expect(site.requests.map(({ url }) => url)).toEqual(["/_stand-in/"]);
 });
 
+it("says that the stand-in does not answer, or that the server does not reach it", async () => {
+  const failed = { error: { code: "payment_provider_error", message: "The payment provider failed." } };
+  const service = await fakeService(() => ({ status: 502, body: failed }));
+
+  await expect(payAt("http://127.0.0.1:1/pay/1")).rejects.toThrow(
+    /^The payment page at http:\/\/127\.0\.0\.1:1 does not answer \(bad port\)\. .* start the server again/,
+  );
+  await expect(payBy(restDoor(service.url))).rejects.toThrow(
+    /^"Make room .* was not possible: the server does not reach its stand-in for Stripe\. Start the server again/,
+  );
+});
+
+it("tells a server that is not ready from one that is another, and names one that is lost on the way", async () => {
+  const toldOf = async (status: number) => {
+    const { url } = await fakeService(() => ({ status }));
+    const { code, errors } = await runHere(program, ["--url", url], { MEMORY_GRAPH_KEY: "key" });
+    return [code, errors.replace(url, "$")];
+  };
+
+  expect(await toldOf(503)).toEqual([1, expect.stringMatching(/^The server at \$ is not ready .*`npm run doctor`/)]);
+  expect(await toldOf(404)).toEqual([1, "The server at $ is not this service (status 404). Check --url.\n"]);
+  await expect(payBy(restDoor("http://127.0.0.1:1"))).rejects.toThrow(/^http:\/\/127\.0\.0\.1:1 does not answer/);
+});
+
+/** Walks through the billing of a team at this door. */
+const payBy = (door: Door): Promise<void> =>
+  walkBilling(new Guide(door, { write: () => {}, colours: false }), {} as Company, {
+    owner: { variable: "ANN", key: "key" },
+    teamId: "1",
+  });
+
+/** The same, at a door that names this payment page. */
+const payAt = (url: string): Promise<void> =>
+  payBy({ show: () => "", ask: async () => ({ status: "200", body: { url }, value: { url }, refusal: undefined }) });
+
 it.each([
-  [["--url", "http://127.0.0.1:1"], 1, /^Nothing answers at http:\/\/127\.0\.0\.1:1\. Start the service .* npm start/],
+  [
+    ["--url", "http://127.0.0.1:1"],
+    1,
+    /^http:\/\/127\.0\.0\.1:1 does not answer \(bad port\)\. Start the service .*--url/,
+  ],
   [["--url", "127.0.0.1:4000"], 2, /is invalid\. Give one such as http/],
   [["--only", "everything"], 2, /Allowed choices are graph, team, billing\./],
 ])("says what to do when it is called with %j", async (options, expected, message) => {

@@ -1,4 +1,4 @@
-import { callService } from "../../import/call-service.js";
+import { callService, stoppedBy } from "../../import/call-service.js";
 import { snakeCase } from "../../operation/names.js";
 import { showJson } from "./show-json.js";
 
@@ -41,6 +41,7 @@ export interface Refusal {
 export interface Door {
   /** The request as a user would type it. */
   show(question: Question): string;
+  /** @throws ImportStopped when the service does not answer. */
   ask(question: Question): Promise<Answer>;
 }
 
@@ -52,7 +53,7 @@ const WIDTH = 96;
 export const restDoor = (url: string): Door => ({
   show: ({ as, rest: { method, path, body } }) => showCurl({ url: url + path, method, as, body }),
   async ask({ as, rest: { method, path, body } }) {
-    const answer = await send(url, path, { method, key: as?.key, body });
+    const answer = await askService(url, path, { method, key: as?.key, body });
     const { reason, code = answer.status, message } = objectIn(answer.body, "error");
     const refusal = answer.ok ? undefined : { reason: String(reason ?? code), message: String(message) };
     return { status: String(answer.status), body: answer.body, value: answer.ok ? objectOf(answer.body) : {}, refusal };
@@ -70,7 +71,7 @@ export const graphqlDoor = (url: string): Door => ({
   },
   async ask({ as, graphql: { document, variables } }) {
     const body = { query: document, ...(variables && { variables }) };
-    const answer = await send(url, "/graphql", { method: "POST", key: as?.key, body });
+    const answer = await askService(url, "/graphql", { method: "POST", key: as?.key, body });
     const { errors, data } = objectOf(answer.body);
     const [error] = Array.isArray(errors) ? errors.map(objectOf) : [];
     const { reason, code } = objectIn(error, "extensions");
@@ -86,6 +87,11 @@ interface Call {
   readonly key?: string | undefined;
   readonly body?: object | undefined;
 }
+
+const askService = (url: string, path: string, call: Call) =>
+  send(url, path, call).catch((error: unknown) => {
+    throw stoppedBy(url, error);
+  });
 
 /** Sends one request. The body of an answer that is not JSON is its text. */
 export async function send(url: string, path: string, { method, key, body }: Call) {

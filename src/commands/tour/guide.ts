@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { UserError } from "../../features/access/index.js";
+import { codeOf } from "../../import/call-service.js";
 import { ImportStopped } from "../../import/import-stopped.js";
 import { type Answer, type Door, type Person, type Question, type Refusal, send, showCurl } from "./doors.js";
 import { shorten, showJson } from "./show-json.js";
@@ -18,7 +19,7 @@ export interface Step extends Question {
   readonly refusal?: string;
 }
 
-/** A request to another server, the same for both doors. */
+/** A request to the stand-in for Stripe, the same for both doors. */
 export interface Aside {
   readonly title: string;
   readonly shows: string;
@@ -55,10 +56,10 @@ export class Guide {
     this.print(INDENT + text);
   }
 
-  /** @throws TourStopped when the answer is unexpected. */
+  /** @throws TourStopped when the answer is unexpected; ImportStopped when there is none. */
   async step(step: Step): Promise<Answer["value"]> {
     this.begin(step.title, this.door.show(step));
-    const answer = await this.door.ask(step).catch(stopAtLostServer);
+    const answer = await this.door.ask(step);
     const { refusal, status, value } = answer;
     this.showAnswer(status, answer.body);
     if (refusal?.reason !== step.refusal) throw unexpected(step, refusal);
@@ -67,10 +68,12 @@ export class Guide {
     return value;
   }
 
-  /** @throws TourStopped when it is refused. */
+  /** @throws TourStopped when it is refused, or there is no answer. */
   async aside({ title, shows, url, body }: Aside): Promise<void> {
     this.begin(title, showCurl({ url, method: "POST", body }));
-    const answer = await send(url, "", { method: "POST", body }).catch(stopAtLostServer);
+    const answer = await send(url, "", { method: "POST", body }).catch((error: unknown) => {
+      throw standInLost(url, error);
+    });
     this.showAnswer(String(answer.status), answer.body);
     if (!answer.ok) throw unexpected({ title, shows }, { reason: String(answer.status), message: "" });
     this.end({ title, status: String(answer.status), shows });
@@ -114,14 +117,25 @@ function unexpected(
   { title, shows, refusal }: Pick<Step, "title" | "shows" | "refusal">,
   came: Refusal | Answer["value"] | undefined,
 ): TourStopped {
+  if (came?.["reason"] === "payment_provider_error") {
+    return new TourStopped(
+      `"${title}" was not possible: the server does not reach its stand-in for Stripe. Start the server again; with ` +
+        `STRIPE_API_BASE, \`npm run doctor\` says why. ${WITHOUT_PAYMENTS}`,
+    );
+  }
   const expected = refusal === undefined ? "" : ` It should have been refused: ${refusal}.`;
   const answer = came ? ` The answer: ${JSON.stringify(shorten(came))}` : " It was not refused.";
   return new TourStopped(`"${title}" was not answered as expected: "${shows}"${expected}${answer}`);
 }
 
-function stopAtLostServer(error: unknown): never {
-  if (error instanceof ImportStopped) throw error;
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  throw new TourStopped(`The server did not answer: ${reason}. Check that it is running, and start the tour again.`);
+export const WITHOUT_PAYMENTS = "--only graph and --only team need no payments.";
+
+/** For a payment page whose server gives the tour no answer. */
+export function standInLost(url: string, error: unknown): Error {
+  if (error instanceof ImportStopped) return error;
+  return new TourStopped(
+    `The payment page at ${new URL(url).origin} does not answer (${codeOf(error)}). The tour pays at the stand-in for ` +
+      "Stripe, which runs with the server, and which only programs on its machine reach: start the server again, or " +
+      `the tour there. ${WITHOUT_PAYMENTS}`,
+  );
 }

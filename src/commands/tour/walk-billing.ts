@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { type Guide, type Step, TourStopped } from "./guide.js";
+import { type Guide, type Step, TourStopped, WITHOUT_PAYMENTS, standInLost } from "./guide.js";
 import { type Company, type Crew, foundTeam, invite, isWord } from "./walk-team.js";
 
 const SEATS = 6;
@@ -104,14 +104,16 @@ const settle = (guide: Guide, standIn: string): Promise<void> =>
 
 /**
  * The control address of the stand-in for Stripe.
- * @throws TourStopped when the checkout is at Stripe itself, with real money.
+ * @throws TourStopped when it does not answer, or the checkout is at Stripe itself, with real money.
  */
 async function standInBehind(checkoutUrl: string): Promise<string> {
   const control = `${new URL(checkoutUrl).origin}/_stand-in`;
-  const answer = await fetch(`${control}/`, { redirect: "manual" }).catch(() => undefined);
-  if (answer?.ok) return control;
+  const answer = await fetch(`${control}/`, { redirect: "manual" }).catch((error: unknown) => {
+    throw standInLost(control, error);
+  });
+  if (answer.ok) return control;
   throw new TourStopped(
     "This server uses Stripe itself, but the tour pays only at the stand-in, which `npm start` provides if " +
-      "STRIPE_SECRET_KEY is not set. --only graph and --only team need no payments.",
+      `STRIPE_SECRET_KEY is not set. ${WITHOUT_PAYMENTS}`,
   );
 }
