@@ -28,10 +28,10 @@ export const ClientIdField = (
 /** The database keeps this many characters of a project's path; see the migration `context`. */
 const PROJECT_MAX = 500;
 
-/** A filter of memories by project. */
+/** A filter of memories by project. A path is whatever a client stores, so it is compared as any other text. */
 export const ProjectField = (description: string): PropertyDecorator =>
   combine(
-    Field(() => String, { nullable: true, description }),
+    Field(() => String, { nullable: true, description: `${description} \`/app/\` is not \`/app\`.` }),
     Nullable(),
     TextLength(1, PROJECT_MAX),
   );

@@ -44,7 +44,7 @@ export abstract class MemoryFilterInput extends GraphInput {
   @Between(0, 1)
   minImportance?: number | null;
 
-  @ProjectField("Only memories whose `context` has this `project_path`.")
+  @ProjectField("Only memories whose `context` has exactly this `project_path`.")
   project?: string | null;
 
   @Field(() => Date, { nullable: true, description: "Only memories stored at this time or later." })

@@ -31,7 +31,7 @@ export class RecentActivityInput extends GraphInput {
   @Between(1, DAYS_MAX)
   days!: number;
 
-  @ProjectField("Only memories of this project: those whose `context` has it as `project_path`.")
+  @ProjectField("Only memories of this project: those whose `context` has exactly this `project_path`.")
   project?: string | null;
 
   @TypesField()

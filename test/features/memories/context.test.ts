@@ -99,7 +99,9 @@ it("filters lists and searches by project", async () => {
   const found = await ann.did(memories, { project: "/srv/caf\u00e9" });
 
   expect(found.memories.map(({ title }) => title)).toEqual(["Here"]);
-  expect((await ann.did(memories, { project: "/srv" })).memories).toEqual([]);
+  for (const other of ["/srv", "/srv/caf\u00e9/"]) {
+    expect((await ann.did(memories, { project: other })).memories, other).toEqual([]);
+  }
   const hits = await ann.did(searchMemories, { query: "something", project: "/srv/caf\u00e9" });
   expect(hits.memories.map(({ title }) => title)).toEqual(["Here"]);
 });
