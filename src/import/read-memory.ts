@@ -1,3 +1,4 @@
+import { DAY_MS } from "../durations.js";
 import type { GraphDraft } from "./draft.js";
 import {
   type Field,
@@ -25,8 +26,6 @@ import { isEmbedding, leaveToService } from "./service-fields.js";
 import { readNested } from "./read-relationship.js";
 
 const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP, LETTA_BLOCK];
-
-const DAY_MS = 86_400_000;
 
 /** How many characters of a text without a name become its title. */
 const TITLE_FROM_TEXT = 100;

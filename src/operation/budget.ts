@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
+import { HOUR_MS } from "../durations.js";
 import { LIMITS } from "../limits.js";
 import type { Budgets, Charge } from "../platform/rate-limit/rate-limiter.js";
 import type { Caller, Context } from "./context.js";
@@ -40,8 +41,6 @@ async function secondsUntilTaken(budgets: Budgets, name: string, charge: Charge)
   const { used, resetMs } = await budgets.take(name, charge);
   return used + charge.cost <= charge.limit ? 0 : Math.max(1, Math.ceil(resetMs / 1_000));
 }
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Counts the bytes of a result that is kept for an Idempotency-Key, unless it is small: no graph's size contains it.

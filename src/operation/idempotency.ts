@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import type { Retention } from "../config.js";
+import { HOUR_MS } from "../durations.js";
 import type { Chore } from "../platform/chores.js";
 import type { Database } from "../platform/database/database.js";
 import type { RowOf } from "../platform/database/statement.js";
@@ -96,8 +97,6 @@ export async function findEarlierResult<Output extends object>(
   });
   return resultAmong(rows, { key, part, fingerprint: sha256(request) }) as Output | undefined;
 }
-
-const HOUR_MS = 3_600_000;
 
 type StoredResult = Omit<RowOf<typeof lockResults>, "locked">;
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { Store, getGraphQLRateLimiter } from "graphql-rate-limit";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../durations.js";
 import { LIMITS } from "../limits.js";
 import { RateLimited, networksOf } from "./budget.js";
 import type { Context } from "./context.js";
@@ -151,11 +152,9 @@ class Uses extends Store {
 /** The library names its counts by GraphQL fields; here `takeUse` names them. */
 const ANY_FIELD = { fieldName: "use" } as Parameters<ReturnType<typeof getGraphQLRateLimiter>>[0]["info"];
 
-const MINUTE_MS = 60_000;
-
 function formatWindow(windowMs: number): string {
   if (windowMs === MINUTE_MS) return "a minute";
-  if (windowMs === 60 * MINUTE_MS) return "an hour";
-  if (windowMs === 24 * 60 * MINUTE_MS) return "a day";
+  if (windowMs === HOUR_MS) return "an hour";
+  if (windowMs === DAY_MS) return "a day";
   return `${windowMs / MINUTE_MS} minutes`;
 }

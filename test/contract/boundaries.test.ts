@@ -25,6 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "config.ts": ["variables.ts"],
   "variables.ts": ["platform/edit-distance.ts"],
   "limits.ts": [],
+  "durations.ts": [],
   "combining-marks.ts": [],
   "relationship-types.ts": [],
   "environment.ts": ["config.ts", "variables.ts"],
@@ -34,8 +35,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   "stand-in": ["platform/html.ts"],
 };
-/** Limits, and rules of texts and types that every room may import. They import nothing else themselves. */
-const EVERYBODY = ["limits.ts", "combining-marks.ts", "relationship-types.ts"];
+/** Limits, units, and rules of texts and types that every room may import. They import nothing else themselves. */
+const EVERYBODY = ["limits.ts", "durations.ts", "combining-marks.ts", "relationship-types.ts"];
 /** What a room may import types from, in addition: types cost nothing at run time. */
 const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
   operation: ["platform/", "config.ts"],

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
 import { TeamNotFound } from "../../operation/standing.js";
@@ -7,7 +8,6 @@ import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { forgetAccounts } from "./forget-statement.js";
 import { withBillingSession } from "./session.js";
 
-const DAY_MS = 86_400_000;
 /** Longer than Stripe retries an event, which is three days. */
 const EVENTS_KEPT_MS = 30 * DAY_MS;
 /** Closed requests, and accounts of deleted teams, are kept for a while, for investigations. */

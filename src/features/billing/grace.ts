@@ -1,11 +1,10 @@
+import { DAY_MS } from "../../durations.js";
 import { queueNotice } from "../../operation/notice.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
 import { type BillingAccount, NO_GRACE, isPaid } from "./account.js";
 import type { SubscriptionValues } from "./provider-subscription.js";
 import type { BillingSession } from "./session.js";
-
-const DAY_MS = 86_400_000;
 
 export type Grace = Pick<BillingAccount, keyof typeof NO_GRACE>;
 

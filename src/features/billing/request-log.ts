@@ -1,4 +1,5 @@
 import type Stripe from "stripe";
+import { DAY_MS } from "../../durations.js";
 import type { AuditAction } from "../../operation/audit-action.js";
 import { IdempotencyKeyReused } from "../../operation/idempotency.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
@@ -10,9 +11,6 @@ import { writeAccount } from "./lock.js";
 import { type Answers, CALLS, REPEATABLE_MS, type RequestKind, type Requests } from "./request-kinds.js";
 import type { Requester } from "./requester.js";
 import type { BillingSession } from "./session.js";
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** A stored request, which is sent now and resent until its outcome is known. */
 export type RecordedRequest<Kind extends RequestKind = RequestKind> = Omit<BillingRequest, "kind" | "request"> & {

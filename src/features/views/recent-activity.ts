@@ -1,4 +1,5 @@
 import { ArgsType, Field, Int, ObjectType } from "type-graphql";
+import { DAY_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
@@ -23,7 +24,6 @@ import { TypeCount } from "./type-count.js";
 
 const DAYS_MAX = LIMITS.views.days;
 const CHANGED_MAX = LIMITS.views.changed;
-const DAY_MS = 86_400_000;
 
 @ArgsType()
 export class RecentActivityInput extends GraphInput {

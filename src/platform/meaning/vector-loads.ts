@@ -1,9 +1,9 @@
+import { MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 
 /** The vectors of a graph are not in memory and may not be loaded now. The message says why. */
 export class NoRoomForVectors extends Error {}
 
-const MINUTE_MS = 60_000;
 const MEBIBYTE = 1_048_576;
 
 /**

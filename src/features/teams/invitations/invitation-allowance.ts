@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../durations.js";
 import { LIMITS } from "../../../limits.js";
 import { RateLimited } from "../../../operation/budget.js";
 import { timeOf } from "../../../operation/clock-statement.js";
@@ -6,7 +7,6 @@ import { sha256 } from "../../../operation/sha256.js";
 import { type Allowance, type UseLimit, describeLimits, secondsUntilAllowed } from "../../../operation/use-limit.js";
 import { mailboxOf } from "../../access/index.js";
 
-const DAY_MS = 86_400_000;
 const { perRecipient, perInviter, mailsByLink, waitStepSeconds } = LIMITS.invitations;
 
 const counted = (allowances: readonly Allowance[], name: string, of: string): UseLimit[] =>
