@@ -28,10 +28,10 @@ program
     await withDatabase(async (database) => {
       for await (const graph of verifyGraphs(database, { repair })) wrong.push(graph);
     });
-    if (json) console.log(JSON.stringify({ graphs: wrong.map(plain), repaired: repair }));
+    if (json) console.log(JSON.stringify({ graphs: wrong.map(miscountedToJson), repaired: repair }));
     else if (wrong.length === 0) console.log("The stored sizes of all graphs are correct.");
     else {
-      console.log(`${tableOfGraphs(wrong)}\n`);
+      console.log(`${tableOfMiscounted(wrong)}\n`);
       console.log(repair ? `Corrected: ${wrong.length}.` : `Wrong: ${wrong.length}. --repair corrects them.`);
     }
     if (wrong.length > 0 && !repair) process.exitCode = EXIT.failed;
@@ -44,7 +44,7 @@ program
   .option(...JSON_OPTION)
   .action(async ({ limit, json }: { limit: number; json?: true }) => {
     const graphs = await withDatabase((database) => largestGraphs(database, limit));
-    if (json) console.log(JSON.stringify({ graphs: graphs.map(plainLarge) }));
+    if (json) console.log(JSON.stringify({ graphs: graphs.map(largeToJson) }));
     else if (graphs.length === 0) console.log("No graph has a memory.");
     else console.log(tableOf(["GRAPH", "MEMORIES", "BYTES", "OWNER"], graphs.map(rowOf)));
   });
@@ -60,14 +60,16 @@ const rowOf = ({ graphId, memories, bytes, owner }: LargeGraph): string[] => {
   return [graphId, String(memories), String(bytes), team ?? "deleted"];
 };
 
-const plainLarge = ({ graphId, memories, bytes, owner }: LargeGraph) => ({
+const largeToJson = ({ graphId, memories, bytes, owner }: LargeGraph) => ({
   ...{ graph_id: graphId, memories, bytes },
   user_id: owner?.userId ?? null,
   team_id: owner?.teamId ?? null,
   email: owner?.email ?? null,
 });
 
-function tableOfGraphs(graphs: readonly MiscountedGraph[]): string {
+const miscountedToJson = ({ graphId, counted, held }: MiscountedGraph) => ({ graph_id: graphId, counted, held });
+
+function tableOfMiscounted(graphs: readonly MiscountedGraph[]): string {
   const sizeOf = ({ memories, bytes }: MiscountedGraph["held"]) =>
     `${countInWords(memories, "memory", "memories")}, ${countInWords(bytes, "byte", "bytes")}`;
   return tableOf(
@@ -75,7 +77,5 @@ function tableOfGraphs(graphs: readonly MiscountedGraph[]): string {
     graphs.map((graph) => [graph.graphId, sizeOf(graph.counted), sizeOf(graph.held)]),
   );
 }
-
-const plain = ({ graphId, counted, held }: MiscountedGraph) => ({ graph_id: graphId, counted, held });
 
 await runCommand(program, import.meta.url);
