@@ -13,9 +13,9 @@ import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { isMerged, mergeByRank } from "./merge-by-rank.js";
 import { MemoryFilterInput, expiryFor } from "../memory-filter.js";
 import { withMemories } from "../memory-relations.js";
-import { type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
+import { type Found, type Hit, type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
 import { SearchHit } from "./search-hit.js";
-import { finderOf } from "./occurrences.js";
+import { type Finder, finderOf } from "./occurrences.js";
 import { snippetOf } from "./snippet.js";
 
 const { mergedByWords } = LIMITS.embeddings;
@@ -201,34 +201,9 @@ export const searchMemories = defineOperation({
     const withText = context.selects("snippet", "memories");
     const withHits = context.selects("memories") || context.selects("truncated");
     const wishes = { ...input, withText, withHits, expired: expiryFor(context, input) };
-    const { meaning, hits, total, concepts } = await searchBoth(context, graphId, wishes);
-    const find = finderOf(concepts);
-    const found: SearchHit[] = [];
-    let characters = 0;
-    for (const hit of hits) {
-      const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer, meantFrom } = hit;
-      const goesOn = continues === true;
-      const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
-      const fields = {
-        graphId,
-        memoryId,
-        type,
-        title,
-        summary,
-        tags: [...tags],
-        updatedAt: hit.updated,
-        relevance,
-        supersededBy: newer,
-        matches,
-      };
-      found.push({ ...fields, ...snippet });
-      characters += text?.length ?? 0;
-      const isEnough = found.length % PAUSE_AFTER.hits === 0 || characters >= PAUSE_AFTER.characters;
-      if (!isEnough || found.length === hits.length) continue;
-      characters = 0;
-      await context.pause();
-    }
-    const wanted = input.full ? await withMemories(context, found) : found;
+    const { meaning, total, ...found } = await searchBoth(context, graphId, wishes);
+    const hits = await showHits(context, graphId, found);
+    const wanted = input.full ? await withMemories(context, hits) : hits;
     const memories = withinPage(wanted);
     return {
       memories,
@@ -239,6 +214,33 @@ export const searchMemories = defineOperation({
     };
   },
 });
+
+/** The hits as they are answered. Between their snippets, other requests get their turn. */
+async function showHits(context: Context, graphId: string, { hits, concepts }: Pick<Found, "hits" | "concepts">) {
+  const find = finderOf(concepts);
+  const shown: SearchHit[] = [];
+  let characters = 0;
+  for (const hit of hits) {
+    shown.push(showHit(hit, graphId, find));
+    characters += hit.text?.length ?? 0;
+    const isEnough = shown.length % PAUSE_AFTER.hits === 0 || characters >= PAUSE_AFTER.characters;
+    if (!isEnough || shown.length === hits.length) continue;
+    characters = 0;
+    await context.pause();
+  }
+  return shown;
+}
+
+function showHit(hit: Hit, graphId: string, find: Finder): SearchHit {
+  const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer, meantFrom } = hit;
+  const goesOn = continues === true;
+  const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
+  return {
+    ...{ graphId, memoryId, type, title, summary, tags: [...tags], updatedAt: hit.updated },
+    ...{ relevance, supersededBy: newer, matches },
+    ...snippet,
+  };
+}
 
 type Wishes = SearchWishes &
   SearchMemoriesInput & {
