@@ -20,7 +20,8 @@ export type ReturnedCheckout =
 /**
  * Refreshes the subscription copy, so that a person who has paid need not wait for the webhook.
  * @throws RateLimited when a client asks too often.
- * @throws PaymentProviderError when the provider fails; a payment still counts, as soon as the copy is refreshed.
+ * @throws PaymentProviderError when the provider fails, AccountBusy when others work for the team: a payment still
+ * counts, as soon as the copy is refreshed.
  */
 export async function refreshCheckout(
   services: Services,

@@ -19,6 +19,10 @@ export const mayShowPayment = ({ checkoutUrl, checkoutExpiresAt }: BillingAccoun
 export class OpenCheckouts {
   constructor(private readonly session: BillingSession) {}
 
+  /**
+   * At most a hundred.
+   * @throws PaymentsError when the provider fails.
+   */
   async list(customer: string): Promise<readonly Stripe.Checkout.Session[]> {
     const { data } = await this.session.ask("list", (stripe, options) =>
       stripe.checkout.sessions.list({ customer, status: "open", limit: 100 }, options),
@@ -31,13 +35,20 @@ export class OpenCheckouts {
     return checkoutUrl !== null && this.session.isSinceWaiting(checkoutSeenAt);
   }
 
-  /** Stores the checkout, or removes the stored one if the checkout is no longer open. */
+  /**
+   * Stores the checkout, or removes the stored one if the checkout is no longer open.
+   * @throws PaymentProviderError when the lock was lost.
+   */
   async keep(checkout: Stripe.Checkout.Session, database: Database = this.session.services.database): Promise<void> {
     const { lock } = this.session;
     await writeAccount(database, lock, { ...readCheckout(checkout), checkoutSeenAt: lock.now() });
   }
 
-  /** Expires these checkouts, so that nobody can pay them; returns whether somebody has paid one. */
+  /**
+   * Expires these checkouts, so that nobody can pay them; returns whether somebody has paid one.
+   * @throws PaymentsError when the provider fails.
+   * @throws PaymentProviderError when one is still open although the provider refuses to expire it, or the lock was lost.
+   */
   async withdraw(
     checkouts: readonly Stripe.Checkout.Session[],
     requester: Requester,
@@ -51,7 +62,10 @@ export class OpenCheckouts {
     return { wasPaid };
   }
 
-  /** Withdraws the stored checkout if its price is no longer configured. Those of earlier releases have no price. */
+  /**
+   * Withdraws the stored checkout if its price is no longer configured. Those of earlier releases have no price.
+   * @throws what `withdraw` throws, except for a checkout that the provider does not know.
+   */
   async withdrawOutdated({ checkoutId, checkoutUrl, checkoutPriceId }: BillingAccount): Promise<void> {
     if (checkoutId === null || checkoutUrl === null || checkoutPriceId === null) return;
     if (pricesIn(this.session.prices).includes(checkoutPriceId)) return;
@@ -74,6 +88,7 @@ export class OpenCheckouts {
    * Whether the stored checkout can no longer be paid: it expired a while ago, or somebody ended it earlier. A paid one
    * is not over until its subscription is found, which the provider creates a moment later.
    * @param found the customer's subscriptions, read before; none of them is live.
+   * @throws PaymentsError when the provider fails.
    */
   async isOver(account: BillingAccount, found: readonly Stripe.Subscription[], now: Date): Promise<boolean> {
     const { checkoutId, checkoutUrl } = account;

@@ -7,6 +7,7 @@ import { type BillingSession, withBillingSession } from "./session.js";
 /**
  * Reconciles one due account; returns whether there may be more. This finishes the requests of killed servers, and
  * finds changes whose events were lost.
+ * @throws what `withBillingSession` throws: the account is tried again later.
  */
 export async function reconcileDueAccount(services: BillingServices): Promise<boolean> {
   if (!services.billing.payments) return false;
@@ -29,7 +30,11 @@ async function markOlderEventsProcessed(
   });
 }
 
-/** @throws PaymentProviderError when the provider fails. */
+/**
+ * Finishes the team's open request, and reads its subscription from the provider again.
+ * @param patience which limit of `LIMITS.payments` holds.
+ * @throws what `withBillingSession` throws.
+ */
 export function reconcileAccount(
   services: BillingServices,
   teamId: string,
@@ -44,14 +49,18 @@ export function reconcileAccount(
 
 const PAGE = 100;
 
-/** One account before and after; without `after` the provider failed. */
+/** One account before and after; without `after` the provider failed, or others worked for the team. */
 export interface Reconciled {
   readonly teamId: string;
   readonly before: BillingAccount;
   readonly after?: BillingAccount;
 }
 
-/** Reconciles every account, one after the other, or only the account of one team. */
+/**
+ * Reconciles every account, one after the other, or only the account of one team.
+ * @param only the id of that team.
+ * @throws BillingNotConfigured without a provider. A provider that fails for one team does not end it.
+ */
 export async function* reconcileAccounts(services: BillingServices, only?: string): AsyncGenerator<Reconciled> {
   let last = NIL_ID;
   for (;;) {

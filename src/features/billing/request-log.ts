@@ -33,7 +33,9 @@ export class RequestLog {
 
   /**
    * Resends the recorded request whose outcome is unknown, under its original idempotency key, so that it has one
-   * effect however often it arrives. Returns the request if it was done.
+   * effect however often it arrives. Returns the request if it was done. One older than `REPEATABLE_MS` is abandoned
+   * instead.
+   * @throws PaymentsError when the outcome is still unknown.
    */
   async resend(): Promise<RecordedRequest | undefined> {
     const { models } = this.#database;
@@ -83,6 +85,8 @@ export class RequestLog {
   /**
    * Stores the request, sends it, and stores its outcome. No other request may be open: call `resend` first.
    * @param alongside runs in the transaction that stores the request, while the team's row is locked.
+   * @throws PaymentsError when the provider refuses; also when the outcome is unknown, and the request stays open.
+   * @throws PaymentProviderError when the team was deleted, unless it expires a checkout, or the lock was lost.
    */
   async send<Kind extends RequestKind>(
     kind: Kind,

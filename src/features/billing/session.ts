@@ -73,7 +73,10 @@ export class BillingSession {
     return accountOf(this.services, this.lock.teamId);
   }
 
-  /** Sends one request to the provider, within the session's time limit. */
+  /**
+   * Sends one request to the provider, within the session's time limit.
+   * @throws PaymentsError when there is no answer in time, or it is not an object of this type.
+   */
   ask<Answer extends { object: string }>(
     object: Answer["object"],
     send: (stripe: Stripe, options: Stripe.RequestOptions) => Promise<Stripe.Response<Answer>>,

@@ -160,7 +160,11 @@ async function ensureEndpoint(stripe: Stripe, url: string, made: string[]): Prom
 const receivesAll = ({ enabled_events: enabled, status }: Stripe.WebhookEndpoint): boolean =>
   status === "enabled" && EVENTS.every((event) => enabled.some((name) => name === event || name === "*"));
 
-/** Whether Stripe sends all events that the service needs to a webhook of it, at whatever host. */
+/**
+ * Whether Stripe sends all events that the service needs to a webhook of it, at whatever host. Looks at a hundred
+ * webhooks.
+ * @throws Stripe's errors, whose messages are for the operator.
+ */
 export async function hasEndpoint(stripe: Stripe): Promise<boolean> {
   const { data } = await stripe.webhookEndpoints.list({ limit: 100 });
   return data.some((endpoint) => endpoint.url.endsWith(WEBHOOK_PATH) && receivesAll(endpoint));

@@ -34,6 +34,8 @@ export class SubscriptionCopy {
    * The only function that writes the copy. It reads the customer's subscriptions again, so it does not matter how
    * often and in which order events arrive. It ends subscriptions that must not exist: a second one, which would charge
    * twice, and those of a deleted team.
+   * @param closing the request whose effect this reading stores, and which it closes.
+   * @throws PaymentsError or PaymentProviderError when the provider fails, or the lock was lost.
    */
   async refresh(closing?: RecordedRequest): Promise<BillingAccount> {
     const { session } = this;

@@ -27,7 +27,7 @@ import { type LinkToStore, storeAll } from "./store-all.js";
 
 const { items: ITEMS_MAX, itemsPerRequest, bytesPerRequest } = LIMITS.bulk;
 
-/** How many requests of the rate limit a number of memories and relationships counts as. */
+/** How many requests of the rate limit a number of memories and relationships counts as, at least one. */
 export const costOfItems = (items: number): number => Math.max(1, Math.ceil(items / itemsPerRequest));
 
 type Items = Readonly<Record<"memories" | "relationships", readonly object[]>>;

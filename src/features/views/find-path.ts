@@ -36,6 +36,7 @@ const OPPOSITE = { any: "any", out: "in", in: "out" } as const;
 /**
  * Searches from both ends in breadth, so each side walks about half the path. Each step extends the side with fewer
  * memories at its edge, by all of its relationships. So the memory where the sides first meet is on a shortest path.
+ * Each step is a statement. The search ends after `maxDepth` steps, or `LIMITS.views.pathRelationships` relationships.
  */
 export async function findPath(database: Database, search: Search): Promise<Found> {
   const { graphId, from, to, types, direction, maxDepth } = search;

@@ -12,6 +12,7 @@ interface Walk {
 
 /**
  * The ids of the memories around one, nearest first, then by the strongest relationship; and whether there may be more.
+ * Each step is a statement. The walk ends after `maxDepth` steps, or `LIMITS.views.drawnFrom` relationships.
  */
 export async function findSurroundings(
   database: Database,
