@@ -153,7 +153,7 @@ describe("setup", () => {
 });
 
 describe("reconcile", () => {
-  it("updates every team from Stripe, and reports changes and failures", async () => {
+  it("updates every team from Stripe, and reports changes and failures, also of a deleted team", async () => {
     await using world = await createStripeWorld();
     const [paid, open] = [await aPayer(world, { seats: 7 }), await aPayer(world)];
     for (const payer of [paid, open]) {
@@ -166,6 +166,8 @@ describe("reconcile", () => {
     const second = await billing(environment, "reconcile", "--team", paid.teamId);
     world.stripe.fail({ kind: "502-html", times: 99 });
     const failed = await billing(environment, "reconcile");
+    await world.database.pool.query("DELETE FROM team WHERE id = $1", [paid.teamId]);
+    const failedAgain = await billing(environment, "reconcile");
 
     const none = { status: "none", seats: null };
     expect(JSON.parse(first.output)).toEqual({
@@ -176,6 +178,8 @@ describe("reconcile", () => {
     });
     expect(await accountNow(world, paid)).toMatchObject({ status: "active", seats: 7 });
     expect(second.output).toBe(`${paid.teamId}  active, 7 seats\nTeams: 1, failed: 0.\n`);
-    expect([failed.code, failed.output]).toEqual([1, expect.stringContaining("Teams: 2, failed: 2.")]);
+    for (const { code, output } of [failed, failedAgain]) {
+      expect([code, output]).toEqual([1, expect.stringContaining("Teams: 2, failed: 2.")]);
+    }
   });
 });

@@ -1,4 +1,5 @@
 import { NIL_ID } from "../../operation/id.js";
+import { TeamNotFound } from "../../operation/standing.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { claimDueAccount } from "./claim-due-account-statement.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";
@@ -79,12 +80,15 @@ export async function* reconcileAccounts(services: BillingServices, only?: strin
   }
 }
 
-/** If the provider fails for one team, the next one is still tried. Other errors stop everything. */
+/**
+ * If the provider fails for one team, the next one is still tried: also for a deleted one, whose account is kept for a
+ * while. Other errors stop everything.
+ */
 async function tryReconcile(services: BillingServices, teamId: string): Promise<{ after?: BillingAccount }> {
   try {
     return { after: await reconcileAccount(services, teamId) };
   } catch (error) {
-    if (error instanceof PaymentProviderError || error instanceof AccountBusy) return {};
+    if ([PaymentProviderError, AccountBusy, TeamNotFound].some((known) => error instanceof known)) return {};
     throw error;
   }
 }
