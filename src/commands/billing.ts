@@ -69,7 +69,7 @@ program
       if (team !== undefined && all.length === 0)
         throw new UserError("No team with this id has used Stripe. Check the id.");
       const failed = all.filter(({ after }) => !after).length;
-      if (json) console.log(JSON.stringify({ accounts: all.map(plain) }));
+      if (json) console.log(JSON.stringify({ accounts: all.map(reconciledToJson) }));
       else console.log(`Teams: ${all.length}, failed: ${failed}.`);
       if (failed > 0) process.exitCode = EXIT.failed;
     });
@@ -115,7 +115,7 @@ function outcomeOf({ teamId, before, after }: Reconciled): string {
   return `${teamId}  ${then === now ? now : `${then} → ${now}`}`;
 }
 
-const plain = ({ teamId, before, after }: Reconciled) => ({
+const reconciledToJson = ({ teamId, before, after }: Reconciled) => ({
   team_id: teamId,
   before: { status: before.status, seats: before.seats },
   after: after ? { status: after.status, seats: after.seats } : null,

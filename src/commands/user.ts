@@ -89,7 +89,7 @@ program
     const which = email ?? id;
     if (which === undefined) throw new WrongUse("Nothing was shown. Add --email or --id.");
     const user = await withServices((services) => showUser(services, which));
-    console.log(json ? JSON.stringify(plain(user)) : describeUser(user));
+    console.log(json ? JSON.stringify(userToJson(user)) : describeUser(user));
   });
 
 command("plan", "change what the user has paid for")
@@ -157,7 +157,7 @@ async function change({ email, json }: Common, done: string, work: (services: Se
     await work(services);
     return showUser(services, email);
   });
-  console.log(json ? JSON.stringify(plain(user)) : `${done}: ${user.email}.`);
+  console.log(json ? JSON.stringify(userToJson(user)) : `${done}: ${user.email}.`);
 }
 
 function emailOf(text: string): string {
@@ -192,7 +192,7 @@ function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: s
   });
 }
 
-const plain = ({ id, email, name, plan, keys, team, memories, bytes, ...others }: ShownUser) => ({
+const userToJson = ({ id, email, name, plan, keys, team, memories, bytes, ...others }: ShownUser) => ({
   ...{ user_id: id, email, name, plan, keys, team, memories, bytes },
   active_keys: others.activeKeys.map(({ lastUsedAt, expiresAt, ...key }) => ({
     ...key,
