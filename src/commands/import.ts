@@ -116,18 +116,20 @@ async function importFile(file: string, options: Options): Promise<void> {
   // Not `once`: the terminal sends the signal, npm forwards it again, and the second one must not kill the process.
   process.on("SIGINT", () => interrupt.abort());
   const report = newReport(graph);
+  let hasBegun = false;
   try {
-    await runWithProgress(graph, { options, report, interrupt: interrupt.signal });
+    const onBegin = () => void (hasBegun = !options.dryRun);
+    await runWithProgress(graph, { options, report, interrupt: interrupt.signal, onBegin });
   } catch (error) {
     if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: false })));
+    const done = hasBegun ? soFar(report) : NOTHING;
     if (interrupt.signal.aborted) {
-      console.error(`Stopped. ${options.dryRun ? NOTHING : soFar(report)}`);
+      console.error(`Stopped. ${done}`);
       process.exitCode = EXIT_INTERRUPTED;
       return;
     }
     const isKnown = error instanceof ImportStopped || error instanceof Refused;
-    const hasBegun = !options.dryRun && memoriesIn(report) > 0;
-    throw isKnown ? new ImportStopped(`${error.message}\n${hasBegun ? soFar(report) : NOTHING}`) : error;
+    throw isKnown ? new ImportStopped(`${error.message}\n${done}`) : error;
   }
   if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: true })));
   else console.log(`${headline(file, options)}\n\n${textReport(report)}`);
@@ -189,10 +191,12 @@ interface Run {
   readonly options: Options;
   readonly report: ImportReport;
   readonly interrupt: AbortSignal;
+  /** Called before the first change, which may be stored even if no answer arrives. */
+  readonly onBegin: () => void;
 }
 
 /** Prints what was found, the estimated time and the progress, all on standard error. */
-async function runWithProgress(graph: ImportedGraph, { options, report, interrupt }: Run): Promise<void> {
+async function runWithProgress(graph: ImportedGraph, { options, report, interrupt, onBegin }: Run): Promise<void> {
   const pausing = { tell: (_seconds: number, _why: string) => {} };
   const client = clientOf(options, interrupt, (seconds, why) => pausing.tell(seconds, why));
   const found = `Found ${graphInWords(graph.notes.size, graph.links.size)}`;
@@ -208,6 +212,7 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
     report,
     onStep: progress.step,
     onPlan: (plan) => {
+      onBegin();
       if (!client) return;
       const { items, updates } = plan;
       const time = showDuration(estimateSeconds(requestsFor(plan), client.budget));
@@ -252,11 +257,9 @@ function clientOf(
   );
 }
 
-const memoriesIn = ({ memories }: ImportReport): number => memories.created + memories.updated + memories.existing;
-
-function soFar(report: ImportReport): string {
-  const relationships = report.relationships.created + report.relationships.existing;
-  return `Memories in the graph so far: ${memoriesIn(report)}; relationships: ${relationships}. ${AGAIN}`;
+function soFar({ memories, relationships }: ImportReport): string {
+  const count = memories.created + memories.updated + memories.existing;
+  return `Memories in the graph so far: ${count}; relationships: ${relationships.created + relationships.existing}. ${AGAIN}`;
 }
 
 await runCommand(program, import.meta.url);

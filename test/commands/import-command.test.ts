@@ -244,11 +244,22 @@ describe("the command", () => {
 
     const said = await command([file, "--url", service.url, "--json"], "key", { ctrlC: true });
 
-    expect(said.exitCode).toBe(130);
+    expect([said.exitCode, said.isListening]).toEqual([130, true]);
     expect(JSON.parse(said.out.join(""))).toMatchObject({ complete: false, memories: { read: 600, created: 500 } });
     expect(said.err.join("\n")).toContain(
       "Stopped. Memories in the graph so far: 500; relationships: 0. A call without an answer",
     );
+  });
+
+  it("says that a call without an answer may have stored something, also of the first one", async () => {
+    const busy = { status: 503, headers: { "retry-after": "0" } };
+    const { url } = await fakeService(({ method }) => (method === "GET" ? undefined : busy));
+    const file = await fileWith(jsonLines(...RETRY));
+
+    const said = await command([file, "--url", url], "key");
+
+    expect(said.exitCode).toBe(1);
+    expect(said.err.join("\n")).toMatch(/many attempts .*\nMemories in the graph so far: 0; .* A call without an/);
   });
 
   it.each([
@@ -273,7 +284,7 @@ describe("the command", () => {
 
     const said = await command([file, "--url", service.url, "--json"], "key", { ctrlC: isInterrupted });
 
-    expect(said.exitCode).toBe(exitCode);
+    expect([said.exitCode, said.isListening]).toEqual([exitCode, true]);
     expect(said.err.join("\n")).toMatch(message);
     expect(said.out.map((line) => JSON.parse(line) as object)).toEqual([
       {
@@ -301,8 +312,9 @@ interface Wishes {
 async function command(args: string[], key: string, { environment = {}, ctrlC = false }: Wishes = {}) {
   const out: unknown[] = [];
   const err: unknown[] = [];
-  const before = process.listeners("SIGINT");
-  const added = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+  const before = process.rawListeners("SIGINT");
+  // Raw: one that was added by `once` removes itself when it is called.
+  const added = () => process.rawListeners("SIGINT").filter((one) => !before.includes(one)) as NodeJS.SignalsListener[];
   const press = () => added().forEach((listener) => listener("SIGINT"));
   const watchProgress = (text: unknown) => {
     // It waits from the next turn of the event loop on.
@@ -325,7 +337,7 @@ async function command(args: string[], key: string, { environment = {}, ctrlC = 
       console.error(sentenceFor(error));
       process.exitCode = exitCodeOf(error);
     });
-    return { out: out.map(String), err: err.map(String), exitCode: process.exitCode };
+    return { out: out.map(String), err: err.map(String), exitCode: process.exitCode, isListening: added().length > 0 };
   } finally {
     for (const listener of added()) process.off("SIGINT", listener);
     process.exitCode = undefined;
