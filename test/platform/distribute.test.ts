@@ -24,6 +24,18 @@ it("refuses a database without Citus, and says what to do", async () => {
   }
 });
 
+it("distributes all tables or none, and says which one it distributes", async () => {
+  await using world = await createWorld({ fresh: true });
+  await standInForCitus(world.databaseUrl);
+  await world.database.pool.query("ALTER TABLE stand_in.citus_tables ADD CHECK (table_name <> 'lexicon')");
+
+  const { code, output, errors } = await run(world);
+
+  expect([code, output]).toEqual([1, ""]);
+  expect(errors).toMatch(/^Distributing embedding_model …\nDistributing graph_root …\n[^]*Distributing lexicon …\n/);
+  expect((await world.database.pool.query("SELECT FROM stand_in.citus_tables")).rowCount).toBe(0);
+});
+
 it("distributes what tables need and then the tables, in order; a repetition does nothing", async () => {
   await using world = await createWorld({ fresh: true });
   await memoriesTitled(await world.user(), "One");

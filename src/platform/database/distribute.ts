@@ -46,10 +46,7 @@ export async function distribute(url: string, tell: Tell = () => {}): Promise<Di
     else await client.query(DISTRIBUTE_FUNCTION, [name]);
   }
   const emptied = await findLeftovers(client);
-  // Truncating a table also truncates the tables that refer to it, so the list is read again each time.
-  for (const table of emptied) {
-    if ((await findLeftovers(client)).includes(table)) await client.query(TRUNCATE_LOCAL, [table]);
-  }
+  for (const table of emptied) await client.query(TRUNCATE_LOCAL, [table]);
   await client.query("ANALYZE");
   return { tables: missing, emptied };
 }
