@@ -9,6 +9,7 @@ import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
 import { memory } from "../../src/features/memories/get-memory.js";
+import { memories } from "../../src/features/memories/list-memories.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { type ExportFormat, exportFormatOf, readExport } from "../../src/import/export-lines.js";
 import { ImportStopped, KEY_REFUSED } from "../../src/import/import-stopped.js";
@@ -17,6 +18,7 @@ import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
 import { RETRY, clientOf, entity, fakeService, importInto, jsonLines, memoriesOf } from "../support/imports.js";
 import { miscounted } from "../support/memories.js";
+import { aTeam } from "../support/teams.js";
 import { type Actor, createWorld } from "../support/world.js";
 
 const NOTE = { type: "general", content: "Something.", context: { list: Array.from({ length: 60 }, (_, n) => n) } };
@@ -112,6 +114,30 @@ it("writes MemoryGraph's JSON, from which an import makes the same graph", async
     relationships: { restored: 498, existing: 0, skipped: 0 },
   });
   expect(await listsIn(second)).toEqual(await listsIn(first));
+});
+
+it("exports and imports the graph that --graph names, without it the team's", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner: ann } = await aTeam(world);
+  const { owner: bob } = await aTeam(world);
+  for (const graph of ["personal", "team"] as const) await ann.did(createMemory, { ...NOTE, title: graph, graph });
+  const folder = await aFolder();
+  const as = ({ key }: Actor) => ({ MEMORY_GRAPH_KEY: key, MEMORY_GRAPH_URL: url });
+
+  for (const words of [[], ["--graph", "team"], ["--graph", "personal"]]) {
+    const file = join(folder, "graph.jsonl");
+    const exported = await runHere(exportProgram, [file, ...words], as(ann));
+    await runHere(importProgram, [file, ...words], as(bob));
+    const graph = words[1] ?? "team";
+    expect([exported.code, await recordsIn(file)]).toEqual([
+      0,
+      expect.arrayContaining([expect.objectContaining({ title: graph })]),
+    ]);
+  }
+  for (const graph of ["personal", "team"] as const) {
+    expect(await bob.did(memories, { graph })).toMatchObject({ memories: [{ title: graph }] });
+  }
 });
 
 it("restores exports of earlier versions, which called a client's own id external_id", async () => {
