@@ -34,13 +34,16 @@ const MEMORIES = 1_000;
 it("restores a backup with the same data in an empty database, which can be used at once", async () => {
   await using source = await filled();
   await using target = await createWorld();
+  await empty(target);
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
   const file = join(folder, "backup.sql.gz");
 
   const written = await runHere(backup, [file, "--json"], { DATABASE_URL: source.world.databaseUrl });
   const read = await runHere(restore, [file, "--json"], { DATABASE_URL: target.databaseUrl });
 
-  expect([written.code, read.code]).toEqual([0, 0]);
+  for (const { code, errors } of [written, read]) {
+    expect([code, errors]).toEqual([0, expect.stringContaining("  memory: 1,002\n")]);
+  }
   const { tables } = JSON.parse(written.output) as { tables: Record<string, number> };
   expect(tables["memory"]).toBe(MEMORIES + 2);
   expect((JSON.parse(read.output) as { tables: object }).tables).toEqual(tables);
@@ -64,13 +67,15 @@ it("moves everything to another server; refuses a database in use, and a target 
   const server = await connected(source.world, "memory-graph-gateway");
   const used = await runHere(migrateTo, [], environment);
   await server[Symbol.asyncDispose]();
+  await empty(target);
   const there = await runHere(migrateTo, [], { ...environment, TARGET_DATABASE_URL: full.world.databaseUrl });
-  const moved = await runHere(migrateTo, [], environment);
+  const moved = await runHere(migrateTo, ["--json"], environment);
   const wrong = await runHere(migrateTo, ["mysql://there"], environment);
 
   const users = "in use by memory-graph-gateway at 127.0.0.1. Stop the service first";
   expect([used.code, used.errors]).toEqual([1, expect.stringContaining(users)]);
-  expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 10002 memories")]);
+  expect([moved.code, moved.errors]).toEqual([0, expect.stringContaining("  memory: 10,002\n")]);
+  expect(JSON.parse(moved.output)).toMatchObject({ tables: { memory: 10_002 } });
   expect([there.code, there.errors]).toEqual([1, expect.stringContaining("not empty")]);
   expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("TARGET_DATABASE_URL")]);
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
@@ -210,7 +215,7 @@ it("backs up the database as it was at one moment, whatever is changed meanwhile
 
 it("backs up a database that is being migrated only before or after a migration", async () => {
   await using world = await createWorld({ fresh: true });
-  await world.database.pool.query("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  await empty(world);
   const progress = { isOver: false };
   const migrated = migrate(world.databaseUrl).finally(() => (progress.isOver = true));
 
@@ -390,6 +395,10 @@ async function waitersAt({ database }: World): Promise<number> {
   );
   return rowCount ?? 0;
 }
+
+/** Leaves a database as `CREATE DATABASE` makes it. */
+const empty = async ({ database }: World) =>
+  void (await database.pool.query("DROP SCHEMA public CASCADE; CREATE SCHEMA public"));
 
 const addressOf = ({ databaseUrl: url }: World): Address => ({ url, variable: "DATABASE_URL" });
 
