@@ -240,6 +240,8 @@ it("shows the largest graphs, and whose they are", async () => {
   expect(one.output).toMatch(
     new RegExp(`^GRAPH +MEMORIES +BYTES +OWNER\n${teamGraph.id} +5 +\\d+ +team .* of ${owner.email}\n$`),
   );
+  await world.database.models.graph.update({ where: { id: graph_id }, data: { userId: null } });
+  expect((await run(world, "graph", "largest")).output).toMatch(new RegExp(`\n${graph_id} +1 +\\d+ +deleted\n$`));
   for (const limit of ["0", "1001", "x"]) {
     expect(await run(world, "graph", "largest", "--limit", limit)).toMatchObject({ code: 2, output: "" });
   }
