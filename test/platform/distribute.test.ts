@@ -86,6 +86,8 @@ const callsIn = async ({ database }: World): Promise<Call[]> =>
 
 it.each([
   ["INSERT INTO stand_in.answers VALUES ('something else')", "The node worker-1:5432 has other functions or settings"],
+  ["INSERT INTO stand_in.answers VALUES ('no route', false)", "The node worker-1:5432 cannot be used: no route"],
+  ["UPDATE stand_in.citus_tables SET distribution_column = 'id' WHERE table_name = 'lexicon'", "lexicon is not distr"],
   ["UPDATE stand_in.citus_tables SET colocation_id = 7 WHERE table_name = 'lexicon'", "lexicon is not distributed by"],
   [
     "DELETE FROM stand_in.citus_tables WHERE table_name = 'memory_vector'",
@@ -96,7 +98,8 @@ it.each([
     "ALTER ROLE CURRENT_USER IN DATABASE here RESET lock_timeout",
     "lacks its settings on the coordinator: lock_timeout",
   ],
-  ["DELETE FROM stand_in.pg_dist_node", "No node may hold graphs"],
+  ["UPDATE stand_in.pg_dist_node SET shouldhaveshards = false", "No node may hold graphs"],
+  ["UPDATE stand_in.pg_dist_node SET isactive = false", "No node may hold graphs"],
   ["CREATE UNIQUE INDEX bad ON memory (id)", "unique without graph_id: bad"],
 ])("finds what is wrong with a distribution: %s", async (change, fault) => {
   await using world = await createWorld({ fresh: true });

@@ -11,7 +11,7 @@ const STAND_IN = `
   CREATE TABLE stand_in.pg_dist_node (nodename text, nodeport int, isactive boolean, shouldhaveshards boolean);
   INSERT INTO stand_in.pg_dist_node VALUES ('worker-1', 5432, true, true);
   CREATE TABLE stand_in.called (place serial, name text, argument text, detail text);
-  CREATE TABLE stand_in.answers (instead text);
+  CREATE TABLE stand_in.answers (instead text, success boolean DEFAULT true);
   CREATE FUNCTION stand_in.create_distributed_table(table_name regclass, distribution_column text,
     distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default') RETURNS void LANGUAGE sql AS $$
     INSERT INTO stand_in.called (name, argument, detail) VALUES ('table', table_name::text, colocate_with);
@@ -31,8 +31,8 @@ const STAND_IN = `
   CREATE FUNCTION stand_in.run_command_on_workers(command text, parallel boolean DEFAULT true)
     RETURNS TABLE (nodename text, nodeport int, success boolean, result text) LANGUAGE plpgsql AS $$ BEGIN
       EXECUTE command INTO result;
-      SELECT coalesce((SELECT instead FROM stand_in.answers), result), 'worker-1', 5432, true
-      INTO result, nodename, nodeport, success;
+      SELECT coalesce(instead, result), 'worker-1', 5432, coalesce(answers.success, true)
+      INTO result, nodename, nodeport, success FROM (VALUES (1)) AS one LEFT JOIN stand_in.answers ON true;
       RETURN NEXT;
     END $$;`;
 
