@@ -1,5 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
+import { program as user } from "../../src/commands/user.js";
 import { createBillingWorld, sendEvent } from "../support/billing.js";
+import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { createWorld } from "../support/world.js";
@@ -29,6 +31,19 @@ afterEach(() => void vi.unstubAllGlobals());
 
 /** The time in a UUIDv7. */
 const timeIn = (id: string): number => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+
+it("goes by the database's clock in commands, too, and warns on standard error", async () => {
+  await using world = await createWorld();
+  const begunAt = RealDate.now();
+  setClock(DAY_MS);
+
+  const words = ["create", "--email", "ann@example.com", "--json"];
+  const { output, errors } = await runHere(user, words, { DATABASE_URL: world.databaseUrl });
+
+  const { user_id: id } = JSON.parse(output) as { user_id: string };
+  expect(timeIn(id)).toBeLessThan(begunAt + BUSY_MS);
+  expect(errors).toContain("clocks of this machine");
+});
 
 it.each([-DAY_MS, -10 * MINUTE_MS, 10 * MINUTE_MS, DAY_MS])(
   "goes by the database's clock where this machine's is off by %d ms",
