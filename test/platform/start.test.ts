@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
@@ -11,6 +12,7 @@ import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { migrate } from "../../src/platform/database/migrations.js";
+import { addressOf } from "../../src/platform/listen.js";
 import { StartError } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
 import { createWorld } from "../support/world.js";
@@ -214,6 +216,14 @@ it.each([
   const error: unknown = await started.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(StartError);
   expect(String(error)).toMatch(sentence);
+});
+
+it("prints an address of IPv6 in brackets, as URLs need it", async () => {
+  const server = createHttpServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+
+  expect(addressOf(server, "::1")).toBe(`http://[::1]:${(server.address() as AddressInfo).port}`);
 });
 
 /** A text column as PostgreSQL describes it: no table, the type's OID, its size, text format. */
