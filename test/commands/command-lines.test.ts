@@ -14,6 +14,7 @@ import { program as contract } from "../../src/commands/contract.js";
 import { program as distribute } from "../../src/commands/distribute.js";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { program as exporting } from "../../src/commands/export.js";
+import { WrongUse, sentenceFor } from "../../src/commands/for-operator.js";
 import { program as graph } from "../../src/commands/graph.js";
 import { program as importing } from "../../src/commands/import.js";
 import { program as mail } from "../../src/commands/mail.js";
@@ -151,6 +152,13 @@ it("exits with the documented codes, with only JSON on standard output, and neve
     errors: expect.stringMatching(/^No PostgreSQL can be reached.*\n$/),
   });
   expect(await run("dist/commands/graph.js", ["verify", "--jsn"], here)).toMatchObject({ code: 2, output: "" });
+});
+
+it("shows errors without the signs that control a terminal, and a bug as one line with its place in the code", () => {
+  expect(sentenceFor(new WrongUse("One.\nTwo\u001B[2J."))).toBe("One.\nTwo [2J.");
+  expect(sentenceFor(new TypeError(`One.\n  Two\u001B[2J. ${"x".repeat(1_000)}`))).toMatch(
+    /^Unexpected TypeError: One\. Two \[2J\. x{400,500} \(at .*command-lines\.test\.ts:\d+:\d+\)$/,
+  );
 });
 
 it.skipIf(!existsSync("/dev/full")).each([[["dist/commands/mail.js", "list", "--json"]], [["dist/main.js", "--help"]]])(
