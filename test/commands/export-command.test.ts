@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { rmdirSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -273,6 +274,22 @@ it("leaves no file if the connection breaks, and says so", async () => {
   expect(ran).toMatchObject({ code: 1, output: "" });
   expect(ran.errors).toContain("The connection broke before the export was complete");
   expect(await readdir(folder)).toEqual([]);
+});
+
+it("blames the file, not the connection, if the file cannot be written", async () => {
+  const folder = join(await aFolder(), "removed");
+  await mkdir(folder);
+  const server = createServer((_request, response) => {
+    rmdirSync(folder);
+    response.end('{"record":"graph","format":"memory-graph","memories":0,"relationships":0}\n');
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const ran = await runHere(exportProgram, [join(folder, "graph.jsonl"), "--url", url], { MEMORY_GRAPH_KEY: "key" });
+
+  expect(ran).toMatchObject({ code: 1, output: "", errors: expect.stringContaining("(ENOENT)") as string });
 });
 
 it.each(["jsonl", "memorygraph"])("keeps the earlier file in %s if a proxy sends a page instead", async (format) => {
