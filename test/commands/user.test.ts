@@ -225,6 +225,7 @@ it("shows the largest graphs, and whose they are", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: EMAIL });
   const { owner, teamId } = await aTeam(world);
+  expect((await run(world, "graph", "largest")).output).toBe("No graph has a memory.\n");
   await aMemory(ann);
   const teamGraph = await world.database.models.graph.findFirstOrThrow({ where: { teamId } });
   await world.database.models.graphUsage.update({ where: { graphId: teamGraph.id }, data: { memories: 5 } });
