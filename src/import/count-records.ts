@@ -12,6 +12,11 @@ export class RecordCount {
   /** Whether the last line was read, and its counts are those of the lines before. */
   isComplete = false;
 
+  /** How many records were read. */
+  get records(): number {
+    return this.read.memories + this.read.relationships;
+  }
+
   /** How many records its first line announces. */
   get announced(): number {
     return Number(this.#announced?.memories) + Number(this.#announced?.relationships);
@@ -52,12 +57,13 @@ export function countRecords({ url, format, count, onRecords }: Counting): Trans
     if (said !== "nothing") count.add(said);
   };
   const takeAll = (lines: readonly string[], done: TransformCallback, chunk?: Buffer) => {
+    const before = count.records;
     try {
       for (const line of lines) take(line);
     } catch (error) {
       return done(error as Error);
     }
-    if (isBegun) onRecords(lines.length);
+    if (isBegun) onRecords(count.records - before);
     done(null, chunk);
   };
   return new Transform({

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { program as exportProgram } from "../../src/commands/export.js";
 import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
@@ -274,6 +274,32 @@ it("leaves no file if the connection breaks, and says so", async () => {
   expect(ran).toMatchObject({ code: 1, output: "" });
   expect(ran.errors).toContain("The connection broke before the export was complete");
   expect(await readdir(folder)).toEqual([]);
+});
+
+it("shows the progress of a long export, and stops with it", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let goOn = () => {};
+  const server = createServer((_request, response) => {
+    const begin = '{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n{"record":"memory"}\n';
+    response.write(begin);
+    goOn = () => void response.end('{"record":"memory"}\n{"record":"end","memories":2,"relationships":0}\n');
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const file = join(await aFolder(), "graph.jsonl");
+
+  const exporting = runHere(exportProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: "key" });
+  await expect.poll(() => vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(5_000);
+  goOn();
+
+  expect(await exporting).toMatchObject({
+    code: 0,
+    errors: expect.stringMatching(/^1 of 2 done, .* left\n$/) as string,
+  });
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it("blames the file, not the connection, if the file cannot be written", async () => {
