@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { cp, mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -161,6 +161,16 @@ it("shows errors without the signs that control a terminal, and a bug as one lin
   );
 });
 
+it("runs by a path with a link, as where the present version is one", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await symlink(resolve("dist"), join(folder, "present"));
+
+  const { code, output } = await run(join(folder, "present/commands/backup.js"), ["--help"]);
+
+  expect([code, output]).toEqual([0, expect.stringContaining("\nExamples:\n")]);
+});
+
 it.skipIf(!existsSync("/dev/full")).each([[["dist/commands/mail.js", "list", "--json"]], [["dist/main.js", "--help"]]])(
   "fails if its result cannot be written, such as to a full disk: %s",
   async (words) => {
@@ -223,11 +233,16 @@ it("refuses to retry a mail that does not wait, to move a database to itself, an
   const here = { DATABASE_URL: world.databaseUrl };
 
   const retried = await runHere(mail, ["retry", "01890a5d-ac96-774b-bcce-b302099a8057", "--json"], here);
+  const { hostname, port, pathname } = new URL(world.databaseUrl);
   const same = await runHere(migrateTo, [world.databaseUrl], here);
+  const alsoSame = await runHere(migrateTo, [`postgres://${pathname}?host=${hostname}&port=${port}`], here);
   const taken = await runHere(migrateTo, ["--take-back", "postgres://127.0.0.1:1/none"], here);
 
   expect(retried).toMatchObject({ code: 1, output: "", errors: expect.stringContaining("No failed mail") as string });
-  expect(same).toMatchObject({ code: 2, output: "", errors: expect.stringContaining("is this database") as string });
+  for (const refused of [same, alsoSame]) {
+    const errors = expect.stringContaining("is this database") as string;
+    expect(refused).toMatchObject({ code: 2, output: "", errors });
+  }
   expect(taken).toMatchObject({
     code: 2,
     output: "",
