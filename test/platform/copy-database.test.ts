@@ -329,8 +329,9 @@ it("verifies a target's certificate by each mode that asks for TLS, without a wa
   await using target = await createWorld();
   await closeConnections(source.world);
 
-  const words = [`${target.databaseUrl}?sslmode=require`];
-  const { code, errors } = await runProcess("migrate-to", words, { DATABASE_URL: source.world.databaseUrl });
+  const address = new URL(target.databaseUrl);
+  address.searchParams.set("sslmode", "require");
+  const { code, errors } = await runProcess("migrate-to", [address.href], { DATABASE_URL: source.world.databaseUrl });
 
   expect([code, errors]).toEqual([1, expect.stringMatching(/^[^\n]*(offers no TLS|is not trusted)[^\n]*\n$/)]);
 });
