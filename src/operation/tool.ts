@@ -30,7 +30,10 @@ export interface ToolRoute {
   readonly usual?: Readonly<Record<string, number>>;
   /** The outputs that agents get, nested ones as `memories.title`; all by default. */
   readonly outputs?: readonly string[];
-  /** An output with a long text: an agent can request the part that begins at a given character. */
+  /**
+   * An output with a long text, or one of a list's items as `steps.context`: an agent can request the part that begins
+   * at a given character.
+   */
   readonly inParts?: string;
   /**
    * Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors.

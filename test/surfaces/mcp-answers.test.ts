@@ -45,6 +45,49 @@ it("cuts a long content, says where, and returns the rest to the call that the h
   expect(world.bugs).toEqual([]);
 });
 
+it("cuts the long context of a relationship, and returns the rest to the call that the hint names", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const fix = await aMemory(ann, { title: "Fix" });
+  const bug = await aMemory(ann, { title: "Bug" });
+  const context = Array.from({ length: 1_000 }, (_, n) => `\u{1F600} "${n}"\n`)
+    .join("")
+    .slice(0, 9_999);
+  await aLink(ann, fix, bug, { relationshipType: "SOLVES", context });
+  await aLink(ann, bug, fix, { relationshipType: "CAUSES", context: "Briefly." });
+  for (const [tool, types] of [["get_memory"], ["get_related_memories", ["SOLVES"]]] as const) {
+    const { answer } = await callTool(url, ann.key, tool, { id: fix.id, types });
+    expect(answer["hint"]).toContain("find_path between");
+  }
+
+  const parts: string[] = [];
+  for (let at = 0, isCut = true; isCut && parts.length < 20;) {
+    const asked = { from_memory_id: fix.id, to_memory_id: bug.id, types: ["SOLVES"], context_from: at };
+    const { answer, bytes } = await callTool(url, ann.key, "find_path", asked);
+    expect(bytes).toBeLessThanOrEqual(answerBytes);
+    const { steps, hint } = answer as { steps: ReadonlyArray<{ context?: string }>; hint?: string };
+    const part = steps.map((step) => step.context ?? "").join("");
+    const cut = /… \[cut at character (\d+) of (\d+)\]$/.exec(part);
+    parts.push(part.slice(0, cut?.index));
+    isCut = cut !== null;
+    if (isCut) expect(hint).toContain("context_from: the character at which it was cut");
+    if (at > 0)
+      expect(hint).toContain(`This is the context from character ${at} of ${context.length} on, not the whole.`);
+    expect(Number(cut?.[1] ?? Infinity)).toBeGreaterThan(at);
+    expect(Number(cut?.[2] ?? context.length)).toBe(context.length);
+    at = Number(cut?.[1]);
+  }
+  expect(parts.length).toBeGreaterThan(2);
+  expect(parts.join("")).toBe(context);
+  const beyond = { from_memory_id: fix.id, to_memory_id: bug.id, types: ["CAUSES"], context_from: 8 };
+  const { answer } = await callTool(url, ann.key, "find_path", beyond);
+  expect(answer["hint"]).toBe(
+    "The context has only 8 characters: leave out context_from to read it from the beginning.",
+  );
+  expect(world.bugs).toEqual([]);
+});
+
 it.each([
   ["a long text", { text: "words ".repeat(2_500) }],
   ["a text in a list", { list: [{ text: "words ".repeat(2_500) }] }],

@@ -34,6 +34,24 @@ it("keeps the texts of a list whole, as many as fit", () => {
   expect(fitObject({ tags }, 400)).toEqual({ tags: tags.slice(0, 3) });
 });
 
+it.each([
+  [1, [1]],
+  [2, [1 / 2, 1 / 2]],
+  [4, [1 / 4, 1 / 4, 1 / 4, 1 / 4]],
+  [9, [1 / 4, 1 / 4, 1 / 4, 1 / 4]],
+])("shares the room of a list between its first items: of %i long ones", (count, shares) => {
+  const items = Array.from({ length: count }, () => ({ text: "x".repeat(9_999) }));
+
+  const fitted = fitObject({ items }, 4_000) as { items: typeof items };
+
+  expect(fitted.items).toHaveLength(shares.length);
+  for (const [index, share] of shares.entries()) {
+    const used = jsonBytes(fitted.items[index]) / 4_000;
+    expect(used).toBeLessThanOrEqual(share);
+    expect(used).toBeGreaterThan(share * 0.95);
+  }
+});
+
 it.each(["x", "ü", "\u{1F600}", "\n"])("cuts a text of %j to the longest beginning that fits", (character) => {
   const [count, { length }] = [400, character];
   const cutTo = (kept: number) => ({

@@ -117,7 +117,7 @@ export const relatedMemories = defineOperation({
     ].map((name) => `memories.${name}`),
     ifCut:
       "More can be reached. Ask for certain types, one direction, a smaller max_depth, or a limit up to " +
-      `${FOR_AGENTS_MAX}.`,
+      `${FOR_AGENTS_MAX}. find_path between two memories reads on in a cut context.`,
     whenEmpty: ({ types, direction = "any" }) =>
       types === undefined && direction === "any"
         ? "It has no relationships: create_relationship links it with what belongs to it."

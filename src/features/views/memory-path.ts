@@ -108,9 +108,9 @@ export const memoryPath = defineOperation({
     name: "find_path",
     description: "Finds a shortest chain of relationships from one memory to another: how they are connected.",
     inputs: {
-      fromMemoryId: "The id of the memory where it begins.",
-      toMemoryId: "The id of the memory where it ends.",
-      types: "Only along relationships of these types.",
+      fromMemoryId: "The id of the first memory.",
+      toMemoryId: "The id of the last memory.",
+      types: "Only along these types.",
       maxDepth: "How many relationships it may have.",
       direction: "Along the arrows (out), against them (in), or both (any).",
       graph: GRAPH_FOR_AGENTS,
@@ -119,7 +119,10 @@ export const memoryPath = defineOperation({
       ...["length", "isCapped"],
       ...["id", "type", "title", "relationship", "direction", "strength", "context"].map((name) => `steps.${name}`),
     ],
-    ifCut: "For the other steps, call find_path from the last memory that is shown.",
+    inParts: "steps.context",
+    ifCut:
+      "For the other steps, call find_path from the last memory that is shown. To read on in a cut context, call it " +
+      "from one memory to the next with context_from: the character at which it was cut.",
     whenEmpty: ({ types }) =>
       `${hintOfTypes(types)}No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; ` +
       "get_related_memories shows what each of the two leads to.",

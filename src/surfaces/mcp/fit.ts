@@ -2,34 +2,44 @@
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /**
- * No item of a list may take more than this part of the list's room, so that one long item does not hide the others.
+ * No item of a longer list may take more than this part of the list's room, so that one long item does not hide the
+ * others.
  */
 const ITEM_SHARE = 1 / 4;
 
 /** Any value can be cut to fewer bytes than this: to a note of where a text was cut, or to an empty list. */
 const SMALLEST_PIECE = 64;
 
+/** A text of an answer, or the texts of a list's items, of which the answer has only the end. */
+export interface Part {
+  /** The names of the fields that lead to it. */
+  readonly path: readonly string[];
+  /** The character of the whole text where the end begins. */
+  readonly from: number;
+}
+
 /**
  * Cuts a JSON object until it has room. Numbers and short texts stay. Long texts are cut, with a note of how much is
  * missing; lists and inner objects end early. Large fields share the room that is left, so the object keeps all of its
  * own fields.
  * @param room in bytes of compact JSON
- * @param part the field whose text is the end of a longer text, and the character of the longer text where it begins
  */
-export function fitObject(value: object, room: number, part?: { name: string; from: number }): object {
-  const fit = (inner: unknown, space: number, from = 0): unknown => {
+export function fitObject(value: object, room: number, part?: Part): object {
+  /** `path` leads from here to the part; undefined where no path leads to it. */
+  const fit = (inner: unknown, space: number, path: Part["path"] | undefined): unknown => {
     if (jsonBytes(inner) <= space) return inner;
-    if (typeof inner === "string") return cutText(inner, space, from);
-    if (Array.isArray(inner)) return fitList(inner, space);
+    if (typeof inner === "string") return cutText(inner, space, path?.length === 0 ? (part?.from ?? 0) : 0);
+    if (Array.isArray(inner)) return fitList(inner, space, path);
     if (typeof inner !== "object" || inner === null) return inner;
-    return fitFields(inner === value ? inner : leadingFields(inner, space), space);
+    return fitFields(inner === value ? inner : leadingFields(inner, space), space, path);
   };
 
-  const fitList = (list: readonly unknown[], space: number): unknown[] => {
+  const fitList = (list: readonly unknown[], space: number, path: Part["path"] | undefined): unknown[] => {
     const kept: unknown[] = [];
+    const roomOfItem = Math.floor((space - "[]".length) * Math.max(ITEM_SHARE, 1 / list.length)) - ",".length;
     let left = space - "[]".length;
     for (const item of list) {
-      const piece = typeof item === "object" ? fit(item, Math.floor(space * ITEM_SHARE)) : item;
+      const piece = typeof item === "object" ? fit(item, roomOfItem, path) : item;
       left -= jsonBytes(piece) + ",".length;
       if (left < 0) break;
       kept.push(piece);
@@ -37,20 +47,20 @@ export function fitObject(value: object, room: number, part?: { name: string; fr
     return kept;
   };
 
-  const fitFields = (fields: object, space: number): object => {
+  const fitFields = (fields: object, space: number, path: Part["path"] | undefined): object => {
     const entries = Object.entries(fields).map(([name, field]) => ({ name, field, bytes: jsonBytes(field) }));
     const fitted: Record<string, unknown> = { ...fields };
     let left = space - "{}".length - entries.reduce((sum, { name }) => sum + jsonBytes(name) + ":,".length, 0);
     // Smallest first: larger fields get what smaller ones leave of their shares.
     for (const [index, { name, field }] of entries.toSorted((one, other) => one.bytes - other.bytes).entries()) {
-      const from = part && fields === value && name === part.name ? part.from : 0;
-      fitted[name] = fit(field, Math.floor(left / (entries.length - index)), from);
+      const further = path?.[0] === name ? path.slice(1) : undefined;
+      fitted[name] = fit(field, Math.floor(left / (entries.length - index)), further);
       left -= jsonBytes(fitted[name]);
     }
     return fitted;
   };
 
-  return fit(value, room) as object;
+  return fit(value, room, part?.path) as object;
 }
 
 /**

@@ -151,17 +151,26 @@ interface Extent {
  * to do if something is missing.
  */
 function answerOf(output: Output, { inParts, ifCut }: CutTexts, { from, endsEarly, hints }: Extent): ToolAnswer {
-  const name = inParts && snakeCase(inParts);
-  const rest = name !== undefined && from > 0 && { [name]: String(output[name]).slice(from).toWellFormed() };
-  const asked = { ...output, ...rest };
+  const path = inParts?.split(".").map(snakeCase);
+  const asked =
+    path && from > 0 ? (mapTexts(output, path, (text) => text.slice(from).toWellFormed()) as Output) : output;
   const cut = { truncated: true, hint: [...hints, ifCut ?? []].flat().join(" ") };
   const hint = hints.length > 0 && { hint: hints.join(" ") };
   const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
-  const part = name === undefined ? undefined : { name, from };
+  const part = path && { path, from };
   // Converts times to text, since `fitObject` cuts plain JSON.
   const value = JSON.parse(JSON.stringify(asked)) as object;
   return toAnswer({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
+}
+
+/** A copy with other texts at the end of the path, which leads through lists to each of their items. */
+function mapTexts(value: unknown, path: readonly string[], change: (text: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, path, change));
+  const [name, ...rest] = path;
+  if (name === undefined) return typeof value === "string" ? change(value) : value;
+  if (!isObject(value) || value[name] === undefined) return value;
+  return { ...value, [name]: mapTexts(value[name], rest, change) };
 }
 
 const isEmpty = (output: Output): boolean =>
@@ -185,14 +194,18 @@ function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRout
   ];
 }
 
-/** Says that a text does not begin here, so that no agent takes its end for the whole, or nothing for an empty text. */
+/** Says that texts do not begin here, so that no agent takes an end for the whole, or nothing for an empty text. */
 function partHints(output: Output, inParts: string | undefined, from: number): string[] {
   if (inParts === undefined || from === 0) return [];
-  const { length } = String(output[snakeCase(inParts)]);
-  if (from < length) return [`This is the ${inParts} from character ${from} of ${length} on, not the whole.`];
-  return [
-    `The ${inParts} has only ${length} characters: leave out ${partName(inParts)} to read it from the beginning.`,
-  ];
+  const path = inParts.split(".").map(snakeCase);
+  let longest = 0;
+  mapTexts(output, path, (text) => {
+    longest = Math.max(longest, text.length);
+    return text;
+  });
+  const name = path.at(-1);
+  if (from < longest) return [`This is the ${name} from character ${from} of ${longest} on, not the whole.`];
+  return [`The ${name} has only ${longest} characters: leave out ${partName(inParts)} to read it from the beginning.`];
 }
 
 const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
