@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Ask, Case } from "./cases.js";
 import type { Reply } from "./load.js";
 import { backendTimes, usedBetween } from "./postgres-cpu.js";
-import { pinServer } from "./cpu-share.js";
+import { pinBesideClient, pinServer } from "./cpu-share.js";
 import type { Shares } from "./profile.js";
 import type { Server } from "./server.js";
 
@@ -104,6 +104,7 @@ export async function measure(
     }
   }
   const servers: Record<string, Figures> = {};
+  if (plan.profile) pinBesideClient([...((await backendTimes(monitor))?.keys() ?? [])]);
   for (const { name, server, asked } of contenders) {
     const figures = figuresOf(turns.get(name) ?? []);
     const work = () => server.client(plan).load(asked, plan.turnMs);
