@@ -11,6 +11,7 @@ import { sharesOf } from "./profile.js";
 const PEERS = ["mercurius", "yoga", "apollo", "postgraphile"];
 /** Only `npm run bench -- --peers` installs them. */
 const arePeersInstalled = PEERS.every((name) => existsSync(`test/bench/peers/${name}/node_modules/.installed`));
+const POSITIVE = expect.toSatisfy((share: number) => share > 0) as unknown;
 type Profiled = Required<Pick<Figures, "shares">>;
 const out = mkdtempSync(join(tmpdir(), "bench-"));
 afterAll(() => rmSync(out, { recursive: true }));
@@ -38,11 +39,15 @@ it(`measures servers that answer alike${arePeersInstalled ? "" : ", without the 
   expect(serversOf.get("rest-get")).toEqual(["floor", "service"]);
   expect(serversOf.get("graphql-get")).toEqual(["floor", "service", ...others]);
   const profiled = results.flatMap(({ servers }) => Object.values(servers));
-  // Each server spends some of its time in node-postgres, and only the floor in its own file.
-  expect(profiled.filter(({ shares }) => !(shares["pg"] ?? 0))).toEqual([]);
-  expect(results.map(({ servers }) => Object.keys(servers).filter((name) => servers[name]?.shares["own"]))).toEqual(
-    results.map(() => ["floor"]),
-  );
+  // Few moments are caught in so short a turn, but in all cases together some of each kind.
+  const caught = (server: string, part: string) =>
+    results.reduce((sum, { servers }) => sum + (servers[server]?.shares[part] ?? 0), 0);
+  expect([caught("floor", "pg"), caught("floor", "own"), caught("floor", "doors")]).toEqual([POSITIVE, POSITIVE, 0]);
+  expect([caught("service", "pg"), caught("service", "doors"), caught("service", "own")]).toEqual([
+    POSITIVE,
+    POSITIVE,
+    0,
+  ]);
   const [speeds, profiles] = readFileSync(join(out, "speed.md"), "utf8")
     .split("Where Node's CPU goes")
     .map((part) => part.match(/^\| (?:rest|graphql)-.*\d \|/gm));

@@ -19,7 +19,7 @@ const PARTS = [
 /** The headings of a profile, in order. "garbage" is its collection, "rest" other packages. */
 export const HEADINGS: readonly string[] = [...PARTS.map(([name]) => name), "garbage", "rest"];
 
-/** The shares of a process's work, by heading; together 1. */
+/** The shares of a process's work, by heading; together 1, or 0 without work. */
 export type Shares = Readonly<Record<string, number>>;
 
 const SAMPLED_EVERY_US = 250;
@@ -43,7 +43,10 @@ export function sharesOf({ nodes, samples = [] }: Pick<Profiler.Profile, "nodes"
   const headings = new Map(nodes.map(({ id, callFrame }) => [id, headingOf(callFrame)]));
   const working = samples.map((id) => headings.get(id)).filter((heading) => heading !== undefined);
   return Object.fromEntries(
-    HEADINGS.map((heading) => [heading, working.filter((other) => other === heading).length / working.length]),
+    HEADINGS.map((heading) => [
+      heading,
+      working.filter((other) => other === heading).length / Math.max(1, working.length),
+    ]),
   );
 }
 

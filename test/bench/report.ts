@@ -84,7 +84,7 @@ const PROFILE_HEAD = ["case", "server", ...HEADINGS];
 const PROFILE_NOTES = [
   "Where Node's CPU goes: microseconds of a request, by the file of the function that ran, in one more turn of each",
   'server under a sampling profiler. "writing" is what sends to sockets, "Node" its other modules and native code;',
-  '"doors" to "platform" are this service\'s folders, "own" is what the server written by hand consists of.',
+  '"doors" to "platform" are this service\'s folders, "own" is the code by hand, which the peers share a part of.',
 ];
 
 const circumstances = ({ machine, plan }: Report): string[] => [
