@@ -14,6 +14,7 @@ import { type Chore, startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database/database-errors.js";
 import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database/database.js";
 import { acceptWaiting, addressOf, closeServer, listen } from "./platform/listen.js";
+import { openFilesMax } from "./platform/open-files.js";
 import { type Logger, countErrors } from "./platform/telemetry/logger.js";
 import { openMeaning } from "./platform/meaning/meaning.js";
 import type { Meter } from "./platform/telemetry/meter.js";
@@ -70,7 +71,7 @@ export async function startApp(
   log: Logger,
   overrides: AppOverrides = {},
 ): Promise<RunningApp> {
-  const { http = LIMITS.http, waits = LIMITS.database } = overrides;
+  const { http = httpLimits(log), waits = LIMITS.database } = overrides;
   const { leaveMs = config.development ? 0 : LIMITS.stop.leaveMs } = overrides;
   const life: Life = { url: "", isStopping: false };
   const opened = await openServices(config, where, { log, overrides, life });
@@ -118,6 +119,22 @@ export async function startApp(
   let stopped: Promise<void> | undefined;
   const wasQuiet = () => work.wasQuiet();
   return { url: life.url, metricsUrl, services, wasQuiet, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+}
+
+/**
+ * The documented limits, with fewer connections if the process may not open so many files: clients that use up all of
+ * them would stop whatever else opens one.
+ */
+function httpLimits(log: Logger): HttpLimits {
+  const files = openFilesMax();
+  const connections = Math.min(LIMITS.http.connections, Math.max(1, files - LIMITS.start.filesKept));
+  if (connections < LIMITS.http.connections) {
+    log.warn(
+      `this process may open ${files} files, so it accepts ${connections} connections at a time: raise the limit of ` +
+        `open files (ulimit -n) for up to ${LIMITS.http.connections}`,
+    );
+  }
+  return { ...LIMITS.http, connections };
 }
 
 interface ServiceParts {

@@ -24,7 +24,7 @@ export const LIMITS = {
     waitingPerKey: 150,
     waitForSlotMs: 2_000, // Counts towards `database.connectionWaitMs`, so it must not be longer.
     pipelined: 32, // Unanswered requests on one connection; one more closes it.
-    connections: 10_000, // Of one process, from all addresses.
+    connections: 10_000, // Of one process, from all addresses; fewer if it may not open so many files.
     // Answers that clients have not read. Beyond this, the connection without progress for longest is closed.
     unsentBytesPerAddress: 64 * 1_048_576,
     unsentBytes: 256 * 1_048_576,
@@ -250,6 +250,7 @@ export const LIMITS = {
   /** Timeouts of the start, after which the process ends with a sentence on what to do. */
   start: {
     openFiles: 256, // That the process must be able to open. Checked first: Node reads some hundred modules at a time.
+    filesKept: 128, // Of all that it may open, for the database, Redis, mails and files; clients get the others.
     connectMs: 5_000,
     catalogMs: 10_000, // To read the database's version and its migrations.
     migrationLockMs: 60_000, // For another server that migrates.

@@ -20,13 +20,22 @@ export function giveMemoryBack(isQuiet: () => boolean = () => false): Disposable
   let bytesBefore = 0;
   const collect = () => {
     quietIntervals = isQuiet() ? quietIntervals + 1 : 0;
-    const grown = process.memoryUsage.rss() - bytesBefore;
+    const grown = (residentBytes() ?? 0) - bytesBefore;
     if (quietIntervals < QUIET_INTERVALS || grown < GROWTH_BYTES) return collectGarbage({ type: "minor" });
     collectGarbage(ALL);
-    bytesBefore = process.memoryUsage.rss();
+    bytesBefore = residentBytes() ?? bytesBefore;
   };
   const timer = setInterval(collect, INTERVAL_MS).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Undefined if it cannot be known: Linux tells it in a file, which the process may not be able to open. */
+function residentBytes(): number | undefined {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return undefined;
+  }
 }
 
 /** The flavor also gives back the pages that V8 keeps for later. Node 20 knows neither, and collects all by default. */

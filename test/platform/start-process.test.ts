@@ -2,11 +2,12 @@ import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
 import { databaseOn, onServer } from "../bench/on-server.js";
+import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { environmentForProcess } from "../support/environment.js";
@@ -84,6 +85,32 @@ it("exits with one sentence when the limit of open files is too low", async ({ s
   const { status, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
 
   expect([status, stderr]).toEqual([1, expect.stringMatching(/^This process may not open 256 files, .*\.\n$/)]);
+  return undefined;
+});
+
+it("accepts as many connections as it may open files, less some of its own, and goes on answering", async ({
+  skip,
+}) => {
+  if (process.platform !== "linux") return skip("Only on Linux this machine has many addresses of its own.");
+  await using world = await createWorld();
+  const environment = { DATABASE_URL: world.databaseUrl, LOG_LEVEL: "warn" };
+  await using server = await startServerProcess(environment, {}, { openFiles: 400 });
+  const clients = Array.from({ length: 500 }, (_, n) => {
+    const from = { localAddress: `127.0.0.${2 + (n % 100)}`, port: Number(new URL(server.url).port) };
+    const client = connect({ ...from, host: "127.0.0.1" }, () =>
+      client.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"),
+    );
+    return client.on("error", () => {}).resume();
+  });
+  onTestFinished(() => clients.forEach((client) => client.destroy()));
+
+  await expect.poll(() => clients.filter(({ closed, bytesRead }) => !closed && bytesRead === 0)).toEqual([]);
+  expect(clients.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(272);
+  const { status } = await ask(`${server.url}/readyz`);
+
+  expect(status).toBe(200);
+  // The log line is written a moment later.
+  await expect.poll(server.printed).toContain("may open 400 files, so it accepts 272 connections at a time");
   return undefined;
 });
 

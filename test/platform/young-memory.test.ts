@@ -31,6 +31,17 @@ describe("the memory of an idle server", { retry: 3 }, () => {
     rss.mockReturnValue(110_000_000);
     await expect.poll(idle.during(5), SOON).toContain("all");
   });
+
+  it("goes on while its memory cannot be known, as without a file that may still be opened", async () => {
+    const rss = vi.spyOn(process.memoryUsage, "rss").mockImplementation(() => {
+      throw Object.assign(new Error("uv_resident_set_memory"), { code: "EMFILE" });
+    });
+    onTestFinished(() => rss.mockRestore());
+    using idle = new IdleServer();
+    idle.isQuiet = true;
+
+    await expect.poll(idle.during(15), SOON).toEqual(["young", "young", "young"]);
+  });
 });
 
 /** A process that gives memory back, with a time of its own. */

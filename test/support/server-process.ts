@@ -19,14 +19,21 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+interface ProcessOptions {
+  readonly folder?: string;
+  readonly uid?: number | undefined;
+  readonly flags?: readonly string[];
+  readonly openFiles?: number;
+}
+
 /**
  * Starts dist/main.js, which `npm test` has built, and waits until it is ready. Options give it smaller limits, another
- * folder, another user or flags of Node.
+ * folder, another user, flags of Node or a limit of open files.
  */
 export async function startServerProcess(
   environment: Record<string, string>,
   limits: SomeLimits = {},
-  { folder = ".", uid, flags = [] }: { folder?: string; uid?: number | undefined; flags?: readonly string[] } = {},
+  { folder = ".", uid, flags = [], openFiles }: ProcessOptions = {},
 ): Promise<ServerProcess> {
   const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "memory-graph-")));
   const port = await freePort();
@@ -37,8 +44,10 @@ export async function startServerProcess(
     DATA_DIR: dataDir,
     ...environment,
   };
-  const words = [...flags, "--import", changeOf(folder, limits), join(folder, "dist/main.js")];
-  const child = spawn(process.execPath, words, {
+  const words = [process.execPath, ...flags, "--import", changeOf(folder, limits), join(folder, "dist/main.js")];
+  const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(openFiles)];
+  const [program = "", ...args] = openFiles === undefined ? words : [...limited, ...words];
+  const child = spawn(program, args, {
     env,
     cwd: folder,
     ...(uid !== undefined && { uid, gid: uid }),
