@@ -5,7 +5,8 @@ import { expect, it } from "vitest";
 import { HOSTILE } from "../support/hostile-requests.js";
 import { ask } from "../support/http.js";
 import { linkMemories, storeMemories } from "../support/hubs.js";
-import { type ServerProcess, startServerProcess } from "../support/server-process.js";
+import { type ServerProcess, freePort, startServerProcess } from "../support/server-process.js";
+import { connected } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 import { LIMITS } from "../../src/limits.js";
 
@@ -108,6 +109,45 @@ it("answers other clients while many connections send thousands of requests at o
   expect(await pulse.stop()).toBeLessThan(2 * PULSE_MAX_MS);
   expect((await ask(`${server.url}/healthz`)).status).toBe(200);
   expect(residentMegabytes(server.child.pid) - before).toBeLessThan(MEMORY_MAX_MEGABYTES);
+});
+
+const POST = "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+
+/** What clients send before they reset their connection. */
+const RESET: Readonly<Record<string, string>> = {
+  nothing: "",
+  "half of a head": "GET /healthz HTTP/1.1\r\nHo",
+  "half of a body": `${POST}Content-Length: 100\r\n\r\n{`,
+  "half of a chunk": `${POST}Transfer-Encoding: chunked\r\n\r\nff\r\n{`,
+  "an expectation": `${POST}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`,
+  "a request": "GET /docs HTTP/1.1\r\nHost: a\r\n\r\n",
+  "requests ahead": "GET /docs HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20),
+  "what is no request": "\0\0\0\0\r\n\r\n",
+  "a tunnel": "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
+  "a tunnel behind a request": "GET /docs HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
+  "another protocol": "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+};
+
+it("goes on after clients reset their connection in the middle of anything", async () => {
+  await using world = await createWorld();
+  const metricsPort = await freePort();
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl, METRICS_PORT: String(metricsPort) });
+  const isAlive = () => ask(`${server.url}/healthz`).then(({ status }) => status, String);
+
+  for (const [what, bytes] of Object.entries(RESET)) {
+    for (const url of [server.url, `http://127.0.0.1:${metricsPort}`]) {
+      for (const isRead of [false, true]) {
+        const client = connected(url);
+        client.allowHalfOpen = true;
+        await new Promise((sent) => client.write(bytes, sent));
+        // Asked later, so answered after the bytes were read, and again after the reset was.
+        if (isRead) await isAlive();
+        client.resetAndDestroy();
+        expect(await isAlive(), what).toBe(200);
+      }
+    }
+  }
+  expect(await isAlive()).toBe(200);
 });
 
 const ALIKE = [..."bcdefg"].map((letter) => "a".repeat(32) + letter);

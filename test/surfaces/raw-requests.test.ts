@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { exchange } from "../support/socket.js";
+import { ask } from "../support/http.js";
+import { connected, exchange, nextAnswer } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 /** Headers of a request whose connection ends with the answer. */
@@ -125,6 +126,27 @@ it("refuses chunks in HTTP/1.0, and reads no further request on the connection",
     "HTTP/1.1 400",
     "Connection: close",
   ]);
+});
+
+it("reads what follows CONNECT as no part of another client's request", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const tunnel = connected(url);
+  tunnel.allowHalfOpen = true;
+  tunnel.write("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect(await nextAnswer(tunnel)).toMatch(/^HTTP\/1\.1 405 /);
+
+  // Node gives the new connection the parser that the tunnel had.
+  const other = connected(url);
+  other.write("GET /heal");
+  await ask(`${url}/healthz`);
+  tunnel.write("GET /me HTTP/1.1\r\nHost: a\r\n\r\n");
+  await ask(`${url}/healthz`);
+  other.write("thz HTTP/1.1\r\nHost: a\r\n\r\n");
+
+  expect(await nextAnswer(other)).toMatch(/^HTTP\/1\.1 200 /);
+  tunnel.destroy();
+  other.destroy();
 });
 
 it.each([
