@@ -3,10 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { type StandInRequest, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { shareStandIn } from "../../src/stand-in/stripe/shared.js";
+import { SOON_MS } from "../../src/stand-in/stripe/state.js";
 import { roundsOf } from "../support/rounds.js";
 import { manyOf } from "../support/teams.js";
 import { clientOf, errorOf, onlySubscription, openSession, startWorld, subscribe, upgrade } from "./world.js";
@@ -59,6 +61,25 @@ it("delivers events of an earlier run that were not delivered then", async () =>
   await second.delivered();
 
   expect(world.received.at(-1)?.event()).toMatchObject({ type: "customer.created", data: { object: { name: "Bob" } } });
+});
+
+it("goes on while its file cannot be written, and writes it later", async () => {
+  await using folder = await temporaryFolder();
+  const [inside, stateFile] = [join(folder.path, "inside"), join(folder.path, "inside", "stripe.json")];
+  await using world = await startWorld({ stateFile, delivery: "once" });
+  let answer = (_status: number) => {};
+  world.answerEventsBy(new Promise((resolve) => (answer = resolve)));
+  await world.stripe.customers.create({ name: "Bob" });
+  await rm(inside, { recursive: true });
+  await writeFile(inside, "not a folder");
+
+  // The delivery changes the state, and began a timer of the same length earlier than this one.
+  answer(200);
+  await world.standIn.delivered();
+  await sleep(SOON_MS);
+  await rm(inside);
+
+  await expect.poll(() => readFile(stateFile, "utf8").catch(String)).toContain("Bob");
 });
 
 it("is shared by those who start it with the same file, who get its events until they end", async () => {

@@ -256,7 +256,7 @@ export function mustFind<T>(record: T | undefined): T {
 
 /** How many delivered events are stored; the oldest are removed first. */
 const EVENTS_MAX = 1_000;
-const SOON_MS = 200;
+export const SOON_MS = 200;
 
 /** The state, its clock and its file. */
 export class Store {
@@ -302,9 +302,15 @@ export class Store {
     renameSync(`${this.#file}.new`, this.#file);
   }
 
-  /** Saves later: for frequent changes that may be lost. */
+  /** Saves later, and again if that fails, as on a full disk: for frequent changes that may be lost. */
   saveSoon(): void {
-    this.#soon ??= setTimeout(() => this.save(), SOON_MS);
+    this.#soon ??= setTimeout(() => {
+      try {
+        this.save();
+      } catch {
+        this.saveSoon();
+      }
+    }, SOON_MS);
   }
 
   #forgetEvents(): void {
