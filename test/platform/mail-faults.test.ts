@@ -21,7 +21,12 @@ const STEPS = {
   ".": "250 taken",
 } as const;
 type Step = keyof typeof STEPS;
-const REFUSALS = { "breaks the connection": "", "cannot now": "421 try again later", "may not": "530 sign in first" };
+const REFUSALS = {
+  "breaks the connection": "",
+  "cannot now": "421 try again later",
+  "may not": "530 sign in first",
+  "says what is no text": "421 \0",
+};
 
 const cases = Object.keys(STEPS).flatMap((step) => Object.entries(REFUSALS).map(([how, said]) => [how, step, said]));
 

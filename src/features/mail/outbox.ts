@@ -97,10 +97,12 @@ async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Prom
   const { database, log, meter } = outbox;
   const { id, kind, email, attempts } = mail;
   const reason = error instanceof Error ? error.message : String(error);
+  // PostgreSQL stores no NUL, and a mail server may say anything.
+  const lastError = reason.replaceAll("\0", "\uFFFD").slice(0, ERROR_MAX_LENGTH);
   const time = (await timeOf(database)).getTime();
   const { count: postponed } = await database.models.mail.updateMany({
     where: { id, createdAt: { gt: new Date(time - PATIENCE_MS[kind]) } },
-    data: { lastError: reason.slice(0, ERROR_MAX_LENGTH), dueAt: new Date(time + waitMsOf(mail)) },
+    data: { lastError, dueAt: new Date(time + waitMsOf(mail)) },
   });
   // Mail servers often repeat the address in their messages, so only their codes are logged.
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
