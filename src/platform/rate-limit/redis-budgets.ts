@@ -110,11 +110,12 @@ export class RedisBudgets implements Budgets {
   }
 
   /** Redis's answer; undefined while it is unavailable, or too many wait for it. */
-  async #ask<T>(question: (redis: RedisWithBudgets) => Promise<T>): Promise<T | undefined> {
+  async #ask<T extends readonly number[]>(question: (redis: RedisWithBudgets) => Promise<T>): Promise<T | undefined> {
     if (performance.now() < this.#pausedUntil || this.#asking >= LIMITS.budgets.askingRedis) return undefined;
     this.#asking++;
     try {
       const answer = await question(this.#redis);
+      if (!areNumbers(answer)) throw new OddAnswer("it answers what is no list of numbers");
       if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
       this.#lost = false;
       this.#reason = undefined;
@@ -122,8 +123,9 @@ export class RedisBudgets implements Budgets {
     } catch (err) {
       const isFirst = performance.now() >= this.#pausedUntil;
       this.#pausedUntil = performance.now() + PAUSE_MS;
-      // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever.
-      if (isFirst && isTimeout(err)) this.#redis.disconnect(true);
+      // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever. And an
+      // odd answer may be that to another command.
+      if (isFirst && (isTimeout(err) || err instanceof OddAnswer)) this.#redis.disconnect(true);
       this.#lose(reasonOf(err));
       return undefined;
     } finally {
@@ -148,9 +150,15 @@ export class RedisBudgets implements Budgets {
   }
 }
 
+/** Whatever answers is no Redis. */
+class OddAnswer extends Error {}
+
+const areNumbers = (answer: unknown): boolean => Array.isArray(answer) && answer.every(Number.isFinite);
+
 /** Why a command failed; undefined without a connection, of which the package tells by an event. */
 function reasonOf(error: unknown): string | undefined {
   if (isTimeout(error)) return "there was no answer in time";
+  if (error instanceof OddAnswer) return error.message;
   if (!(error instanceof Error) || error.name !== "ReplyError") return undefined;
   // Of an unknown command Redis repeats the arguments, which name users and addresses.
   return error.message.replace(/, with args beginning with: .*/s, "");
