@@ -57,6 +57,21 @@ it("recovers within seconds after the network lost everything while all connecti
   expect(world.bugs).toEqual([]);
 });
 
+it("loses only the connections on which it gets what is no message of PostgreSQL", async () => {
+  await using world = await createWorld();
+  const { network, url, ann } = await serveBehind(world);
+  const list = async () => (await ask(`${url}/v1/memories`, { key: ann.key })).status;
+  expect(await list()).toBe(200);
+
+  network.become("garble");
+  const during = await list();
+  network.become("forward");
+
+  expect(during).toBe(503);
+  await expect.poll(list, PATIENCE).toBe(200);
+  expect(world.bugs).toEqual([]);
+});
+
 it("fails statements on a dead network long before the statement timeout", async () => {
   await using world = await createWorld();
   await using network = await startFaultyProxy(world.databaseUrl);

@@ -2,14 +2,18 @@ import type { Socket } from "node:net";
 import { type TcpProxy, startTcpProxy } from "./tcp-proxy.js";
 
 /**
- * What the network does. `forward` works normally; `swallow` loses all bytes both ways and closes nothing, like a black
- * hole; `dribble` forwards one byte every 50 ms; `delay` forwards everything 10 ms later, as between two data centres;
- * `refuse` cuts every connection, also new ones; `deny` cuts open ones, and answers new ones as Pgpool-II does when it
- * has lost PostgreSQL.
+ * What the network does. `forward` works normally; `swallow` loses all bytes both ways and closes nothing, like a
+ * black hole; `dribble` forwards one byte every 50 ms; `delay` forwards everything 10 ms later, as between two data
+ * centres; `garble` sends the service what is no message of PostgreSQL instead of its answers; `refuse` cuts every
+ * connection, also new ones; `deny` cuts open ones, and answers new ones as Pgpool-II does when it has lost
+ * PostgreSQL.
  */
-export type Weather = "forward" | "swallow" | "dribble" | "delay" | "refuse" | "deny";
+export type Weather = "forward" | "swallow" | "dribble" | "delay" | "garble" | "refuse" | "deny";
 
 const DENIAL = errorOfPostgres("SERROR\0VERROR\0CXX000\0Mall backend nodes are down\0\0");
+
+/** A row of two values, the first of which is longer than the message. */
+const UNREADABLE = Buffer.from("D\0\0\0\x0a\0\x02\x43\0\0\0", "latin1");
 
 const DELAY_MS = 10;
 
@@ -32,6 +36,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       from.on("data", (bytes) => {
         if (weather === "forward") to.write(bytes);
         if (weather === "delay") setTimeout(() => to.write(bytes), DELAY_MS);
+        if (weather === "garble") to.write(from === far ? UNREADABLE : bytes);
         if (weather === "dribble") void dribble(bytes, to);
       });
     }

@@ -1,7 +1,9 @@
+import type { Socket } from "node:net";
 import pg from "pg";
 import { LIMITS } from "../../limits.js";
 
 type Connected = (error: Error) => void;
+type Receive = (bytes: Buffer) => void;
 
 /**
  * A connection to PostgreSQL. PostgreSQL refuses a connection by an error of the severity FATAL, Pgpool-II by one of
@@ -11,6 +13,16 @@ type Connected = (error: Error) => void;
 export class Client extends pg.Client {
   /** Lets the process end while the connection is open. Its types lack it. */
   declare readonly unref: () => void;
+
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    const wire = this.connection as pg.Connection & { attachListeners(stream: Socket): void };
+    const attach = wire.attachListeners.bind(wire);
+    wire.attachListeners = (stream) => {
+      attach(stream);
+      cutIfUnreadable(stream);
+    };
+  }
 
   override connect(): Promise<this>;
   override connect(connected: Connected): void;
@@ -22,6 +34,33 @@ export class Client extends pg.Client {
         throw asFatal(error);
       },
     );
+  }
+}
+
+/**
+ * The parser throws at bytes that are no message of PostgreSQL, as from a broken pooler. Nobody could catch that, so it
+ * would end the process; this connection alone is lost.
+ */
+function cutIfUnreadable(stream: Socket): void {
+  for (const receive of stream.listeners("data") as Receive[]) {
+    stream.off("data", receive).on("data", (bytes: Buffer) => {
+      try {
+        receive.call(stream, bytes);
+      } catch (cause) {
+        stream.destroy(new Unreadable(cause));
+      }
+    });
+  }
+}
+
+/** Has the format of a system error, so that Prisma's adapter recognises it. */
+class Unreadable extends Error {
+  readonly code = "ECONNRESET";
+  readonly errno = -104;
+  readonly syscall = "read";
+
+  constructor(cause: unknown) {
+    super("The database sent what is no message of PostgreSQL; the connection was cut.", { cause });
   }
 }
 
