@@ -79,8 +79,11 @@ const LEFT_TO_REFUSALS: ReadonlySet<string> = new Set([
   ...["minLength", "minItems", "maxItems"],
 ]);
 
-/** The input by which an agent asks for a later part of a long output, which a path such as `steps.context` names. */
-export const partName = (output: string): string => `${snakeCase(output.split(".").at(-1) ?? "")}_from`;
+/** The names, as in answers, of the fields that lead to an output such as `steps.context`. */
+export const pathOf = (output: string): string[] => output.split(".").map(snakeCase);
+
+/** The input by which an agent asks for a later part of a long output. */
+export const partName = (output: string): string => `${pathOf(output).at(-1)}_from`;
 
 export const partField = (output: string): PlainField => ({
   name: partName(output),

@@ -24,6 +24,7 @@ import {
   outputSchema,
   partField,
   partName,
+  pathOf,
   pick,
   pickOutputs,
   plainAnswerSchema,
@@ -151,7 +152,7 @@ interface Extent {
  * to do if something is missing.
  */
 function answerOf(output: Output, { inParts, ifCut }: CutTexts, { from, endsEarly, hints }: Extent): ToolAnswer {
-  const path = inParts?.split(".").map(snakeCase);
+  const path = inParts === undefined ? undefined : pathOf(inParts);
   const asked =
     path && from > 0 ? (mapTexts(output, path, (text) => text.slice(from).toWellFormed()) as Output) : output;
   const cut = { truncated: true, hint: [...hints, ifCut ?? []].flat().join(" ") };
@@ -164,7 +165,15 @@ function answerOf(output: Output, { inParts, ifCut }: CutTexts, { from, endsEarl
   return toAnswer({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
 }
 
-/** A copy with other texts at the end of the path, which leads through lists to each of their items. */
+/** The texts at the end of the path, which leads through lists to each of their items. */
+function textsAt(value: unknown, path: readonly string[]): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => textsAt(item, path));
+  const [name, ...rest] = path;
+  if (name === undefined) return typeof value === "string" ? [value] : [];
+  return isObject(value) ? textsAt(value[name], rest) : [];
+}
+
+/** A copy with other texts at the end of the path. */
 function mapTexts(value: unknown, path: readonly string[], change: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, path, change));
   const [name, ...rest] = path;
@@ -197,12 +206,8 @@ function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRout
 /** Says that texts do not begin here, so that no agent takes an end for the whole, or nothing for an empty text. */
 function partHints(output: Output, inParts: string | undefined, from: number): string[] {
   if (inParts === undefined || from === 0) return [];
-  const path = inParts.split(".").map(snakeCase);
-  let longest = 0;
-  mapTexts(output, path, (text) => {
-    longest = Math.max(longest, text.length);
-    return text;
-  });
+  const path = pathOf(inParts);
+  const longest = Math.max(0, ...textsAt(output, path).map(({ length }) => length));
   const name = path.at(-1);
   if (from < longest) return [`This is the ${name} from character ${from} of ${longest} on, not the whole.`];
   return [`The ${name} has only ${longest} characters: leave out ${partName(inParts)} to read it from the beginning.`];
