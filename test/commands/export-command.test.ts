@@ -1,10 +1,7 @@
-import { rmdirSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { program as exportProgram } from "../../src/commands/export.js";
 import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
@@ -17,7 +14,7 @@ import { ImportStopped, KEY_REFUSED } from "../../src/import/import-stopped.js";
 import { newRestoreReport, restoreFile } from "../../src/import/restore.js";
 import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
-import { RETRY, clientOf, entity, fakeService, importInto, jsonLines, memoriesOf } from "../support/imports.js";
+import { RETRY, clientOf, entity, importInto, jsonLines, memoriesOf } from "../support/imports.js";
 import { miscounted } from "../support/memories.js";
 import { aTeam } from "../support/teams.js";
 import { type Actor, createWorld } from "../support/world.js";
@@ -237,111 +234,6 @@ it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs 
   }
   expect(await bob.did(memory, { id: "one" })).toMatchObject({ id: memoryIds[0], title: "Caf\u00e9" });
   expect((await run(Buffer.from(withEnds, "latin1"))).errors).toContain("is not text in UTF-8");
-});
-
-it("waits for the rate limit, says so, and gives up after as many waits as an import", async () => {
-  const file = join(await aFolder(), "graph.json");
-  const refused = { status: 429, body: { error: { code: "rate_limited", message: "Too many requests." } } };
-  const exported = async (...retryAfter: readonly string[]) => {
-    const answers = retryAfter.map((value) => ({ ...refused, headers: { "retry-after": value } }));
-    const service = await fakeService(() => answers.shift());
-    const ran = await runHere(exportProgram, [file, "--url", service.url, "--key", "key"], {});
-    return { ...ran, requests: service.requests.length };
-  };
-
-  const waited = await exported("1", "0");
-  const tired = await exported(...Array.from({ length: 61 }, () => "0"));
-
-  // What comes then is no export.
-  expect(waited).toMatchObject({ code: 1, requests: 3 });
-  expect(waited.errors).toMatch(/^Waiting 1 s: rate limit reached\.\nWaiting 0 s: rate limit reached\.\nWhat http:/);
-  expect(tired).toMatchObject({ code: 1, requests: 61 });
-  expect(tired.errors).toMatch(/reached\.\nToo many requests\.\n$/);
-});
-
-it("leaves no file if the connection breaks, and says so", async () => {
-  const server = createServer((_request, response) => {
-    const first = '{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n';
-    response.writeHead(200).write(first, () => response.destroy());
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  onTestFinished(() => void server.close());
-  const folder = await aFolder();
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-
-  const ran = await runHere(exportProgram, [join(folder, "graph.jsonl"), "--url", url], { MEMORY_GRAPH_KEY: "key" });
-
-  expect(ran).toMatchObject({ code: 1, output: "" });
-  expect(ran.errors).toContain("The connection broke before the export was complete");
-  expect(await readdir(folder)).toEqual([]);
-});
-
-it("shows the progress of a long export, and stops with it", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  onTestFinished(() => void vi.useRealTimers());
-  let goOn = () => {};
-  const server = createServer((_request, response) => {
-    const begin = '{"record":"graph","format":"memory-graph","memories":2,"relationships":0}\n{"record":"memory"}\n';
-    response.write(begin);
-    goOn = () => void response.end('{"record":"memory"}\n{"record":"end","memories":2,"relationships":0}\n');
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const file = join(await aFolder(), "graph.jsonl");
-
-  const exporting = runHere(exportProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: "key" });
-  await expect.poll(() => vi.getTimerCount()).toBe(1);
-  vi.advanceTimersByTime(5_000);
-  goOn();
-
-  expect(await exporting).toMatchObject({
-    code: 0,
-    errors: expect.stringMatching(/^1 of 2 done, .* left\n$/) as string,
-  });
-  expect(vi.getTimerCount()).toBe(0);
-});
-
-it("blames the file, not the connection, if the file cannot be written", async () => {
-  const folder = join(await aFolder(), "removed");
-  await mkdir(folder);
-  const server = createServer((_request, response) => {
-    rmdirSync(folder);
-    response.end('{"record":"graph","format":"memory-graph","memories":0,"relationships":0}\n');
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-
-  const ran = await runHere(exportProgram, [join(folder, "graph.jsonl"), "--url", url], { MEMORY_GRAPH_KEY: "key" });
-
-  expect(ran).toMatchObject({ code: 1, output: "", errors: expect.stringContaining("(ENOENT)") as string });
-});
-
-it.each(["jsonl", "memorygraph"])("keeps the earlier file in %s if a proxy sends a page instead", async (format) => {
-  let page = "";
-  const server = createServer((_request, response) => void response.writeHead(200).end(page));
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const file = join(await aFolder(), "graph");
-  await writeFile(file, "earlier");
-
-  for (const [sent, said] of [
-    [
-      "<html>\nPlease log in\n</html>\n",
-      `What ${url} sends is no export, so nothing was written: "<html>". Check --url`,
-    ],
-    ['{"message":"Please log in"}\n', 'nothing was written: "{\\"message\\"'],
-    ["<html>é", 'is no export, so nothing was written: "<html>é"'],
-    ["", "before the export was complete"],
-  ] as const) {
-    page = sent;
-    const ran = await runHere(exportProgram, [file, "--format", format, "--url", url], { MEMORY_GRAPH_KEY: "key" });
-
-    expect(ran).toMatchObject({ code: 1, output: "", errors: expect.stringContaining(said) as string });
-    expect(await readFile(file, "utf8")).toBe("earlier");
-  }
 });
 
 it("refuses to restore a file that lacks lines, and says which line is no record", async () => {
