@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline";
 import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
 import { parseStrictly } from "../import/json-text.js";
@@ -17,9 +16,20 @@ export const program = commandLine({
   .addOption(keyOption())
   .addOption(urlOption())
   .action(async (options: ServiceOptions) => {
-    for await (const line of createInterface({ input: process.stdin }))
+    for await (const line of readLines(process.stdin))
       if (line.trim() !== "") forward(line, options).catch((error: unknown) => console.error(sentenceFor(error)));
   });
+
+/** Lines end with LF alone: newer `readline` also ends them at U+2028, which JSON may contain in any text. */
+async function* readLines(input: NodeJS.ReadStream): AsyncGenerator<string> {
+  let rest = "";
+  for await (const piece of input.setEncoding("utf8")) {
+    const lines = (rest + String(piece)).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  yield rest;
+}
 
 /** A request is answered even if the server cannot be reached or refuses it: its client waits for an answer. */
 async function forward(line: string, options: ServiceOptions): Promise<void> {

@@ -128,6 +128,27 @@ it("says what is wrong with a line that is no message, skips blank ones, and goe
   expect(codes.toSorted()).toEqual([-32_600, -32_600, -32_600, -32_700]);
 });
 
+it("ends a message at LF alone, and not at another end of line within it or at the end of a piece", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const content = `one\u2028two\u2029three\u0085four ${"é".repeat(100_000)}`.slice(0, 50_000);
+  const call = { name: "store_memory", arguments: { type: "general", title: "Pasted", content } };
+  const store = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call });
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
+
+  const lines = [store.replace(",", ",\r"), `${ping}\r`];
+  const { errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+
+  expect(errors).toBe("");
+  expect(answers.toSorted((one, other) => Number(one.id) - Number(other.id))).toMatchObject([
+    { id: 1, result: { structuredContent: { title: "Pasted" } } },
+    { id: 2, result: {} },
+  ]);
+  const [stored] = await world.services.database.models.memory.findMany();
+  expect(stored?.content).toBe(content);
+});
+
 it("answers a tool call that it cannot forward as a failed call, so that agents see why", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
