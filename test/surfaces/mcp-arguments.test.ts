@@ -16,6 +16,7 @@ it.each([
   [{ types: [""], tags: ["", " "] }, {}],
   [{ tags: "", project: "", created_after: "", graph: "", limit: "" }, {}],
   [{ tags: null, project: null, graph: null, limit: null, offset: null }, {}],
+  [{ types: "null", tags: "null", created_after: "null", graph: "null", limit: "null" }, {}],
   [{ graph: "Personal" }, { graph: "personal" }],
   [
     { graph: ["personal"], limit: ["1"] },
@@ -127,7 +128,7 @@ it("lets a change clear fields, and keeps text that may be intended", async () =
   const said = { type: "general", title: "A", content: "x", tags: ["a"], summary: "S" };
   const { id } = await call("store_memory", { ...said, expires_at: "2999-01-01T00:00:00Z" });
 
-  await call("update_memory", { id, tags: [], expires_at: null, title: null });
+  await call("update_memory", { id, tags: [], expires_at: null });
   const emptied = await call("get_memory", { id });
   expect(emptied).toMatchObject({ title: "A", summary: "S", tags: [] });
   expect(emptied).not.toHaveProperty("expires_at");
@@ -137,6 +138,35 @@ it("lets a change clear fields, and keeps text that may be intended", async () =
     title: " B, c ",
     context: { project_path: "/new" },
   });
+});
+
+it("clears nothing for a client that sends null for all that its model has left out", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const note = { type: "fix", title: "A", content: "x", summary: "S", tags: ["a"], context: { project_path: "/app" } };
+  const { id } = await call("store_memory", { ...note, expires_at: "2999-01-01T00:00:00Z" });
+  const before = await call("get_memory", { id });
+  const leftOut = { content: null, summary: null, tags: "null", context: "null", expires_at: null, graph: null };
+
+  await call("update_memory", { id, title: "B", ...leftOut, expected_version: null });
+
+  const updated = expect.any(String) as string;
+  expect(await call("get_memory", { id })).toEqual({ ...before, title: "B", version: 2, updated_at: updated });
+});
+
+it("gives the same hint to a client that sends null for all that its model has left out", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const [{ id }] = await memoriesTitled(ann, "Alone");
+
+  const search = await call("search_memories", { query: "nothing", types: null, project: null, created_after: null });
+  expect(search).toEqual(await call("search_memories", { query: "nothing" }));
+  const walk = await call("get_related_memories", { id, types: null, direction: null, max_depth: null });
+  expect(walk).toEqual(await call("get_related_memories", { id }));
 });
 
 it.each([

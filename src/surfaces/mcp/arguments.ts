@@ -22,16 +22,30 @@ export function readArguments(args: Arguments, fields: readonly PlainField[], re
     const field = known.get(name);
     return [name, field ? readValue(value, field, reading) : value, field] as const;
   });
-  const said = read.filter(([, value, field]) => !field || field.required || !saysNothing(value, field, reading));
+  // Null for a field that has no null shows that the client sends null for everything that its model has left out.
+  const isFilledUp = read.some(([, value, field]) => value === null && field?.nullable === false);
+  const clears = !reading.isReading && !isFilledUp;
+  const said = read.filter(
+    ([, value, field]) => !field || field.required || !saysNothing(value, field, { ...reading, clears }),
+  );
   return Object.fromEntries(said.map(([name, value]) => [name, value]));
 }
 
+interface Saying extends Reading {
+  /** Whether null clears a field that may be null. */
+  readonly clears: boolean;
+}
+
 /** Some clients send every field that exists: null, `""`, `[]` or `[""]` stands for one that the model has left out. */
-function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReading }: Reading): boolean {
-  if (value === null) return !nullable;
-  if (value === "") return isReading || schema.type !== "string" || "enum" in schema || "format" in schema;
+function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReading, clears }: Saying): boolean {
+  if (value === null) return !nullable || !clears;
+  if (value === "") return isReading || !isFreeText(schema);
   return isReading && Array.isArray(value) && value.every((item) => typeof item === "string" && isBlank(item));
 }
+
+/** Whether a text may say anything, also `null`. */
+const isFreeText = (schema: JsonSchema): boolean =>
+  schema.type === "string" && !("enum" in schema) && !("format" in schema);
 
 function readValue(given: unknown, { name, schema }: PlainField, { isReading }: Reading): unknown {
   const value = asText(isListOfOne(given, schema) ? given[0] : given, schema);
@@ -53,12 +67,15 @@ const isListOfOne = (value: unknown, { type }: JsonSchema): value is readonly un
 const asText = (value: unknown, { type }: JsonSchema): unknown =>
   (type === "string" || type === "array") && Number.isSafeInteger(value) ? String(value) : value;
 
-/** Reads a text as the list, object or number that the tool takes; returns it as it is if that fails. */
-function readText(text: string, { type }: JsonSchema): unknown {
-  if (type === "string" || text.length > LIMITS.mcp.otherFormLength) return text;
+/** Reads a text as null, or the list, object or number that the tool takes; returns it as it is if that fails. */
+function readText(text: string, schema: JsonSchema): unknown {
+  if (isFreeText(schema) || text.length > LIMITS.mcp.otherFormLength) return text;
   const plain = text.trim();
   if (plain === "") return text;
   const parsed = parse(plain);
+  if (parsed === null) return null;
+  const { type } = schema;
+  if (type === "string") return text;
   if (type === "array") return Array.isArray(parsed) ? parsed : splitList(plain);
   const isFitting = type === "object" ? typeof parsed === "object" : typeof parsed === "number";
   return isFitting ? parsed : text;
