@@ -128,7 +128,7 @@ function isStorable(value: unknown, depthLeft: number, room: { values: number })
   return inner.every((item) => isStorable(item, depthLeft - 1, room));
 }
 
-function countCodePoints(text: string): number {
+export function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;

@@ -226,6 +226,25 @@ it("names every mistake of a call in one refusal, and each once", async () => {
   );
 });
 
+it("says of a text that is too long how long it is, since an agent cannot count", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [title, content] = ["😀".repeat(501), "x".repeat(60_000)];
+  const note = { type: "general", title, content, summary: "", tags: ["x".repeat(101)] };
+
+  const { answer } = await callTool(url, ann.key, "store_memory", note);
+
+  expect(answer).toEqual({
+    error: {
+      code: "bad_request",
+      message:
+        "title: must have 1 to 500 characters, but has 501; content: must have 1 to 50000 characters, but has 60000; " +
+        "tags: must have 0 to 50 items of up to 100 characters",
+    },
+  });
+});
+
 it("refuses a context that was cut in an answer, also if it is sent as text", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
