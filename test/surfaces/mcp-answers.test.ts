@@ -341,7 +341,9 @@ it("says which filters excluded everything, and names the caller's other graph i
   expect(await hint(ann.key, "search_memories", narrowed)).toMatch(
     /^Nothing with the given types and project: try without\./,
   );
-  expect(await hint(ann.key, "get_recent_activity", { types: ["problem"] })).toContain("the given types: try without.");
+  expect(await hint(ann.key, "get_recent_activity", { types: ["problem"] })).toBe(
+    "Nothing with the given types: try without. Ask for more days, up to 365, or call search_memories.",
+  );
   expect(await hint(ann.key, "search_memories", { query: "needle" })).not.toMatch(/without|graph/);
   expect(await hint(bob.key, "search_memories", { query: "needle" })).toContain("the team graph: try graph personal");
   const { answer } = await callTool(url, bob.key, "search_memories", { query: "needle", graph: "personal" });

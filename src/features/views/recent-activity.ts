@@ -117,11 +117,14 @@ export const recentActivity = defineOperation({
       "fewer days.",
     narrowing: ["project", "types"],
     whenEmpty({ days, project, types }) {
-      if (days !== DAYS_MAX)
-        return `Nothing changed in these days. Ask for more days, up to ${DAYS_MAX}, or call search_memories.`;
+      const isNarrowed = Boolean(project || types);
+      if (days !== DAYS_MAX) {
+        const more = `Ask for more days, up to ${DAYS_MAX}, or call search_memories.`;
+        return isNarrowed ? more : `Nothing changed in these days. ${more}`;
+      }
       // Imports keep the times of what they store, so there may be much that is older.
       const older = "search_memories also finds older ones.";
-      return project || types ? older : `Nothing was stored or changed in a year. ${older}`;
+      return isNarrowed ? older : `Nothing was stored or changed in a year. ${older}`;
     },
     hintOf: ({ memories, total }) => hintBeyondEnd(memories, total),
   },
