@@ -69,6 +69,21 @@ describe("the snippet", () => {
     expect(await snippetsOf(ann, "failover rotate credentials")).toEqual([expect.stringContaining(rare)]);
   });
 
+  it.each(["zirconium trial", "trial 47"])(
+    "shows for %j where a word of each section stands beside it",
+    async (query) => {
+      await using world = await createWorld();
+      const ann = await world.user();
+      const filler = "The values were noted and compared with what was expected. ".repeat(6);
+      const sections = Array.from({ length: 60 }, (_, n) => {
+        return `## Trial ${n}\n\n${n === 47 ? "Zirconium was used." : "Iron was used."} ${filler}`;
+      });
+      await aMemory(ann, { title: "Laboratory notes", content: sections.join("\n") });
+
+      expect(await snippetsOf(ann, query)).toEqual([expect.stringContaining("## Trial 47 Zirconium was used.")]);
+    },
+  );
+
   it("shows the summary if only that matches, otherwise the start of the content", async () => {
     await using world = await createWorld();
     const ann = await world.user();

@@ -10,13 +10,15 @@ export interface Occurrence {
 
 /**
  * Finds the places in a text that have a concept of the query, in order: of each concept the first few, a hundred in
- * all.
+ * all, and its places next to these of other concepts.
  */
 export type Finder = (text: string) => Occurrence[];
 
 const OCCURRENCES_MAX = 100;
 /** The same for one concept: a word that stands in each line must not hide a rare one further down. */
 const OF_CONCEPT_MAX = 25;
+/** How far apart places are next to each other, in UTF-16 units: both have room in a snippet. */
+const NEAR = 200;
 /**
  * How many letters are compared for each letter of a text. Prose needs less than one, a text made to be slow any
  * number.
@@ -127,23 +129,37 @@ function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comp
   const comparing: Comparing = { text: lower.length === text.length ? lower : text, compared: 0 };
   const found: Occurrence[] = [];
   const counts = new Map<Concept, number>();
+  // Of concepts that were found often enough: their latest places, and which were found after the last other concept.
+  const latest = new Map<Concept, Occurrence>();
+  const after = new Set<Concept>();
+  let [count, last] = [0, -Infinity];
   pattern.lastIndex = 0;
-  while (found.length < OCCURRENCES_MAX && comparing.compared < comparedMax) {
+  while (count < OCCURRENCES_MAX && comparing.compared < comparedMax) {
     const match = pattern.exec(text);
     if (!match) break;
     const { index: at } = match;
     const [said] = match;
     const candidates = lexemes[match.findIndex((part, group) => group > 0 && part !== undefined) - 1] ?? [];
-    const hit = firstAt(comparing, at, { of: candidates, counts, text });
+    const hit = firstAt(comparing, at, { of: candidates, text });
     pattern.lastIndex = hit?.end ?? at + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
     if (!hit) continue;
     const { which } = hit;
     for (const { concept } of [which, ...all.filter(({ lexeme }) => which.parts.includes(lexeme))]) {
-      found.push({ at, concept });
-      counts.set(concept, (counts.get(concept) ?? 0) + 1);
+      const before = counts.get(concept) ?? 0;
+      if (before >= OF_CONCEPT_MAX) {
+        if (at > last + NEAR || after.has(concept)) latest.set(concept, { at, concept });
+        else found.push({ at, concept });
+        after.add(concept);
+        continue;
+      }
+      found.push(...[...latest.values()].filter((other) => other.at >= at - NEAR), { at, concept });
+      latest.clear();
+      after.clear();
+      counts.set(concept, before + 1);
+      [count, last] = [count + 1, at];
     }
   }
-  return found;
+  return found.toSorted((one, other) => one.at - other.at);
 }
 
 interface Comparing {
@@ -154,14 +170,12 @@ interface Comparing {
 
 interface Candidates {
   readonly of: readonly Sought[];
-  readonly counts: ReadonlyMap<Concept, number>;
   readonly text: string;
 }
 
 /** The longest of the lexemes that the text has at a place, and where it ends. */
-function firstAt(comparing: Comparing, at: number, { of, counts, text }: Candidates) {
+function firstAt(comparing: Comparing, at: number, { of, text }: Candidates) {
   for (const which of of) {
-    if ((counts.get(which.concept) ?? 0) >= OF_CONCEPT_MAX) continue;
     const end = endOf(which.letters, comparing, at);
     if (end !== undefined && fits(text, at, end, which)) return { which, end };
   }
