@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
 import { parseStrictly } from "../import/json-text.js";
@@ -43,12 +44,19 @@ async function forward(line: string, options: ServiceOptions): Promise<void> {
 
 async function send(body: string, message: Forwarded, { url, key = "" }: ServiceOptions): Promise<object> {
   if (key) assertKeyFits(key);
-  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", ...headersOf(message) };
-  const response = await callService(url, "/mcp", { method: "POST", headers, body });
-  const text = await response.text();
-  if (response.status === 401) throw new ImportStopped(KEY_REFUSED);
+  const headers = {
+    ...{ Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
+    ...headersOf(message),
+  };
+  const ask = async () => {
+    const response = await callService(url, "/mcp", { method: "POST", headers, body });
+    return { status: response.status, text: await response.text() };
+  };
+  // Once more if the connection is lost: the same Idempotency-Key lets a change happen once.
+  const { status, text } = await ask().catch(ask);
+  if (status === 401) throw new ImportStopped(KEY_REFUSED);
   const answer = parseStrictly(text || "{}");
-  if (!isObject(answer)) throw notServed(url, response.status);
+  if (!isObject(answer)) throw notServed(url, status);
   const { error } = answer;
   // Refused by a proxy, or by the service before its MCP door.
   if (!("jsonrpc" in answer) && isObject(error)) throw new ImportStopped(`${url} answers: ${String(error["message"])}`);

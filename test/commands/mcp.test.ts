@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { environmentForProcess } from "../support/environment.js";
 import { fakeService } from "../support/imports.js";
 import { messageOf } from "../support/mcp.js";
+import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { createWorld } from "../support/world.js";
 
 interface Spoken {
@@ -189,4 +190,30 @@ it("names the address that a server redirects to", async () => {
 
   const message = `${url} redirects to https://example.com. Give that address by --url.`;
   expect(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32_603, message } }]);
+});
+
+it("repeats a call whose connection was lost, which then has one effect", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  let connections = 0;
+  await using proxy = await startTcpProxy(url, (near, far) => {
+    const isFirst = connections++ === 0;
+    near.pipe(far);
+    // The service has answered, so it has stored the memory.
+    if (isFirst) far.once("data", () => near.destroy());
+    else far.pipe(near);
+    endTogether(near, far);
+  });
+  const memory = { type: "fact", title: "Once", content: "However often it is sent." };
+  const call = JSON.stringify({ ...messageOf("tools/call", { name: "store_memory", arguments: memory }).body, id: 1 });
+
+  const { errors, answers } = await passed([call], {
+    MEMORY_GRAPH_URL: proxy.url.replace(/\/$/, ""),
+    MEMORY_GRAPH_KEY: ann.key,
+  });
+
+  expect({ errors, connections }).toEqual({ errors: "", connections: 2 });
+  expect(answers).toMatchObject([{ id: 1, result: { structuredContent: { title: "Once" } } }]);
+  expect(await world.database.models.memory.count()).toBe(1);
 });
