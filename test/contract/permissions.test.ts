@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
+import { LIMITS } from "../../src/limits.js";
 import { type Permission, SCOPES, scopesOf } from "../../src/operation/permission.js";
+import { backendAliases } from "../../src/surfaces/rest/aliases/backend-aliases.js";
+import { sdkAliases } from "../../src/surfaces/rest/aliases/sdk-aliases.js";
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
+import { ask } from "../support/http.js";
 import { saidByMcp } from "../support/mcp.js";
 import { saidByGraphQL, saidByRest } from "../support/operations.js";
+import { createWorld } from "../support/world.js";
 
 const named = operations.map((operation) => [operation.name, operation] as const);
 const [open, guarded] = [true, false].map((isOpen) =>
@@ -58,4 +63,26 @@ describe.each(guarded ?? [])("%s", (_name, operation) => {
     expect(withIt).toEqual({ ok: true });
     expect(world.bugs).toEqual([]);
   });
+});
+
+it("refuses a key without scopes at every path of another service's clients, also beyond the last page", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user({ scopes: [] });
+  const memory = { type: "fix", title: "A title", content: "Some content." };
+  const link = { from_memory_id: "a", to_memory_id: "b", relationship_type: "SOLVES" };
+  const { search, storage } = LIMITS;
+  const offsets = [0, search.ranked, storage.team.memories + 1].map(String);
+  const wishes = offsets.flatMap((offset) => [{ offset }, { offset, query: "redis" }]);
+
+  for (const { method, path } of [...sdkAliases, ...backendAliases]) {
+    for (const wish of wishes) {
+      const query = new URLSearchParams(wish);
+      const at = path.replace(":id", "x");
+      const { status } = await (method === "GET"
+        ? ask(`${url}${at}?${String(query)}`, { method, key })
+        : ask(url + at, { method, key, body: { ...memory, ...link, ...wish } }));
+      expect([method, path, wish, status]).toEqual([method, path, wish, 403]);
+    }
+  }
 });

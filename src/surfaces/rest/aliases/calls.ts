@@ -77,11 +77,11 @@ export async function findMemories(
   return listMemories(run, { ...filter, include_expired }, { start, most, form });
 }
 
-async function searchMemories(run: RunNamed, request: Plain, offset: number, limit: number): Promise<readonly Plain[]> {
-  // A search returns only ranked hits, so there are none beyond.
-  if (offset >= search.ranked) return [];
+async function searchMemories(run: RunNamed, request: Plain, start: number, limit: number): Promise<readonly Plain[]> {
   const { query } = request;
   const words = typeof query === "string" ? beginningOf(query, search.queryLength) : query;
+  // A search returns only ranked hits: none beyond. It runs all the same, since it checks the scope and the filters.
+  const offset = Math.min(start, search.ranked);
   const asked = { ...request, query: words, offset, limit, full: true };
   const { memories, truncated } = await run("searchMemories", asked);
   if (truncated) refuseTooLarge(answer.restPageBytes);
