@@ -451,7 +451,7 @@ it("says which of two ids is unknown", async () => {
   const { answer } = await callTool(url, ann.key, "create_relationship", link);
 
   expect(answer).toMatchObject({
-    error: { message: expect.stringContaining("the id that it leads to") as string },
+    error: { message: expect.stringContaining("the id that the relationship leads to") as string },
   });
 });
 

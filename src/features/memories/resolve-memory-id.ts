@@ -88,6 +88,6 @@ export async function resolveEnds(
   const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
   if (from === undefined) throw new MemoryNotFound(`the id that the ${joined} starts from; both must be in one graph`);
-  if (to === undefined) throw new MemoryNotFound("the id that it leads to; both must be in one graph");
+  if (to === undefined) throw new MemoryNotFound(`the id that the ${joined} leads to; both must be in one graph`);
   return { from, to };
 }
