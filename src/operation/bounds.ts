@@ -1,8 +1,11 @@
 import { IsOptional, ValidateBy } from "class-validator";
 
+/** A number as messages write it. */
+const written = (number: number): string => number.toLocaleString("en");
+
 /** A text of `min` to `max` code points (not UTF-16 units: an emoji counts once). */
 export function TextLength(min: number, max: number): PropertyDecorator {
-  const description = `must have ${min === 0 ? "at most" : `${min} to`} ${max} characters`;
+  const description = `must have ${min === 0 ? "at most" : `${min} to`} ${written(max)} characters`;
   return defineBound("textLength", [min, max], description, (value) => {
     if (typeof value !== "string") return false;
     const length = countCodePoints(value);
@@ -44,7 +47,7 @@ export function Encoded(pattern: RegExp, description: string): PropertyDecorator
 }
 
 /** What a number from `min` to `max` must be, in words. */
-export const describeRange = (min: number, max: number): string => `must be from ${min} to ${max}`;
+export const describeRange = (min: number, max: number): string => `must be from ${written(min)} to ${written(max)}`;
 
 /** A number from `min` to `max`, both included. `description` says when only a part of that range is accepted. */
 export function Between(min: number, max: number, description = describeRange(min, max)): PropertyDecorator {
@@ -55,7 +58,7 @@ export function Between(min: number, max: number, description = describeRange(mi
 
 /** A list of `min` to `max` items. */
 export function SetSize(min: number, max: number): PropertyDecorator {
-  return defineBound("setSize", [min, max], `must have ${min} to ${max} items`, (value) => {
+  return defineBound("setSize", [min, max], `must have ${min} to ${written(max)} items`, (value) => {
     return Array.isArray(value) && value.length >= min && value.length <= max;
   });
 }
@@ -65,7 +68,7 @@ export function SetSize(min: number, max: number): PropertyDecorator {
  * become two: what is stored so can then be sent back.
  */
 export function ListSize(min: number, max: number, itemMax: number): PropertyDecorator {
-  const description = `must have ${min} to ${max} items of up to ${itemMax} characters`;
+  const description = `must have ${min} to ${written(max)} items of up to ${itemMax} characters`;
   return defineBound("listSize", [min, max, itemMax], description, (value) => {
     if (!Array.isArray(value) || value.length < min || value.length > max) return false;
     return every(value, (item) => typeof item === "string" && countCodePoints(item.toLowerCase()) <= itemMax);
@@ -84,7 +87,7 @@ export function Era(): PropertyDecorator {
 /** A JSON object of up to `bytesMax` bytes as compact JSON, nested up to `depthMax` levels, that can be stored. */
 export function JsonSize(bytesMax: number, depthMax: number): PropertyDecorator {
   const description =
-    `must have at most ${bytesMax.toLocaleString("en")} bytes as compact JSON and ${depthMax} levels, ` +
+    `must have at most ${written(bytesMax)} bytes as compact JSON and ${depthMax} levels, ` +
     "without the NUL character, broken Unicode and numbers beyond 1.7e308";
   return defineBound("jsonSize", [bytesMax, depthMax], description, (value) => {
     // Each value takes two bytes at least. What has more values is not read further.

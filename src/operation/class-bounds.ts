@@ -97,12 +97,14 @@ const UNITS_PER_CHARACTER = 4;
 export const UNDECLARED: Size = {
   units: LIMITS.text.unitsUnlessDeclared,
   items: LIMITS.text.itemsUnlessDeclared,
-  message: `must have at most ${LIMITS.text.unitsUnlessDeclared} characters`,
+  message: `must have at most ${LIMITS.text.unitsUnlessDeclared.toLocaleString("en")} characters`,
 };
 
 /** What is wrong with a list of so many items. */
 export const itemsProblem = (items: number, size: Size | undefined): string | undefined =>
-  items > (size ?? UNDECLARED).items ? (size?.message ?? `must have at most ${UNDECLARED.items} items`) : undefined;
+  items > (size ?? UNDECLARED).items
+    ? (size?.message ?? `must have at most ${UNDECLARED.items.toLocaleString("en")} items`)
+    : undefined;
 
 const ITEMS_AND_TEXTS: readonly string[] = ["textLength", "setSize", "listSize"];
 const isSize = ({ name = "" }: Rule): boolean => [...ITEMS_AND_TEXTS, "jsonSize"].includes(name);

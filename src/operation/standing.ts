@@ -28,7 +28,7 @@ export interface Standing<Team = MembersTeam> {
 export class TeamNotFound extends Failure {
   readonly kind = "not_found";
 
-  constructor(message = "You are in no team with this id. `myTeam` shows your team.") {
+  constructor(message = "You are not in this team. `myTeam` shows your team.") {
     super(message);
   }
 }

@@ -69,9 +69,9 @@ const isNameOf =
     index % 2 === 0 && part.length === name.length && part.toLowerCase() === name;
 
 const tooLongUrl = (bytes: number): string =>
-  `The URL may have at most ${bytes} bytes. Send long texts in the body of a POST.`;
+  `The URL may have at most ${bytes.toLocaleString("en")} bytes. Send long texts in the body of a POST.`;
 const tooLongMediaTypes = (name: string, bytes: number): string =>
-  `The header ${name} may have at most ${bytes} bytes. Name only the media types that you need.`;
+  `The header ${name} may have at most ${bytes.toLocaleString("en")} bytes. Name only the media types that you need.`;
 const tooManyHeaders = (count: number): string => `A request may have at most ${count} headers. Send fewer.`;
 export const tooLargeHead = (bytes: number): string =>
-  `The request line and the headers together may have at most ${bytes} bytes. Send fewer or shorter headers.`;
+  `The request line and the headers together may have at most ${bytes.toLocaleString("en")} bytes. Send fewer or shorter headers.`;

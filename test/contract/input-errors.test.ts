@@ -7,6 +7,7 @@ import {
   getNamedType,
   getNullableType,
   isEnumType,
+  isInputObjectType,
   isListType,
   isNonNullType,
   isRequiredArgument,
@@ -221,6 +222,21 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
     }
   });
 
+  it("groups the digits of a limit, as the documentation does", () => {
+    for (const { name } of fields.filter(({ type }) => !isInputObjectType(getNamedType(type)))) {
+      for (const beyond of ["x".repeat(100_000), -1e9, Array.from({ length: 100_000 }, () => "x")]) {
+        const message = said(
+          issuesOf(() => withinBounds(Object.assign(new operation.input(), { [name]: beyond }))),
+          name,
+        );
+        expect([name, message ?? ""]).toEqual([
+          name,
+          expect.not.stringMatching(/\d{4} (?:characters|items)|from \d+ to \d{4}/),
+        ]);
+      }
+    }
+  });
+
   it("says the same of a variable that is only that field of an input", () => {
     for (const { name } of fields.filter(({ type }) => getNamedType(type).name === "Int")) {
       const given = operation.kind === "mutation" ? `input: { ${name}: $v }` : `${name}: $v`;
@@ -322,6 +338,7 @@ describe("messages", () => {
     (_name, failure) => {
       expect(FAILURE_KINDS).toContain(failure.kind);
       expect(failure.message).toMatch(/^[A-Z0-9].*[.]$/s);
+      expect(failure.message).not.toMatch(/\d{4}(?!-)/);
       for (const [, quoted = ""] of failure.message.matchAll(/`([a-z]\w+)`/g)) expect([...names]).toContain(quoted);
       // Names are in backticks, so that each door can write them in its own form.
       expect(failure.message.replaceAll(/`[^`]*`/g, "")).not.toMatch(/\b[a-z]+[A-Z]\w*|\b[a-z]+_[a-z]+/);

@@ -47,7 +47,9 @@ it("says in the description of every input field how large it may be", async () 
   });
 
   expect(found.length).toBeGreaterThan(50);
-  expect(found.filter(({ description, max }) => !description.includes(` ${String(max)} `))).toEqual([]);
+  expect(
+    found.filter(({ description, max }) => !description.includes(` ${Number(max).toLocaleString("en")} `)),
+  ).toEqual([]);
 });
 
 /** The largest sizes of fields, as JSON Schema has them, with the description in GraphQL. */

@@ -173,7 +173,7 @@ it.each([
   ["search_memories", { query: "x", limit: "five" }, "limit: must be a whole number"],
   ["search_memories", { query: "x", types: ["??"] }, "types: must be lower-case words such as code_pattern"],
   ["search_memories", { query: null }, "query: "],
-  ["search_memories", { query: "" }, "query: must have 1 to 1000 characters"],
+  ["search_memories", { query: "" }, "query: must have 1 to 1,000 characters"],
   ["search_memories", { query: "x", text: "" }, "text: is unknown"],
   ["search_memories", { query: "x", type: "fix", memory_type: "error" }, "type, memory_type: are unknown"],
   ["search_memories", { query: "x", created: "2020-01-31" }, "created: is unknown"],
@@ -222,7 +222,7 @@ it("names every mistake of a call in one refusal, and each once", async () => {
   );
   expect(await refusal("store_memory", { "title.x": 1, title: "" })).toContain("title: must have 1 to 500");
   expect(await refusal("search_memories", { query: "", limit: 0, offset: "x" })).toBe(
-    "offset: must be a whole number; limit: must be from 1 to 20; query: must have 1 to 1000 characters",
+    "offset: must be a whole number; limit: must be from 1 to 20; query: must have 1 to 1,000 characters",
   );
 });
 

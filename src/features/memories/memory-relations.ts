@@ -17,7 +17,10 @@ export class TooManyFollowed extends Failure {
   override readonly reason = "too_many_followed";
 
   constructor() {
-    super(`A level of this query leads on from more than ${FOLLOWED_MAX} memories. Ask for fewer items or levels.`);
+    super(
+      `A level of this query leads on from more than ${FOLLOWED_MAX.toLocaleString("en")} memories. ` +
+        "Ask for fewer items or levels.",
+    );
   }
 }
 

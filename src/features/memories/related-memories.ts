@@ -17,7 +17,7 @@ import { IncludeExpiredField, RelationshipTypesField, hintOfTypes } from "./comm
 
 const { depth: DEPTH_MAX, steps: STEPS_MAX, memories: MEMORIES_MAX, relationships: LIMIT_MAX } = LIMITS.walk;
 const FOR_AGENTS_MAX = 30;
-const LIMIT_BOUND = `must be from 1 to ${MEMORIES_MAX}, with \`eachRelationship\` to ${LIMIT_MAX}`;
+const LIMIT_BOUND = `must be from 1 to ${MEMORIES_MAX}, with \`eachRelationship\` to ${LIMIT_MAX.toLocaleString("en")}`;
 
 export enum FollowDirection {
   ANY = "any",

@@ -76,8 +76,8 @@ export class TooManyToShare extends Failure {
 
   constructor() {
     super(
-      `At most ${SHARED_MAX} memories with ${SHARED_BYTES / 1_000_000} MB of texts can be shared at once. Share them by ` +
-        "their ids, in several requests.",
+      `At most ${SHARED_MAX.toLocaleString("en")} memories with ${SHARED_BYTES / 1_000_000} MB of texts can be shared ` +
+        "at once. Share them by their ids, in several requests.",
     );
   }
 }
@@ -88,8 +88,8 @@ export const shareMemories = defineOperation({
   summary:
     "Moves memories of the caller's own graph, with their relationships, into the team's. Their earlier versions are dropped.",
   notes:
-    `At most ${SHARED_MAX} memories with ${SHARED_BYTES / 1_000_000} MB of texts. ${bytesPerRequest / 1_000} kB of them ` +
-    "count as one request of the rate limit.",
+    `At most ${SHARED_MAX.toLocaleString("en")} memories with ${SHARED_BYTES / 1_000_000} MB of texts. ` +
+    `${bytesPerRequest / 1_000} kB of them count as one request of the rate limit.`,
   input: ShareMemoriesInput,
   output: SharedMemories,
   permission: "memories:write",

@@ -39,8 +39,8 @@ export class TooManyMembers extends Failure {
 
   constructor(memberCount: number, pendingInvitations: number) {
     super(
-      `The team has ${memberCount} members and ${pendingInvitations} pending invitations, so it cannot be smaller. ` +
-        "Remove some first with `removeMember` or `revokeInvitation`.",
+      `Members and pending invitations take ${memberCount + pendingInvitations} seats. Choose at least as many, or ` +
+        "first remove members with `removeMember` or revoke invitations with `revokeInvitation`.",
     );
     this.details = { memberCount, pendingInvitations };
   }

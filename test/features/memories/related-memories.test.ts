@@ -307,7 +307,7 @@ it("refuses input out of bounds", async () => {
   for (const input of wrong) {
     const verdict = await ann.does(relatedMemories, { id, ...input });
     expect(verdict, JSON.stringify(input)).toBeRefused("bad_request");
-    const message = "limit: must be from 1 to 100, with `eachRelationship` to 1000";
+    const message = "limit: must be from 1 to 100, with `eachRelationship` to 1,000";
     if ("limit" in input) expect(verdict).toMatchObject({ failure: { message } });
   }
 });

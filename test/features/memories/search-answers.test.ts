@@ -337,7 +337,7 @@ describe("an explanation", () => {
       "bad_request",
     );
     expect(await ann.does(searchMemories, { query: "a", limit: 0 })).toMatchObject({
-      failure: { message: `limit: must be from 1 to 1000, with \`explain\` to ${explained}` },
+      failure: { message: `limit: must be from 1 to 1,000, with \`explain\` to ${explained}` },
     });
     expect((await ann.does(searchMemories, { query: "a", explain: true, limit: explained })).ok).toBe(true);
   });

@@ -44,6 +44,8 @@ it("refuses a size below the number of members, and says this number", async () 
   const verdict = await owner.does(updateTeam, { teamId, name: "Smaller", maxMembers: 2 });
 
   expect(verdict).toBeRefused("conflict", "too_many_members");
+  const message = expect.stringMatching(/^Members and pending invitations take \d+ seats\. /) as string;
+  expect(verdict).toMatchObject({ failure: { message } });
   expect(!verdict.ok && verdict.failure.details).toEqual({ memberCount: 3, pendingInvitations: 0 });
   expect(await owner.did(team, { teamId })).toMatchObject({ name: "Team", maxMembers: 10 });
 });

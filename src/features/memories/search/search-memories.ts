@@ -20,7 +20,7 @@ import { snippetOf } from "./snippet.js";
 
 const { mergedByWords } = LIMITS.embeddings;
 const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
-const LIMIT_BOUND = `must be from 1 to ${TOTAL_MAX}, with \`explain\` to ${explained}`;
+const LIMIT_BOUND = `must be from 1 to ${TOTAL_MAX.toLocaleString("en")}, with \`explain\` to ${explained}`;
 
 /** The relevance below which a hit has so few of the words that they may be there by chance. */
 const WEAK = 0.2;
