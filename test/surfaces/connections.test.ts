@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Agent, createServer, get } from "node:http";
 import { type AddressInfo, Socket } from "node:net";
+import { Worker } from "node:worker_threads";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
@@ -219,6 +220,37 @@ it("stops without waiting for unused connections", async () => {
   expect(performance.now() - begunAt).toBeLessThan(LIMITS.stop.drainMs / 2);
   expect(await Promise.all(closed)).toEqual(["", "", ""]);
 });
+
+it("answers requests on connections that still wait to be accepted when it stops", async () => {
+  await using world = await createWorld();
+  const app = await world.serve();
+  const state = new Int32Array(new SharedArrayBuffer(4));
+  const clients = new Worker(CLIENTS, { eval: true, workerData: { port: new URL(app.url).port, state, count: 3 } });
+  const answers = once(clients, "message");
+
+  // This thread accepts nothing until all have sent their request.
+  Atomics.wait(state, 0, 0);
+  await app[Symbol.asyncDispose]();
+
+  expect(await answers).toEqual([Array(3).fill("HTTP/1.1 200 OK")]);
+});
+
+/** In a thread of their own: connect, and send a request when all are connected. Then tell the first lines. */
+const CLIENTS = `
+  const { parentPort, workerData: { port, state, count } } = require("node:worker_threads");
+  const { connect } = require("node:net");
+  const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1").on("error", () => {}));
+  const answers = sockets.map((socket) => new Promise((done) => {
+    let text = "";
+    socket.on("data", (chunk) => (text += chunk)).on("close", () => done(text.split("\\r\\n")[0]));
+  }));
+  const sent = sockets.map((socket) => new Promise((done) => socket.once("connect", () =>
+    socket.write("GET /healthz HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", done))));
+  Promise.all(sent).then(() => {
+    Atomics.store(state, 0, 1);
+    Atomics.notify(state, 0);
+  });
+  Promise.all(answers).then((all) => parentPort.postMessage(all));`;
 
 it("answers the first request of a connection that was made just before the unused ones were closed", async () => {
   const server = emptyServer().listen(0, "127.0.0.1");
