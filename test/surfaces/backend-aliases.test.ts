@@ -50,7 +50,9 @@ it("stores under the client's id, and replaces the memory that has it", async ()
   const stored = await call("/memories", { body: { ...said, tags: ["one"], summary: "In short.", context } });
   const replaced = await call("/memories", { body: { ...said, title: "Another" } });
   const read = await call(`/memories/${id}`);
+  const nameless = await call("/memories", { body: { ...said, id: "" } });
 
+  expect([nameless.status, nameless.body]).toMatchObject([201, { id: expect.stringMatching(/^[\da-f-]{36}$/) }]);
   expect([stored.status, stored.body]).toMatchObject([201, { ...said, tags: ["one"], summary: "In short.", context }]);
   expect([replaced.status, replaced.body]).toMatchObject([
     200,
@@ -248,6 +250,7 @@ it("reads a graph page by page, a thousand memories at a time", async () => {
   }
 
   expect([first.length, second.length]).toEqual([1_000, 205]);
+  expect(listOf(await search({}))).toHaveLength(20);
   expect(new Set([...first, ...second].map(({ id }) => id)).size).toBe(1_205);
 });
 
@@ -296,12 +299,13 @@ it("links memories, answers a repetition the same, and follows the links", async
 it("exports every relationship once, in the right direction", async () => {
   await using server = await startServer();
   const { call, store, link, search } = server;
-  for (const id of ["a", "b", "c"]) await store({ id });
+  for (const id of ["a", "b", "c", "d"]) await store({ id });
   const links = [
     ["a", "b"],
     ["b", "a"],
     ["b", "c"],
     ["c", "a"],
+    ["c", "d"],
   ] as const;
   for (const [from, to] of links) await link(from, to);
 
@@ -312,6 +316,8 @@ it("exports every relationship once, in the right direction", async () => {
   }
 
   expect(exported.sort()).toEqual([...links].sort());
+  const nearest = await call("/search/memories/a/related");
+  expect(listOf(nearest, "related_memories")).toHaveLength(3);
 });
 
 it("refuses to export more relationships than fit into one answer, and shows other requests the nearest", async () => {
@@ -389,6 +395,7 @@ it("shows recent activity and statistics", async () => {
       ...{ days: 7, project: null },
     },
   ]);
+  expect((await call("/memories/recent")).body).toMatchObject({ days: 7 });
   expect(here.body).toMatchObject({ total_count: 1, recent_memories: [problem], days: 365, project: "/a" });
   expect([statistics.status, statistics.body]).toEqual([
     200,
@@ -459,6 +466,7 @@ it("names fields in refusals as the client does", async () => {
     "memory_types.1": await search({ memory_types: ["fix", 5] }),
     project_path: await search({ project_path: 5 }),
     relationship_types: await call(`/search/memories/${String(id)}/related?relationship_types=solves`),
+    "": await call("/search/advanced", { body: [] }),
   };
 
   for (const [field, { status, body }] of Object.entries(refusals)) {
