@@ -141,6 +141,27 @@ it("lets nobody change or start on the database while it moves, and copies nothi
   expect([moved.code, await contentOf(target)]).toEqual([0, await contentOf(source.world)]);
 });
 
+it("waits for the connections of a server that is just ending", async () => {
+  await using source = await createWorld();
+  await using target = await createWorld();
+  await empty(target);
+  await closeConnections(source);
+  const server = await connected(source, "memory-graph-gateway");
+
+  const moving = runHere(migrateTo, [], { DATABASE_URL: source.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl });
+  const looks = new Set<number>();
+  const countLooks = async () => {
+    const { rows } = await server.query(`SELECT query_start AS at FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = '${COPY_NAME}' AND query LIKE '%FROM pg_stat_activity%'`);
+    for (const { at } of rows as Array<{ at: Date }>) looks.add(at.getTime());
+    return looks.size;
+  };
+  await expect.poll(countLooks, { interval: 10 }).toBeGreaterThan(2);
+  await server[Symbol.asyncDispose]();
+
+  expect(await moving).toMatchObject({ code: 0, output: expect.stringContaining("Copied 0 memories") });
+});
+
 it("names the target's address if the target cannot be used", async () => {
   await using source = await createWorld();
   for (const wrong of ["postgres://ann:hush@127.0.0.1:1/graph", "postgres://ann:100%ff@127.0.0.1/graph"]) {
