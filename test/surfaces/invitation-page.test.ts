@@ -112,7 +112,9 @@ it("shows the status of an ended invitation, and refuses unknown ones", async ()
   await letExpire(world, invitationId);
   await world.giveCode(BOB, CODE);
 
+  const mails = await world.database.models.mail.count();
   const ended = await page();
+  const asked = await page("/code", {});
   const late = await page("/answer", { code: CODE, answer: "accept" });
   const unknown = await fetch(`${url}/invitations/nothing`);
   const malformed = await fetch(`${url}/invitations/%ff`);
@@ -120,6 +122,7 @@ it("shows the status of an ended invitation, and refuses unknown ones", async ()
   expect([ended.status, late.status, unknown.status, malformed.status]).toEqual([409, 409, 404, 400]);
   expect(ended.text).toContain("This invitation has expired.");
   expect(ended.text).not.toContain("<form");
+  expect([asked.status, await world.database.models.mail.count()]).toEqual([303, mails]);
   expect(await unknown.text()).toContain("There is no such invitation.");
   for (const { headers } of [unknown, malformed]) expect(headers.get("content-type")).toMatch(/^text\/html/);
   // The code has not been used up.

@@ -64,12 +64,15 @@ it("shows people a page at an unknown address, and programs the error", async ()
   for (const path of ["/nothing", "/invitations", "/docs/nothing?a=/b", "/teams/x/y"]) {
     const read = async (accept: string) => {
       const answer = await fetch(url + path, { headers: { accept } });
+      expect(answer.headers.get("vary")).toContain("Accept");
       return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() };
     };
+    const sent = await fetch(url + path, { method: "POST", headers: { accept: "text/html" } });
     const [page, program] = [await read("text/html,application/xhtml+xml,*/*;q=0.8"), await read("*/*")];
     const [, link = ""] = /<a href="([^"]+)"/.exec(page.text) ?? [];
 
     expect([path, page.status, program.status]).toEqual([path, 404, 404]);
+    expect(sent.headers.get("content-type")).toMatch(/^application\/json/);
     expect(page.type).toMatch(/^text\/html/);
     expect(new URL(link, `https://example.com/prefix${path}`).pathname).toBe("/prefix/");
     expect(JSON.parse(program.text)).toMatchObject({ error: { code: "not_found" } });

@@ -56,6 +56,8 @@ describe("the page", () => {
     expect(script.headers.get("content-type")).toMatch(/^text\/javascript/);
     expect(script.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(script.headers.get("x-content-type-options")).toBe("nosniff");
+    // A worker has the policy of its own script.
+    expect(script.headers.get("content-security-policy")).toBe(policy);
     for (const path of [`${url}/graphql`, `${url}${asset}`]) {
       const head = await ask(path, { method: "HEAD", headers: { accept: HTML } });
       expect(head).toMatchObject({ status: 200, body: "" });
