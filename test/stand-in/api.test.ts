@@ -39,6 +39,7 @@ it.each([
   ["GET", "/v1/customers/cus_0", "", 404, "invalid_request_error", "resource_missing", "id"],
   ["POST", "/v1/customers", "colour=red", 400, "invalid_request_error", "parameter_unknown", "colour"],
   ["POST", "/v1/customers", "metadata=1", 400, "invalid_request_error", undefined, "metadata"],
+  ["POST", "/v1/customers", "metadata[__proto__][a]=b", 400, undefined, undefined, "metadata[__proto__][a]"],
   ["POST", "/v1/customers", "email[a]=b", 400, "invalid_request_error", undefined, "email"],
   ["POST", "/v1/subscriptions", "customer=cus_0", 400, "invalid_request_error", "parameter_missing", "items"],
   [

@@ -266,7 +266,9 @@ it("ends at the end of the period if told to", async () => {
 
   const end = onlyItem(subscription).current_period_end;
   expect(ending).toMatchObject({ status: "active", cancel_at_period_end: true, cancel_at: end });
-  expect(await onlySubscription(world, customer.id)).toMatchObject({ status: "canceled", ended_at: end });
+  const { canceled_at } = ending;
+  expect(canceled_at).toBeLessThan(end);
+  expect(await onlySubscription(world, customer.id)).toMatchObject({ status: "canceled", ended_at: end, canceled_at });
   expect((await world.stripe.subscriptions.list({ customer: customer.id })).data).toEqual([]);
 });
 
@@ -331,6 +333,7 @@ it("is incomplete while its first invoice is not paid, and expires after 23 hour
   expect([paid.status, unpaid.status]).toEqual(["incomplete", "incomplete"]);
   expect((await stripe.subscriptions.retrieve(paid.id)).status).toBe("active");
   expect((await stripe.subscriptions.retrieve(unpaid.id)).status).toBe("incomplete_expired");
+  expect((await stripe.invoices.retrieve(String(unpaid.latest_invoice))).status).toBe("void");
 });
 
 it("pays an open invoice with the card on file, or says that the card is declined", async () => {
