@@ -110,6 +110,7 @@ it("retries failed texts, and is not stopped by one bad text", async () => {
   await embedDueMemories(context);
   const { dueAt } = await at.world.database.models.embeddingDue.findFirstOrThrow();
   expect(dueAt.getTime()).toBeLessThan(Date.now() + 2 * LIMITS.embeddings.longestWaitMs);
+  expect(dueAt.getTime()).toBeGreaterThan(Date.now() + LIMITS.embeddings.longestWaitMs / 2);
   await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second'");
   await embedDueMemories(context);
   expect(await waiting(at.world)).toBe(0);
