@@ -35,6 +35,7 @@ export default defineConfig({
   plugins: [
     keepAsFile(/query_compiler_\w+\.postgresql\.wasm-base64\.mjs$/),
     ...[allocate(/obuf\/index\.js$/), makeSparse(/client\/runtime\/client\.js$/), runOnNode(/pg\/lib\/stream\.js$/)],
+    executeWhole(/incrementalDeliveryPolyfill\.js$/),
   ],
   // Copies the files of worker threads, named by their content.
   experimental: { resolveNewUrlToAsset: true },
@@ -95,4 +96,10 @@ function makeSparse(id) {
 function runOnNode(id) {
   const handler = (code) => code.replace("if (isCloudflareRuntime())", "if (false)");
   return { name: "run-on-node", transform: { filter: { id }, handler } };
+}
+
+/** Lets Apollo not look for a version of graphql that answers in parts: it would load all of graphql a second time. */
+function executeWhole(id) {
+  const handler = (code) => code.replace("await import('graphql')", "{}");
+  return { name: "execute-whole", transform: { filter: { id }, handler } };
 }

@@ -14,6 +14,7 @@ import { type Chore, startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database/database-errors.js";
 import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database/database.js";
 import { acceptWaiting, addressOf, closeServer, listen } from "./platform/listen.js";
+import { createMailer } from "./platform/mailer.js";
 import { openFilesMax } from "./platform/open-files.js";
 import { type Logger, countErrors } from "./platform/telemetry/logger.js";
 import { openMeaning } from "./platform/meaning/meaning.js";
@@ -74,6 +75,7 @@ export async function startApp(
   const { http = httpLimits(log), waits = LIMITS.database } = overrides;
   const { leaveMs = config.development ? 0 : LIMITS.stop.leaveMs } = overrides;
   const life: Life = { url: "", isStopping: false };
+  const mailer = await createMailer(config, log);
   const opened = await openServices(config, where, { log, overrides, life });
   const { services, clock, metrics, health, closeServices } = opened;
   const work = new Work(http);
@@ -102,7 +104,8 @@ export async function startApp(
   life.url = addressOf(server, config.host);
   const metricsUrl = metricsServer && config.metrics && `${addressOf(metricsServer, config.metrics.host)}/metrics`;
   // Started last: mails link to the address, which may be known only now.
-  const chores = startChores([...choresOf(config, services), clock.chore].map(counted(metrics, clock.now)), log);
+  const jobs = [...choresOf(config, services, mailer), clock.chore];
+  const chores = startChores(jobs.map(counted(metrics, clock.now)), log);
   const stop = async () => {
     life.isStopping = true;
     if (leaveMs > 0) await sleep(leaveMs);

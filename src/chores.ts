@@ -8,10 +8,10 @@ import { teamChores } from "./features/teams/index.js";
 import { type Services, servicesFor } from "./operation/context.js";
 import { idempotencyChores } from "./operation/idempotency.js";
 import type { Chore } from "./platform/chores.js";
-import { createMailer } from "./platform/mailer.js";
+import type { Mailer } from "./platform/mailer.js";
 
 /** The background jobs. Every server runs them all; locks in the database decide which server does a piece of work. */
-export function choresOf(config: Config, shared: Services): Chore[] {
+export function choresOf(config: Config, shared: Services, mailer: Mailer | undefined): Chore[] {
   const services = servicesFor(shared, "chores");
   const { retention } = config;
   return [
@@ -21,6 +21,6 @@ export function choresOf(config: Config, shared: Services): Chore[] {
     ...memoryChores(services, config.directDatabaseUrl ?? config.databaseUrl),
     ...billingChores(services),
     ...teamChores(services, retention),
-    ...mailChores(services, retention, createMailer(config, services.log)),
+    ...mailChores(services, retention, mailer),
   ];
 }

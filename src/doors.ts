@@ -109,7 +109,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.use(assertHeadFits(http));
   app.use(answerOptions(chargeAddress(budgets)));
   app.use(admitAddress(work, http));
-  if (config.publicUrl !== undefined) app.use(serveOAuth(config.publicUrl, services));
+  if (config.publicUrl !== undefined) app.use(await serveOAuth(config.publicUrl, services));
   app.use(DISCOVERY, noSuchPath);
   app.use(
     unlessCalled([
@@ -160,7 +160,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
 }
 
 /** The authorization server, for programs that take no key. They call only tools, so it grants only their scopes. */
-function serveOAuth(publicUrl: string, shared: Services): Handler {
+function serveOAuth(publicUrl: string, shared: Services): Promise<Handler> {
   const services = servicesFor(shared, "oauth");
   return oauthRoutes({
     ...{ publicUrl, services, signUp, connect: connectClient },

@@ -37,10 +37,10 @@ const STEP_TIMEOUT_MS = 10_000;
 export const SEND_TIMEOUT_MS = 20_000;
 
 /** Sends by SMTP if it is configured; otherwise, in development, writes files. Undefined if neither is possible. */
-export function createMailer(
+export async function createMailer(
   { development, smtpUrl, mailFrom, dataDir }: MailSettings,
   log: Logger,
-): Mailer | undefined {
+): Promise<Mailer | undefined> {
   if (smtpUrl !== undefined) return smtpMailer(smtpUrl, mailFrom, !development && needsStartTls(smtpUrl));
   return development ? fileMailer(join(dataDir, "mail"), mailFrom, log) : undefined;
 }
@@ -84,14 +84,14 @@ async function transportTo(url: string, requireTLS: boolean) {
   });
 }
 
-/** Loaded for the first mail. */
+/** Loaded only where mails are sent. */
 const nodemailer = () => import("nodemailer");
 
-function smtpMailer(url: string, from: string, requireTLS: boolean): Mailer {
-  const transport = onFirstUse(() => transportTo(url, requireTLS));
+async function smtpMailer(url: string, from: string, requireTLS: boolean): Promise<Mailer> {
+  const transport = await transportTo(url, requireTLS);
   return {
     async send(message) {
-      await (await transport()).sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
+      await transport.sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
     },
   };
 }

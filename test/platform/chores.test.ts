@@ -3,13 +3,16 @@ import { LIMITS } from "../../src/limits.js";
 import { startChores } from "../../src/platform/chores.js";
 import { readConfig } from "../../src/config.js";
 import { choresOf } from "../../src/chores.js";
+import { createMailer } from "../../src/platform/mailer.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { warnSeldom } from "../../src/platform/telemetry/warn-seldom.js";
 import { createWorld } from "../support/world.js";
 
 it("runs the jobs of every subject", async () => {
   await using world = await createWorld();
-  const names = choresOf(readConfig({}), world.services).map(({ name }) => name);
+  const config = readConfig({});
+  const mailer = await createMailer(config, world.services.log);
+  const names = choresOf(config, world.services, mailer).map(({ name }) => name);
 
   expect(names.sort()).toEqual([
     "count words",

@@ -1,11 +1,14 @@
-import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
 import { loadedBy } from "../support/loaded-files.js";
+import { mailSettings, startMailServer } from "../support/mail-server.js";
 import { startServerProcess } from "../support/server-process.js";
 import { ask } from "../support/http.js";
 import { createWorld } from "../support/world.js";
 
-it("starts without packages that only some servers or requests need", () => {
+it("starts without packages that only some servers need", () => {
   const texts = loadedBy("dist/main.js").map((file) => readFileSync(file, "utf8"));
 
   expect(texts.some((text) => text.includes("getGraphQLRateLimiter"))).toBe(true);
@@ -40,4 +43,30 @@ it("optimizes hardly a function of Prisma's query compiler for the queries of a 
   expect(server.printed().match(/ using Liftoff/g)?.length).toBeGreaterThan(100);
   // By V8's own budgets 7 (Node 22) to 46 (Node 20).
   expect(server.printed().match(/ using TurboFan/g)?.length ?? 0).toBeLessThan(4);
+});
+
+it("has loaded all of its build's code before a request needs it: Node never tries a failed import again", async () => {
+  await using world = await createWorld();
+  const { key } = await world.user();
+  await using mails = await startMailServer();
+  const folder = mkdtempSync(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ["node_modules", "prisma"]) symlinkSync(resolve(name), join(folder, name));
+  for (const name of ["dist/main.js", "dist/limits.js", "dist/assets", "dist/chunks", "package.json"])
+    cpSync(name, join(folder, name), { recursive: true });
+  const environment = { DATABASE_URL: world.databaseUrl, ...mailSettings(mails.url) };
+  await using server = await startServerProcess(environment, {}, { folder });
+  // Prisma is loaded by the background jobs, which run at once.
+  await ask(`${server.url}/keys`, { key });
+
+  rmSync(join(folder, "dist/chunks"), { recursive: true });
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const body = "grant_type=refresh_token&refresh_token=a&client_id=b";
+  const token = await ask(`${server.url}/oauth/token`, { headers: form, body });
+  const graphql = await ask(`${server.url}/graphql`, { key, body: { query: "{ __schema { queryType { name } } }" } });
+  await ask(`${server.url}/signup`, { body: { email: "ann@example.com" } });
+
+  expect(token.body).toMatchObject({ error: "invalid_client" });
+  expect(graphql.body).toMatchObject({ data: expect.anything() as object });
+  expect(await mails.take("ann@example.com")).toMatchObject({ to: "ann@example.com" });
 });

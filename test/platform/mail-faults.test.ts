@@ -36,7 +36,7 @@ it.each(cases as Array<[string, Step, string]>)(
     await using world = await createWorld();
     await using smtp = await startFalseMailServer();
     const settings = { development: false, smtpUrl: smtp.url, mailFrom: "mail@example.com", dataDir: "" };
-    const mailer = createMailer(settings, world.services.log);
+    const mailer = await createMailer(settings, world.services.log);
     const send = async () => mailer && (await sendDueMails({ ...world.services, mailer }));
     const { mail } = world.database.models;
     const notice = { subject: "A notice", body: "A text." };
@@ -62,7 +62,9 @@ it("gives up sending to a server that takes too long in all", async () => {
   using clock = vi.spyOn(AbortSignal, "timeout");
   clock.mockReturnValue(AbortSignal.abort());
 
-  await expect(mailerTo({ smtpUrl })?.send(MAIL)).rejects.toThrow("aborted");
+  const mailer = await mailerTo({ smtpUrl });
+
+  await expect(mailer?.send(MAIL)).rejects.toThrow("aborted");
 
   expect(clock).toHaveBeenCalledWith(SEND_TIMEOUT_MS);
   server.close();
@@ -72,7 +74,8 @@ it("sends to one address, whatever the text of the address says", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "mail-"));
   const both = "bob@example.com,cid@example.com";
 
-  await mailerTo({ development: true, dataDir })?.send({ ...MAIL, to: both, replyTo: both });
+  const mailer = await mailerTo({ development: true, dataDir });
+  await mailer?.send({ ...MAIL, to: both, replyTo: both });
 
   const { to, replyTo } = await simpleParser(await readFile(join(dataDir, "mail", `${MAIL.id}.eml`)));
   expect([to, replyTo].flat().map((field) => field?.value)).toEqual([[expect.anything()], [expect.anything()]]);

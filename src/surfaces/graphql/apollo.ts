@@ -1,6 +1,7 @@
 import { ApolloServer, type ApolloServerPlugin, HeaderMap, type HTTPGraphQLResponse } from "@apollo/server";
 import {
   ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from "@apollo/server/plugin/disabled";
 import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
@@ -52,6 +53,8 @@ export async function apolloPipeline(
       ApolloServerPluginLandingPageDisabled(),
       // The plugin would check every field of an answer, though none may be cached; `parseBody` sets the header.
       ApolloServerPluginCacheControlDisabled(),
+      // The plugin is for Apollo's federation. Its file would be read at the first request.
+      ApolloServerPluginInlineTraceDisabled(),
       requestPlugin(parts, introspection, pauses),
     ],
   });

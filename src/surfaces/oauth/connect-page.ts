@@ -41,9 +41,9 @@ export interface ConnectParts {
 /** The page where a person signs in and answers. Other sites cannot answer: the cookie is not sent for their forms. */
 export class ConnectPage {
   readonly #parts: ConnectParts;
-  readonly #server: () => Promise<AuthorizationServer>;
+  readonly #server: AuthorizationServer;
 
-  constructor(parts: ConnectParts, server: () => Promise<AuthorizationServer>) {
+  constructor(parts: ConnectParts, server: AuthorizationServer) {
     this.#parts = parts;
     this.#server = server;
   }
@@ -96,7 +96,7 @@ export class ConnectPage {
       oauthUrls(this.#parts.publicUrl).issuer,
       request.originalUrl.slice(BASE.length),
     );
-    const pending = await (await this.#server()).pending(inner, response);
+    const pending = await this.#server.pending(inner, response);
     if (pending.id !== request.params["id"])
       throw new InvalidInput([{ path: "", message: "This page is for another request. Connect the program again." }]);
     return pending;

@@ -3,7 +3,6 @@ import { LIMITS } from "../../limits.js";
 import { type Failure, InvalidInput } from "../../operation/failure.js";
 import type { Scope } from "../../operation/permission.js";
 import { type PlainLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
-import { onFirstUse } from "../../platform/on-first-use.js";
 import { formIn, readBodyUpTo } from "../body.js";
 import { BUG_MESSAGE, claimsJson, errorAnswer, jsonBody, noteFailure, UnsupportedMediaType } from "../http.js";
 import { scopeOf } from "../request-scope.js";
@@ -41,15 +40,15 @@ const PAGE = `${BASE}/connect`;
 const FALLBACK_TOKEN = "/token";
 
 /** The routes of the authorization server, and of the page on which a person allows or refuses a program. */
-export function oauthRoutes(parts: OAuthParts): Router {
+export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
   const { publicUrl, scopes, services, chargeAddress } = parts;
   const urls = oauthUrls(publicUrl);
-  const server = lazyServer(parts);
+  const server = await loadServer(parts);
   const router = Router({ caseSensitive: true, strict: true });
   const body = readBodyUpTo(LIMITS.oauth.bodyBytes);
   const answer = (path: (request: Request) => string): Handler => {
     return async (request, response) => {
-      await (await server()).answer(innerRequest(request, urls.issuer, path(request)), response);
+      await server.answer(innerRequest(request, urls.issuer, path(request)), response);
     };
   };
   const limit = (uses: PlainLimit): Handler => {
@@ -107,17 +106,15 @@ export function oauthRoutes(parts: OAuthParts): Router {
   return router;
 }
 
-/** Loads the authorization server when a request first needs it: most processes never do, and it takes megabytes. */
-function lazyServer({ publicUrl, scopes, services, store, pages }: OAuthParts): () => Promise<AuthorizationServer> {
-  return onFirstUse(async () => {
-    const { createAuthorizationServer } = await import("./provider.js");
-    return createAuthorizationServer({
-      ...{ urls: oauthUrls(publicUrl), scopes, store, documents: new DocumentReadings(services) },
-      renderProblem: (description) => ({ html: pages.showProblem(description), headers: pages.headers() }),
-      note(error, response) {
-        if (!response.destroyed) noteFailure(error, response as Response);
-      },
-    });
+/** The authorization server takes megabytes, so it is loaded only where it is configured. */
+async function loadServer({ publicUrl, scopes, services, store, pages }: OAuthParts): Promise<AuthorizationServer> {
+  const { createAuthorizationServer } = await import("./provider.js");
+  return createAuthorizationServer({
+    ...{ urls: oauthUrls(publicUrl), scopes, store, documents: new DocumentReadings(services) },
+    renderProblem: (description) => ({ html: pages.showProblem(description), headers: pages.headers() }),
+    note(error, response) {
+      if (!response.destroyed) noteFailure(error, response as Response);
+    },
   });
 }
 

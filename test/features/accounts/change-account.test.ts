@@ -188,7 +188,7 @@ it("lets nobody accept an invitation whose address they give up at the same mome
 
 async function sendAll({ services, database }: World, smtpUrl: string): Promise<void> {
   const settings = { development: true, smtpUrl, mailFrom: "mail@example.com", dataDir: "" };
-  const mailer = createMailer(settings, services.log);
+  const mailer = await createMailer(settings, services.log);
   if (!mailer) throw new Error("There is no mailer.");
   while (await sendDueMails({ ...services, database, mailer })) continue;
 }
