@@ -23,6 +23,7 @@ async function main(): Promise<void> {
   await using log = createLogger(config.logLevel, { buffered: !config.development, also: telemetry?.writeLog });
   telemetry?.complainTo(log);
   logForgottenRejections(log);
+  if (!config.development) openNoDebugger(log);
   await using dataFolder = await openDataFolder(config, { log });
   const tell = (message: string) => console.error(message);
   const applied = await migrate(dataFolder.databaseUrl, { variable: variableOf(config), tell, warn: tell });
@@ -47,6 +48,14 @@ async function main(): Promise<void> {
  */
 function logForgottenRejections(log: Logger): void {
   process.on("unhandledRejection", (err) => log.error({ err }, "a promise that nothing waits for was rejected"));
+}
+
+/**
+ * Some tools send SIGUSR1 to let a service open its log again. By default Node then opens its debugger, by which every
+ * user of this machine could run code as the service's user.
+ */
+function openNoDebugger(log: Logger): void {
+  process.on("SIGUSR1", () => log.warn("SIGUSR1 does nothing here: in production no debugger is opened"));
 }
 
 /** OpenTelemetry is loaded only where it is configured. */

@@ -93,6 +93,19 @@ const PATIENT_LIMITS = {
   stop: { drainMs: 60_000, wholeMs: 90_000 },
 };
 
+it("opens no debugger at SIGUSR1: every user of the machine could run code by it", async ({ skip }) => {
+  if (process.platform === "win32") return skip("Windows has no SIGUSR1.");
+  await using world = await createWorld();
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl, LOG_LEVEL: "warn" });
+
+  server.child.kill("SIGUSR1");
+
+  await expect.poll(server.printed, PATIENCE).toContain("no debugger is opened");
+  expect(server.printed()).not.toContain("Debugger listening");
+  expect((await ask(`${server.url}/readyz`)).status).toBe(200);
+  return undefined;
+});
+
 it("stops at once at a second signal, even while a request waits", async () => {
   await using world = await createWorld();
   const ann = await world.user();
