@@ -1,12 +1,16 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { renameSync } from "node:fs";
+import { appendFileSync, renameSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { type TestContext, describe, expect, it } from "vitest";
 import { PRESENCE_NAME, acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { type KeptRunning, keepRunning } from "../../src/platform/embedded/supervision.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { clusterOf } from "../../src/platform/embedded/home.js";
 import { postmasterOf } from "../support/cluster.js";
 import { kill, madeFolder, query } from "../support/embedded.js";
 
@@ -52,6 +56,21 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
     await test.expect.poll(works, PATIENCE).toBe(true);
     expect(await query(url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
     await expect(acquireServerLock(url, dataDir, A_MOMENT_MS)).rejects.toThrow("Another server is already running");
+  });
+
+  it("waits no longer for a PostgreSQL that has ended: each failed restart read its files for a minute", async (test) => {
+    const dataDir = await madeFolder(test);
+    appendFileSync(join(clusterOf(join(dataDir, "postgres")), "postgresql.conf"), "nonsense = = 1\n");
+    const module = JSON.stringify(pathToFileURL(resolve("dist/modules/platform/embedded/index.js")).href);
+    const start = `
+      const { startEmbeddedPostgres } = await import(${module});
+      await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} }).catch(() => {});
+      console.log(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length);
+      process.exit();`;
+
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", start]);
+
+    expect(stdout.trim()).toBe("0");
   });
 
   it("restarts on another port when its own is in use, and connections use it", async (test) => {

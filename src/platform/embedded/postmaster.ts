@@ -110,6 +110,7 @@ export async function launch(home: Home, { port: preferred, settings, signal }: 
     return port;
   }
   const log = await openLog(home.folder);
+  const over = new AbortController();
   try {
     const args = ["-D", PLACE, ...options.flatMap((option) => ["-c", option])];
     const stdio = ["ignore", log.fd, log.fd] as const;
@@ -118,13 +119,15 @@ export async function launch(home: Home, { port: preferred, settings, signal }: 
       throw new Error(`postgres ended with ${code}.`);
     });
     child.unref();
-    await Promise.race([ended, waitUntilReady(home, child.pid, signal)]).catch((error: unknown) => {
+    const waits = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
+    await Promise.race([ended, waitUntilReady(home, child.pid, waits)]).catch((error: unknown) => {
       // Nobody will use it, so nobody would stop it.
       if (signal?.aborted) child.kill("SIGINT");
       throw error;
     });
     return port;
   } finally {
+    over.abort();
     await log.close();
   }
 }

@@ -1,7 +1,8 @@
 /** Chooses the user for PostgreSQL, which refuses to run as root. */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { CannotStart } from "./cannot-start.js";
 import type { Binaries, Rights } from "./home.js";
 import { PLACE, exitOf, startProgram } from "./programs.js";
@@ -62,7 +63,6 @@ async function giveToNobody(folder: string): Promise<void> {
 }
 
 async function readIdOfNobody(option: "-u" | "-g"): Promise<number> {
-  const child = spawn("id", [option, "nobody"], { stdio: ["ignore", "pipe", "ignore"] });
-  const [answer] = await Promise.all([child.stdout.toArray(), exitOf(child)]);
-  return Number(Buffer.concat(answer).toString());
+  const { stdout } = await promisify(execFile)("id", [option, "nobody"]);
+  return Number(stdout);
 }
