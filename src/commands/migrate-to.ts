@@ -94,12 +94,12 @@ const LEAVING_MS = 2_000;
  * @throws StartError while a server, or another program, is connected to it.
  */
 async function takeAlone(client: pg.Client, { variable }: Address): Promise<void> {
-  const end = Date.now() + LEAVING_MS;
+  const end = performance.now() + LEAVING_MS;
   for (;;) {
     const isMoving = await beginMove(client);
     const others = await findOtherPrograms(client);
     if (isMoving && others.length === 0) return;
-    if (Date.now() > end) {
+    if (performance.now() > end) {
       const who = others.length > 0 ? others.join(", ") : "a program that has just started";
       const kept = variable === "DIRECT_DATABASE_URL" ? " Then run RECONNECT on PgBouncer's console." : "";
       throw new StartError(

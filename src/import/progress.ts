@@ -24,18 +24,18 @@ interface ProgressOptions {
  * line every few seconds. It does not read the keyboard, so Ctrl-C works as usual.
  */
 export function showProgress({ total, stream, secondsLeft }: ProgressOptions): Progress {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   let done = 0;
   let shown = 0;
   let pausedMs = 0;
   let pause = { until: 0, why: "" };
   const waiting = () => {
-    const seconds = Math.ceil((pause.until - Date.now()) / 1_000);
+    const seconds = Math.ceil((pause.until - performance.now()) / 1_000);
     return seconds > 0 ? `, waiting ${seconds} s: ${pause.why}` : "";
   };
   const left = () => {
     if (done >= total) return "";
-    const workedMs = Date.now() - startedAt - pausedMs + Math.max(pause.until - Date.now(), 0);
+    const workedMs = performance.now() - startedAt - pausedMs + Math.max(pause.until - performance.now(), 0);
     const each = done < MEASURED_AFTER ? undefined : Math.max(workedMs, 0) / done / 1_000;
     return `, ${showDuration(secondsLeft(total - done, each))} left`;
   };
@@ -56,7 +56,7 @@ export function showProgress({ total, stream, secondsLeft }: ProgressOptions): P
     },
     pause(seconds, why) {
       pausedMs += seconds * 1_000;
-      pause = { until: Date.now() + seconds * 1_000, why };
+      pause = { until: performance.now() + seconds * 1_000, why };
       if (stream.isTTY) return;
       shown = done;
       stream.write(`${done} of ${total} done${left()}${waiting()}\n`);

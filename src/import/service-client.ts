@@ -65,7 +65,7 @@ export class ServiceClient implements GraphStore {
   /** The budget in the last answer, less the time since then. */
   get budget(): Budget | undefined {
     if (!this.#budget) return undefined;
-    const resetSeconds = this.#budget.resetSeconds - (Date.now() - this.#budget.at) / 1_000;
+    const resetSeconds = this.#budget.resetSeconds - (performance.now() - this.#budget.at) / 1_000;
     return { ...this.#budget, resetSeconds: Math.max(resetSeconds, 0) };
   }
 
@@ -211,13 +211,13 @@ export class ServiceClient implements GraphStore {
 
   /** Concurrent requests get the same limit, so they share one pause, which is reported once. */
   #pause(milliseconds: number, why: string): void {
-    const until = Date.now() + milliseconds;
-    if (this.#pausedUntil < Date.now()) this.options.onPause(Math.ceil(milliseconds / 1_000), why);
+    const until = performance.now() + milliseconds;
+    if (this.#pausedUntil < performance.now()) this.options.onPause(Math.ceil(milliseconds / 1_000), why);
     this.#pausedUntil = Math.max(this.#pausedUntil, until);
   }
 
   async #waitForPause(): Promise<void> {
-    for (let left; (left = this.#pausedUntil - Date.now()) > 0;) {
+    for (let left; (left = this.#pausedUntil - performance.now()) > 0;) {
       await sleep(left, undefined, { signal: this.options.signal });
     }
   }
@@ -307,5 +307,5 @@ function budgetOf(headers: Headers): (Budget & { readonly at: number }) | undefi
   const [quota, windowSeconds] = [numberIn("ratelimit-policy", "q"), numberIn("ratelimit-policy", "w")];
   const [left, resetSeconds] = [numberIn("ratelimit", "r"), numberIn("ratelimit", "t")];
   const isKnown = [quota, windowSeconds, left, resetSeconds].every(Number.isFinite);
-  return isKnown ? { quota, windowSeconds, left, resetSeconds, at: Date.now() } : undefined;
+  return isKnown ? { quota, windowSeconds, left, resetSeconds, at: performance.now() } : undefined;
 }

@@ -1,5 +1,5 @@
 import { ApolloServer } from "@apollo/server";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { createStripeWorld } from "../support/billing.js";
@@ -163,4 +163,15 @@ it("starts Apollo once, for the first request that needs it", async () => {
   for (const query of ["{ viewer { id } }", "{ viewer { plan } }"]) await told(url, { key: ann.key, body: { query } });
 
   expect(start).toHaveBeenCalledOnce();
+});
+
+it("starts Apollo without its reports, whatever its variables say", async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  // Without a key, Apollo does not start with these reports.
+  vi.stubEnv("APOLLO_SCHEMA_REPORTING", "true");
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+
+  expect(await told(url, { key, body: { query: "{ viewer { email } }" } })).toMatchObject({ status: 200 });
 });

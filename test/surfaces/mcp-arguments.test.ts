@@ -239,7 +239,7 @@ it("says of a text that is too long how long it is, since an agent cannot count"
     error: {
       code: "bad_request",
       message:
-        "title: must have 1 to 500 characters, but has 501; content: must have 1 to 50000 characters, but has 60000; " +
+        "title: must have 1 to 500 characters, but has 501; content: must have 1 to 50,000 characters, but has 60,000; " +
         "tags: must have 0 to 50 items of up to 100 characters",
     },
   });

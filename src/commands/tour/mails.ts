@@ -22,7 +22,11 @@ export class Mails {
    * @throws TourStopped when there is none after `WAIT_MS`.
    */
   async find(address: string, pattern: RegExp): Promise<{ file: string; found: string }> {
-    for (const end = Date.now() + WAIT_MS; Date.now() < end; await new Promise((done) => setTimeout(done, POLL_MS))) {
+    for (
+      const end = performance.now() + WAIT_MS;
+      performance.now() < end;
+      await new Promise((done) => setTimeout(done, POLL_MS))
+    ) {
       for (const file of await this.files()) {
         if (this.known.has(file)) continue;
         const [head, text] = await Promise.all([

@@ -110,7 +110,7 @@ async function joinOrStart(
   home: Home,
   options: LaunchOptions,
 ): Promise<{ port: number; presence: pg.Client; startedHere: boolean }> {
-  const deadline = Date.now() + LIMITS.embeddedDatabase.readyMs;
+  const deadline = performance.now() + LIMITS.embeddedDatabase.readyMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
       const running = await findRunningPort(home, options.signal);
@@ -120,7 +120,7 @@ async function joinOrStart(
       if (error instanceof CannotStart || options.signal?.aborted) throw error;
       // After one of its processes was killed, PostgreSQL recovers from its write-ahead log and refuses connections.
       const maxAttempts = codeOf(error) === CANNOT_CONNECT_NOW ? Number.POSITIVE_INFINITY : START_ATTEMPTS_MAX;
-      if (attempt >= maxAttempts || Date.now() > deadline) throw error;
+      if (attempt >= maxAttempts || performance.now() > deadline) throw error;
       await sleep(RETRY_DELAY_MS);
     }
   }

@@ -35,15 +35,15 @@ export interface LaunchOptions {
 /** Returns the port of the PostgreSQL that runs on this cluster, once it is ready; undefined if none runs. */
 export async function findRunningPort({ folder }: Home, signal?: AbortSignal): Promise<number | undefined> {
   const cluster = clusterOf(folder);
-  const begun = Date.now();
+  const begun = performance.now();
   let filledAt = begun;
-  while (Date.now() - begun < readyMs) {
+  while (performance.now() - begun < readyMs) {
     const lock = readLockFile(cluster);
     if (lock === undefined) return undefined;
     const isEmpty = !(lock.pid > 0);
     // Another start may create the file at any moment of the wait.
-    if (!isEmpty) filledAt = Date.now();
-    if (isEmpty ? Date.now() - filledAt > EMPTY_LOCK_FILE_MS : isOtherProcess(lock.pid, cluster)) {
+    if (!isEmpty) filledAt = performance.now();
+    if (isEmpty ? performance.now() - filledAt > EMPTY_LOCK_FILE_MS : isOtherProcess(lock.pid, cluster)) {
       rmSync(join(cluster, "postmaster.pid"), { force: true });
       return undefined;
     }
@@ -133,8 +133,8 @@ export async function launch(home: Home, { port: preferred, settings, signal }: 
 }
 
 async function waitUntilReady({ folder }: Home, pid: number | undefined, signal?: AbortSignal): Promise<void> {
-  const deadline = Date.now() + readyMs;
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + readyMs;
+  while (performance.now() < deadline) {
     const lock = readLockFile(clusterOf(folder));
     if (lock?.pid === pid && lock?.status === "ready") return;
     await sleep(POLL_MS, undefined, { signal });
@@ -187,8 +187,8 @@ export async function halt(home: Home): Promise<boolean> {
     } else {
       process.kill(lock.pid, signal);
     }
-    const deadline = Date.now() + ms;
-    while (Date.now() < deadline) {
+    const deadline = performance.now() + ms;
+    while (performance.now() < deadline) {
       if (isGone()) return true;
       await sleep(POLL_MS);
     }

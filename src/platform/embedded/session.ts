@@ -75,8 +75,8 @@ export async function isLast(presence: pg.Client): Promise<boolean> {
   await presence.query("SELECT pg_advisory_unlock_shared($1, $2)", [LOCK_FAMILY, PRESENCE_LOCK]);
   if (!(await tryLock(presence, PRESENCE_LOCK))) return false;
   // Other programs, such as psql, may be connected too, and backends of our own pool may still be closing.
-  const deadline = Date.now() + othersLeaveMs;
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + othersLeaveMs;
+  while (performance.now() < deadline) {
     // These columns are visible to an ordinary role, also for connections of a superuser.
     const { rowCount } = await presence.query(
       "SELECT FROM pg_stat_activity WHERE usesysid IS NOT NULL AND datid IS NOT NULL AND application_name <> $1 LIMIT 1",
@@ -105,11 +105,11 @@ export async function acquireServerLock(
   waitMs: number = serverLockMs,
 ): Promise<ServerLock> {
   const client = await connect(url, "memory-graph server lock");
-  const deadline = Date.now() + waitMs;
+  const deadline = performance.now() + waitMs;
   try {
     // After a server was killed, its backend may need a moment to notice and release the lock.
     while (!(await tryLock(client, SERVER_LOCK))) {
-      if (Date.now() > deadline) throw new AnotherServer(dataDir);
+      if (performance.now() > deadline) throw new AnotherServer(dataDir);
       await sleep(POLL_MS);
     }
   } catch (error) {

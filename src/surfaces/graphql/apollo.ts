@@ -3,6 +3,8 @@ import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
+  ApolloServerPluginSchemaReportingDisabled,
+  ApolloServerPluginUsageReportingDisabled,
 } from "@apollo/server/plugin/disabled";
 import { InMemoryLRUCache } from "@apollo/utils.keyvaluecache";
 import type { Request } from "express";
@@ -55,6 +57,8 @@ export async function apolloPipeline(
       ApolloServerPluginCacheControlDisabled(),
       // The plugin is for Apollo's federation. Its file would be read at the first request.
       ApolloServerPluginInlineTraceDisabled(),
+      // Variables such as APOLLO_KEY would enable these: reports to Apollo of some requests, which nobody configured here.
+      ...[ApolloServerPluginSchemaReportingDisabled(), ApolloServerPluginUsageReportingDisabled()],
       requestPlugin(parts, introspection, pauses),
     ],
   });

@@ -257,7 +257,7 @@ function withLengths({ details }: InvalidInput, args: Output, fields: readonly P
     const text = args[path];
     const most = fields.find(({ name }) => name === path)?.schema["maxLength"];
     const length = typeof text === "string" ? countCodePoints(text) : 0;
-    return { path, message: length > Number(most) ? `${message}, but has ${length}` : message };
+    return { path, message: length > Number(most) ? `${message}, but has ${length.toLocaleString("en")}` : message };
   });
   return new InvalidInput(issues);
 }
