@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { withLimits } from "../support/limits.js";
 import { askMcp, callTool } from "../support/mcp.js";
 import { aLink, aMemory, manyMemories, memoriesTitled } from "../support/memories.js";
 import { operationNamed } from "../support/operations.js";
@@ -86,6 +87,20 @@ it("cuts the long context of a relationship, and returns the rest to the call th
     "The context has only 8 characters: leave out context_from to read it from the beginning.",
   );
   expect(world.bugs).toEqual([]);
+});
+
+it("says if a stored memory was not compared with others, for then no similar ones mean nothing", async () => {
+  using _patient = withLimits("similar", { waitMs: 60_000 });
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, writer] = [await world.user(), await world.user({ scopes: ["memories:write"] })];
+  const hintFor = async ({ key }: { key: string }, type: string) =>
+    (await callTool(url, key, "store_memory", { type, title: "A", content: "B" })).answer["hint"];
+
+  const unknown = expect.stringContaining("whether a similar memory exists is unknown") as string;
+  expect(await hintFor(writer, "problem")).toEqual(unknown);
+  expect(await hintFor(writer, "bug")).toMatch(/^The well-known type is .* unknown\.$/);
+  expect(await hintFor(ann, "problem")).toBeUndefined();
 });
 
 it.each([

@@ -26,6 +26,9 @@ export class CreateMemoryInput extends NewMemory(GraphInput) {
   similar?: boolean | null;
 }
 
+/** Without it, an agent takes an answer without `similar` to mean that there are none. */
+const NOT_COMPARED = "It is stored, but was not compared with others: whether a similar memory exists is unknown.";
+
 export const createMemory = defineOperation({
   name: "createMemory",
   effect: "statement",
@@ -52,7 +55,8 @@ export const createMemory = defineOperation({
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: ["id", "type", "title", "tags", "createdAt", "version", "similar"],
-    hintOf: ({ type }) => hintOfType(String(type)),
+    hintOf: ({ type, similar }) =>
+      [hintOfType(String(type)), similar ? undefined : NOT_COMPARED].filter(Boolean).join(" ") || undefined,
   },
   example: {
     input: contentsOf(MEMORY_EXAMPLE),
