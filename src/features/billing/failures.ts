@@ -71,8 +71,8 @@ export class SubscriptionUnpaid extends Failure {
   constructor() {
     super(
       "The team's subscription is not paid, or paused. Pay its invoice, at `hostedInvoiceUrl` of `teamSubscription` " +
-        "or in the customer portal (`openBillingPortal`). One that is unpaid, incomplete or paused can also be ended " +
-        "at once (`cancelTeamSubscription`), and bought again.",
+        "or in the customer portal (`openBillingPortal`). While its `plan` is null, it can also be ended at once " +
+        "(`cancelTeamSubscription`), and bought again.",
     );
   }
 }

@@ -85,8 +85,8 @@ ${howToPay(invoiceUrl)}`,
     subject: "Your team on Memory Graph has lost its plan",
     body: `The payment for your team's seats failed and was not made up for.
 
-Everybody's own plan counts now. Nobody was removed and nothing was deleted, but nobody can join while the team has more \
-than ${freeSeats} members. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
+Everybody's own plan counts now. Nobody was removed and nothing was deleted, but nobody can join beyond ${freeSeats} \
+members. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
 
 ${isEnded ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
   }),

@@ -100,9 +100,12 @@ it("lets the plan fall back when the grace period ends, and mails the owner once
     await owner.did(inviteMember, { ...further, email: `${name}@example.com` });
   }
   expect(await owner.does(inviteMember, further)).toBeRefused("conflict", "subscription_required");
-  expect((await noticesOf(world)).map(({ subject }) => subject)).toEqual([
-    "The payment for your team on Memory Graph failed",
-    "Your team on Memory Graph has lost its plan",
+  expect(await noticesOf(world)).toMatchObject([
+    { subject: "The payment for your team on Memory Graph failed" },
+    {
+      subject: "Your team on Memory Graph has lost its plan",
+      body: expect.stringContaining("nobody can join beyond 5 members"),
+    },
   ]);
 });
 

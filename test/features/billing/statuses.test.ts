@@ -80,7 +80,11 @@ it.each(Object.entries(STALLED))(
       await owner.does(downgradeTeam, { maxMembers: 3 }),
       await owner.does(teamUpgradePreview, { maxMembers: 8 }),
     ];
-    for (const verdict of resizings) expect(verdict).toBeRefused("conflict", "subscription_unpaid");
+    const way = expect.stringContaining("While its `plan` is null, it can also be ended at once");
+    for (const verdict of resizings) {
+      expect(verdict).toBeRefused("conflict", "subscription_unpaid");
+      expect(verdict).toMatchObject({ failure: { message: way } });
+    }
     expect((await owner.did(resumeTeamSubscription)).status).toBe(status);
     expect((await owner.did(openBillingPortal)).url).toMatch(/^http/);
     expect((await owner.did(teamInvoices)).invoices.length).toBeGreaterThan(0);
