@@ -68,7 +68,9 @@ export async function storeAll(
     const there = keepsExisting ? await findExistingIds(context, graphId, ids) : new Set<string>();
     // A memory whose client id belongs to another memory must not be left out silently.
     const refused = memories.findIndex(({ id }) => !written.has(id) && !there.has(id));
-    if (refused >= 0) throw new MemoryExists(`The memory at memories.${refused}`);
+    // Somebody who restores a file does not know its place in the call, but can find its id in the file.
+    const which = keepsExisting ? memories[refused]?.id : `at memories.${refused}`;
+    if (refused >= 0) throw new MemoryExists(`The memory ${which}`);
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }
   const made = await makeLinks(context, graphId, links);
