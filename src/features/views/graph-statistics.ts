@@ -47,6 +47,7 @@ export const graphStatistics = defineOperation({
   name: "graphStatistics",
   effect: "reads",
   summary: "How many memories and relationships a graph holds, in all and by type.",
+  notes: "Expired memories count, too.",
   input: GraphStatisticsInput,
   output: GraphStatistics,
   permission: "memories:read",

@@ -88,7 +88,7 @@ export const memoryGraph = defineOperation({
   summary: "The memories around one, or the newest of a graph, with the relationships between them: for drawing.",
   notes:
     `At most ${LOOKED_AT.toLocaleString("en")} relationships are looked at to find the memories, nearest first, and ` +
-    "as many to find how they are linked.",
+    "as many to find how they are linked. Expired memories are shown, too.",
   input: MemoryGraphInput,
   output: MemoryGraph,
   permission: "memories:read",

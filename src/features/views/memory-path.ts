@@ -98,7 +98,9 @@ export const memoryPath = defineOperation({
   name: "memoryPath",
   effect: "reads",
   summary: "A shortest path from one memory to another.",
-  notes: `At most ${LOOKED_AT} relationships are looked at. \`isCapped\` says whether that was too few to be sure.`,
+  notes:
+    `At most ${LOOKED_AT} relationships are looked at. \`isCapped\` says whether that was too few ` +
+    "to be sure. The path may lead over expired memories.",
   input: MemoryPathInput,
   output: MemoryPath,
   permission: "memories:read",
