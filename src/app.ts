@@ -208,12 +208,11 @@ async function openDatabases(
     typeof where === "object"
       ? where
       : openDatabase(where, onErrorOf("the database"), waits, await poolerOf(config, where, waits));
-  return {
-    database: tracer ? tracedDatabase(opened, tracer) : opened,
-    older: config.databaseReplicaUrl
-      ? openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits)
-      : undefined,
-  };
+  const older = config.databaseReplicaUrl
+    ? openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits)
+    : undefined;
+  await Promise.all([opened.loadModels(), older?.loadModels()]);
+  return { database: tracer ? tracedDatabase(opened, tracer) : opened, older };
 }
 
 /** The package for metrics is loaded only where they are served. */

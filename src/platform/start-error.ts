@@ -37,6 +37,9 @@ export function explainSystem(error: unknown): string | undefined {
   if (code === "EISDIR") return "A folder cannot be read as a file: name the file.";
   if (/^(ENOSPC|EDQUOT)$/.test(code)) return `A file cannot be written (${code}): ${FILE_SENTENCES[code]}.`;
   if (sqlStateOf(error) === LOCK_NOT_AVAILABLE) return LOCKED;
+  if (error instanceof RangeError && error.message.startsWith("WebAssembly")) {
+    return `This process may not use enough memory (${error.message}): start it with \`ulimit -v unlimited\`.`;
+  }
   const why = whyUnavailable(error);
   return why && `The service stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;
 }

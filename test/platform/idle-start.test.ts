@@ -56,8 +56,6 @@ it("has loaded all of its build's code before a request needs it: Node never tri
     cpSync(name, join(folder, name), { recursive: true });
   const environment = { DATABASE_URL: world.databaseUrl, ...mailSettings(mails.url) };
   await using server = await startServerProcess(environment, {}, { folder });
-  // Prisma is loaded by the background jobs, which run at once.
-  await ask(`${server.url}/keys`, { key });
 
   rmSync(join(folder, "dist/chunks"), { recursive: true });
   const form = { "content-type": "application/x-www-form-urlencoded" };

@@ -88,6 +88,24 @@ it("exits with one sentence when the limit of open files is too low", async ({ s
   return undefined;
 });
 
+it("exits with one sentence when it may not use the memory that Prisma needs, instead of serving a part", async ({
+  skip,
+}) => {
+  if (process.platform !== "linux") return skip("There is no such limit.");
+  await using world = await createWorld();
+  const limited = (rest: string) =>
+    spawnSync("sh", ["-c", `ulimit -v 3000000 && exec "${process.execPath}" ${rest}`], {
+      ...{ encoding: "utf8", timeout: 30_000 },
+      env: { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, PORT: "0", NODE_ENV: "production" },
+    });
+  if (limited(`-e 'new WebAssembly.Memory({ initial: 1 })'`).status === 0) return skip("This Node.js reserves less.");
+
+  const { status, stderr } = limited("dist/main.js");
+
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^This process may not use enough memory .*\.\n$/)]);
+  return undefined;
+});
+
 it("accepts as many connections as it may open files, less some of its own, and goes on answering", async ({
   skip,
 }) => {

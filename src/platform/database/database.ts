@@ -73,6 +73,8 @@ export interface OpenDatabase extends Database, AsyncDisposable {
   readonly pool: pg.Pool;
   readonly reservedPool: pg.Pool;
   readonly searchPool: pg.Pool;
+  /** Loads the code of `models`, which else the first use does: Node never tries again what failed once. */
+  loadModels(): Promise<void>;
 }
 
 const { searchTimeoutMs } = LIMITS.database;
@@ -129,6 +131,7 @@ export function openDatabase(
     reservedPool,
     searchPool,
     models: client,
+    loadModels: () => client.$connect(),
     run: async <Row, Values extends object>(
       statement: Statement<Values, Row>,
       values: Values,
