@@ -311,6 +311,21 @@ it("names every variable that is wrong", async () => {
   });
 });
 
+it("says that PostgreSQL's disk is full, which only changes show", async () => {
+  await using world = await createWorld({ fresh: true });
+  await world.database.pool.query(`
+    CREATE FUNCTION fill() RETURNS event_trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+    CREATE EVENT TRIGGER full_disk ON ddl_command_end WHEN TAG IN ('CREATE TABLE AS') EXECUTE FUNCTION fill()`);
+
+  const { by } = await examined({ DATABASE_URL: world.databaseUrl });
+
+  expect(by.get("database")).toMatchObject({
+    state: "wrong",
+    says: expect.stringMatching(/No space left on device.*out of connections, memory or disk: give it more/),
+  });
+});
+
 it("says as the start does that it would be refused, and leaves the database as it is", async () => {
   await using world = await createWorld({ fresh: true });
   const { pool } = world.database;

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type pg from "pg";
 import type { Config } from "../../config.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
 import { assertFits } from "../../platform/database/fitting-database.js";
@@ -52,8 +53,14 @@ export async function checkDatabase(config: Config): Promise<string> {
     await assertNotMoved(client);
     if ((await countPending(client)) > 0)
       throw new Problem("Migrations are pending: start the service, which applies them.");
+    await assertWritable(client);
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
   });
+}
+
+/** A full disk refuses only changes. What this writes is rolled back. */
+async function assertWritable(client: pg.Client): Promise<void> {
+  await client.query("BEGIN; CREATE TEMPORARY TABLE written_to_find_out AS SELECT generate_series(1, 1000); ROLLBACK");
 }
 
 export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
