@@ -102,7 +102,7 @@ it("refuses to start when an applied migration was changed since, and when a mig
   await using world = await createWorld();
   const { pool } = world.database;
   await pool.query("UPDATE _prisma_migrations SET checksum = 'another'");
-  await expect(migrate(world.databaseUrl)).rejects.toThrow(/was changed after it had been applied/);
+  await expect(migrate(world.databaseUrl)).rejects.toThrow(/changed after .* start the version that migrated/);
   await pool.query("UPDATE _prisma_migrations SET finished_at = NULL");
   await expect(migrate(world.databaseUrl)).rejects.toThrow(/failed earlier/);
 });

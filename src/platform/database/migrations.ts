@@ -214,7 +214,10 @@ function pendingOf(applied: readonly Applied[], migrations: readonly Migration[]
     const row = known.get(name);
     if (!row?.finished) return true;
     if (row.checksum === createHash("sha256").update(script).digest("hex")) return false;
-    throw new StartError(`The migration ${name} was changed after it had been applied. Restore it and add a new one.`);
+    throw new StartError(
+      `The migration ${name} was changed after it had been applied. If you changed it, restore it and add a new one; ` +
+        "otherwise start the version that migrated this database.",
+    );
   });
 }
 
