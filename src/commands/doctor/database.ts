@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { Config } from "../../config.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
 import { assertFits } from "../../platform/database/fitting-database.js";
+import { sqlStateOf } from "../../platform/database/database-errors.js";
 import { assertVersion, countPending } from "../../platform/database/migrations.js";
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
@@ -58,9 +59,15 @@ export async function checkDatabase(config: Config): Promise<string> {
   });
 }
 
-/** A full disk refuses only changes. What this writes is rolled back. */
+/** A full disk refuses only changes. What this writes is rolled back. A role need not be allowed to write such tables. */
 async function assertWritable(client: pg.Client): Promise<void> {
-  await client.query("BEGIN; CREATE TEMPORARY TABLE written_to_find_out AS SELECT generate_series(1, 1000); ROLLBACK");
+  try {
+    await client.query(
+      "BEGIN; CREATE TEMPORARY TABLE written_to_find_out AS SELECT generate_series(1, 1000); ROLLBACK",
+    );
+  } catch (error) {
+    if (sqlStateOf(error) !== "42501") throw error;
+  }
 }
 
 export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
