@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Lookups } from "../../../src/features/memories/words/alike.js";
 import { resolve } from "../../../src/features/memories/words/concepts.js";
 import { finderOf } from "../../../src/features/memories/search/occurrences.js";
@@ -82,6 +82,20 @@ it("reads any query and finds its words in texts within little CPU time", async 
     }),
     { numRuns: PLAIN.length + roundsOf(100), examples: PLAIN, endOnFailure: true },
   );
+});
+
+it.each([
+  ["once all words were found often enough", "w", TEXT_LENGTH / 50],
+  ["in search of another word", "w rare", TEXT_LENGTH / 5],
+])("looks at few places of a text that repeats a word, %s", async (_when, query, most) => {
+  const resolved = await resolve(readQuery(query), EVERY_WORD);
+  const { scored } = planSearch(resolved, ANYWHERE, { isPhrase: false, bounds: LIMITS.search });
+  const find = finderOf(scored);
+  const text = "w ".repeat(TEXT_LENGTH / 2);
+  using looks = vi.spyOn(RegExp.prototype, "exec");
+
+  expect(find(text).length).toBeGreaterThan(0);
+  expect(looks.mock.calls.filter(([searched]) => searched.length === text.length).length).toBeLessThanOrEqual(most);
 });
 
 it.each([

@@ -24,6 +24,11 @@ const NEAR = 200;
  * number.
  */
 const COMPARED_PER_LETTER = 10;
+/**
+ * One place is looked at for so many letters of a text, at least `OCCURRENCES_MAX`. Prose and logs have fewer; a text of
+ * one repeated letter has five times as many, each of which takes a microsecond.
+ */
+const LETTERS_PER_PLACE = 10;
 /** Lexemes are compared only at places where this many of their first letters match. */
 const BEGINNING_LENGTH = 4;
 /** The signs that join the parts of a name; the index has such a name as one word. */
@@ -133,11 +138,15 @@ function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comp
   const latest = new Map<Concept, Occurrence>();
   const after = new Set<Concept>();
   let [count, last] = [0, -Infinity];
+  // Concepts of which more places are counted.
+  const open = new Set(all.map(({ concept }) => concept));
   pattern.lastIndex = 0;
-  while (count < OCCURRENCES_MAX && comparing.compared < comparedMax) {
+  let places = Math.max(OCCURRENCES_MAX, text.length / LETTERS_PER_PLACE);
+  while (count < OCCURRENCES_MAX && comparing.compared < comparedMax && places-- > 0) {
     const match = pattern.exec(text);
     if (!match) break;
     const { index: at } = match;
+    if (open.size === 0 && at > last + NEAR) break;
     const [said] = match;
     const candidates = lexemes[match.findIndex((part, group) => group > 0 && part !== undefined) - 1] ?? [];
     const hit = firstAt(comparing, at, { of: candidates, text });
@@ -156,6 +165,7 @@ function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comp
       latest.clear();
       after.clear();
       counts.set(concept, before + 1);
+      if (before + 1 === OF_CONCEPT_MAX) open.delete(concept);
       [count, last] = [count + 1, at];
     }
   }

@@ -29,7 +29,7 @@ const WEAK = 0.2;
  * How many snippets are made in one turn of the event loop: those of this many hits, or of texts with this many
  * characters.
  */
-const PAUSE_AFTER = { hits: 20, characters: 100_000 };
+const PAUSE_AFTER = { hits: 20, characters: 50_000 };
 
 @ArgsType()
 export class SearchMemoriesInput extends MemoryFilterInput {
