@@ -14,7 +14,7 @@ import {
 } from "graphql";
 import { LIMITS } from "../limits.js";
 import { describeRange } from "./bounds.js";
-import type { Range } from "./class-bounds.js";
+import { type Range, type Size, itemsProblem } from "./class-bounds.js";
 import { InvalidInput, type InputIssue } from "./failure.js";
 import { snakeCase } from "./names.js";
 
@@ -165,17 +165,23 @@ function readScalar(
   return reading.issues.add(path, mustBe(type, reading.words, value));
 }
 
-/** An argument or a field of an input; one that takes only some numbers has these as its extension `range`. */
+/**
+ * An argument or a field of an input; one that takes only some numbers or lengths has these as its extensions `range` and
+ * `size`.
+ */
 export type InputField = Pick<GraphQLArgument | GraphQLInputField, "type" | "extensions">;
 
 /** The numbers that a field takes; undefined if its input class declares none. */
 export const rangeOf = ({ extensions }: InputField): Range | undefined => extensions["range"] as Range | undefined;
 
 /**
- * The issue for a number that the field's type cannot hold; undefined for any other value. It names the field's own
- * bounds: with those of the type, a client could choose another number that the field does not take.
+ * The issue for a number that the field's type cannot hold, or for a list that is too long, which is so refused unread;
+ * undefined for any other value. It names the field's own bounds: with those of the type, a client could choose another
+ * number that the field does not take.
  */
 export function beyondProblem(field: InputField, value: unknown): string | undefined {
+  const isList = Array.isArray(value) && isListType(getNullableType(field.type));
+  if (isList) return itemsProblem(value.length, field.extensions["size"] as Size | undefined);
   if (typeof value !== "number") return undefined;
   const type = getNullableType(field.type);
   return isLeafType(type) && isBeyond(type, value) ? rangeOf(field)?.message : undefined;

@@ -1,7 +1,15 @@
 import { createHook } from "node:async_hooks";
 import { getMetadataStorage } from "class-validator";
 import express from "express";
-import { GraphQLObjectType, GraphQLSchema, TypeInfo, execute, getIntrospectionQuery, parse } from "graphql";
+import {
+  GraphQLObjectType,
+  GraphQLSchema,
+  GraphQLString,
+  TypeInfo,
+  execute,
+  getIntrospectionQuery,
+  parse,
+} from "graphql";
 import { Lexer } from "graphql/language/lexer.js";
 import { Parser } from "graphql/language/parser.js";
 import pg from "pg";
@@ -327,6 +335,32 @@ it("computes the selected fields of a document once, unless they depend on varia
   Object.assign(field ?? {}, { resolve });
   expect(asked.map((fields) => [...fields].join())).toEqual(["id,plan", "id,plan", "id,plan", "id"]);
   expect(asked[1]).toBe(asked[0]);
+});
+
+it("refuses a list that is too long unread, also in a variable", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await memoryIn(world);
+  const many = Array.from({ length: 4_000 }, () => "x");
+  const memories = many.map((content) => ({ type: "task", title: content, content }));
+  const tooLong: Record<string, Request> = {
+    list: {
+      path: "/graphql",
+      body: { query: "query ($t: [String!]) { memories(types: $t) { nextCursor } }", variables: { t: many } },
+    },
+    input: {
+      path: "/graphql",
+      body: {
+        query: "mutation ($i: CreateMemoriesInput!) { createMemories(input: $i) { memoryIds } }",
+        variables: { i: { memories } },
+      },
+    },
+    nested: { path: "/v1/memories/bulk", body: { memories: [{ ...memories[0], tags: many }] } },
+  };
+  for (const [name, request] of Object.entries(tooLong)) {
+    const calls = await callsDuring(() => send(url, key, request), { reads: spied(GraphQLString, "parseValue") });
+    expect([name, calls["reads"]]).toEqual([name, expect.toSatisfy((reads: number) => reads < 10)]);
+  }
 });
 
 it("creates errors only for the first fields that fail, and one for all that do not fit", () => {

@@ -75,14 +75,15 @@ const inputsOf = (schema: GraphQLSchema, operation: Operation): readonly InputFi
     : Object.values(inputTypeOf(schema, operation).getFields());
 
 /**
- * GraphQL has no keywords for bounds. So descriptions say the sizes, and an extension has the numbers that a field
- * takes. JSON Schemas have keywords: see `plainField`.
+ * GraphQL has no keywords for bounds. So descriptions say the sizes, and extensions have the numbers and the
+ * lengths that a field takes. JSON Schemas have keywords: see `plainField`.
  */
 function noteBounds(fields: readonly InputField[], inputClass: object): void {
-  const { sizeWords, ranges, nested } = boundsOf(inputClass as Class<object>);
+  const { sizeWords, sizes, ranges, nested } = boundsOf(inputClass as Class<object>);
   for (const field of fields) {
     const { name, type, description } = field;
     if (ranges.has(name)) field.extensions = { ...field.extensions, range: ranges.get(name) };
+    if (sizes.has(name)) field.extensions = { ...field.extensions, size: sizes.get(name) };
     const [itemType, itemClass] = [getNamedType(type), nested.get(name)];
     if (itemClass && isInputObjectType(itemType)) noteBounds(Object.values(itemType.getFields()), itemClass);
     const said = sizeWords.get(name);

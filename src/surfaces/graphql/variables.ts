@@ -10,13 +10,16 @@ import {
   TypeInfo,
   type VariableNode,
   getNamedType,
+  getNullableType,
   isInputObjectType,
+  isListType,
   isNonNullType,
   separateOperations,
   typeFromAST,
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import { itemsProblem } from "../../operation/class-bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { GRAPHQL_WORDS, type InputField, Issues, beyondProblem, readValue } from "../../operation/read-value.js";
 import { LIMITS } from "../../limits.js";
@@ -45,7 +48,10 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
       const type = typeFromAST(schema, typeNode) as GraphQLInputType;
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && (defaultValue || !isNonNullType(type))) continue;
-      readValue(type, value, [name], { words: GRAPHQL_WORDS, issues });
+      const isList = Array.isArray(value) && isListType(getNullableType(type));
+      const problem = isList ? itemsProblem(value.length, undefined) : undefined;
+      if (problem) issues.add([name], problem);
+      else readValue(type, value, [name], { words: GRAPHQL_WORDS, issues });
       if (value === null && !isNonNullType(type)) absent.push(name);
     }
     if (absent.length > 0) {
