@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { EventEmitter } from "node:events";
+import net from "node:net";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { searchMemories } from "../../src/features/memories/search/search-memories.js";
@@ -124,6 +126,30 @@ it("ends an idle transaction, so that statements waiting for its locks continue"
   expect(await counted).toBe(0);
 
   expect(whyUnavailable(await idle)).toBeDefined();
+});
+
+it("reads a long answer over many turns of the event loop", async () => {
+  await using world = await createWorld();
+  let [most, bytes, isDone] = [0, 0, false];
+  const endTurn = () => {
+    most = Math.max(most, bytes);
+    bytes = 0;
+    if (!isDone) setImmediate(endTurn);
+  };
+  using received = vi.spyOn(net.Socket.prototype, "emit");
+  received.mockImplementation(function (this: net.Socket, name: string, ...values: unknown[]) {
+    if (name === "data" && Buffer.isBuffer(values[0])) bytes += values[0].length;
+    return EventEmitter.prototype.emit.call(this, name, ...values);
+  });
+  const long: Statement = { name: "long", text: "SELECT repeat('x', 20000) FROM generate_series(1, 500)" };
+
+  endTurn();
+  expect(await world.database.run(long, [])).toHaveLength(500);
+  isDone = true;
+
+  expect(most).toBeGreaterThan(0);
+  // Each read has up to 64 KiB, and what was read when the connection is paused comes with the next one.
+  expect(most).toBeLessThanOrEqual(4 * 65_536);
 });
 
 it("waits for a connection until the limit, and no longer", async () => {

@@ -21,6 +21,7 @@ export class Client extends pg.Client {
     wire.attachListeners = (stream) => {
       attach(stream);
       cutIfUnreadable(stream);
+      readInTurns(stream);
     };
   }
 
@@ -35,6 +36,24 @@ export class Client extends pg.Client {
       },
     );
   }
+}
+
+/** How much of an answer is read in one turn of the event loop: a few milliseconds of work. */
+const TURN_BYTES = 131_072;
+
+/**
+ * Continues a long answer in the next turn of the event loop. Node reads up to 2 MB of a connection in one turn, which
+ * take the parser 30 ms.
+ */
+function readInTurns(stream: Socket): void {
+  let bytes = 0;
+  stream.on("data", (read: Buffer) => {
+    if (bytes === 0) setImmediate(() => (bytes = 0));
+    bytes += read.length;
+    if (bytes < TURN_BYTES || stream.isPaused()) return;
+    stream.pause();
+    setImmediate(() => stream.resume());
+  });
 }
 
 /**
