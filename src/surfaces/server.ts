@@ -51,7 +51,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
     const handle = () => app(request as Request, response as Response, () => refuseTarget(response, parts));
     // Answered at once, before all requests that wait: a busy process must not look dead.
     if (request.url === "/healthz") handle();
-    else turns.begin(() => void (request.socket.destroyed || handle()));
+    else turns.arrive(() => void (request.socket.destroyed || handle()));
   });
   readInSlices(server);
   const connections = new Connections(server, limits, { behindProxies });

@@ -19,6 +19,18 @@ export class Turns {
     this.#turnMs = turnMs;
   }
 
+  /** Requests whose heads have arrived, and that have not begun. */
+  readonly #arrivals: Array<() => void> = [];
+
+  /**
+   * Begins a request in this turn of the event loop or in a later one, up to its body: nobody knows yet whose it is. Half
+   * of each turn is for these, since they are small, and otherwise all would wait behind the large work of some accounts.
+   */
+  arrive(work: () => void): void {
+    if (this.#arrivals.length === 0 && this.#waiting.size === 0 && this.#hasTime() && !this.#isHeld) return work();
+    this.#arrivals.push(work);
+  }
+
   /** Runs `work` of an account in this turn of the event loop or in a later one. */
   begin(work: () => void, account = ""): void {
     if (this.#waiting.size === 0 && this.#hasTime() && !this.#isHeld) return work();
@@ -73,7 +85,7 @@ export class Turns {
   }
 
   readonly #next = (): void => {
-    this.#isOpen = this.#waiting.size > 0 || this.#pieces.size > 0;
+    this.#isOpen = this.#arrivals.length > 0 || this.#waiting.size > 0 || this.#pieces.size > 0;
     if (!this.#isOpen) return;
     setImmediate(this.#next);
     // Requests arrive before the immediates of the same turn, in which they must not get its time once more.
@@ -85,10 +97,16 @@ export class Turns {
   };
 
   /**
-   * Starts at least one waiting request, then resumes pieces. The microtasks of a request belong to its turn, so they
+   * Starts at least one arrival and one waiting request, then resumes pieces. The microtasks of a request belong to its turn, so they
    * are awaited before the next one starts: many small requests fit into a turn, and only one that is large.
    */
   async #continue(): Promise<void> {
+    do {
+      const arrival = this.#isHeld ? undefined : this.#arrivals.shift();
+      if (!arrival) break;
+      arrival();
+      await new Promise<void>(process.nextTick);
+    } while (performance.now() < this.#endsAt - this.#turnMs / 2);
     do {
       const work = this.#isHeld ? undefined : this.#nextWork();
       if (!work) break;

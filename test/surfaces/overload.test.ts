@@ -121,6 +121,22 @@ it("lets one account's much waiting work delay the work of others by one piece",
   expect(begun.join(" ")).toBe("busy a b c new a b a b a b a b");
 });
 
+it("lets requests arrive before the waiting work of accounts", async () => {
+  const turns = new Turns(5);
+  const begun: string[] = [];
+  for (let n = 0; n < 10; n++) {
+    turns.begin(() => {
+      keepBusy(10);
+      begun.push("work");
+    }, "a");
+  }
+  for (let n = 0; n < 10; n++) turns.arrive(() => begun.push("arrival"));
+  await expect.poll(() => begun.length, PATIENCE).toBe(20);
+
+  // Some more if the machine is busy: without, they would take turns with the work, and the last be the last.
+  expect(begun.lastIndexOf("arrival")).toBeLessThan(15);
+});
+
 it.each([
   ["at once", (work: () => void) => work()],
   ["in microtasks", (work: () => void) => void Promise.resolve().then(() => Promise.resolve().then(work))],
