@@ -14,7 +14,7 @@ import {
 } from "graphql";
 import { LIMITS } from "../limits.js";
 import { describeRange } from "./bounds.js";
-import { type Range, type Size, itemsProblem } from "./class-bounds.js";
+import { type Range, type Size, UNDECLARED, itemsProblem } from "./class-bounds.js";
 import { InvalidInput, type InputIssue } from "./failure.js";
 import { snakeCase } from "./names.js";
 
@@ -175,13 +175,17 @@ export type InputField = Pick<GraphQLArgument | GraphQLInputField, "type" | "ext
 export const rangeOf = ({ extensions }: InputField): Range | undefined => extensions["range"] as Range | undefined;
 
 /**
- * The issue for a number that the field's type cannot hold, or for a list that is too long, which is so refused unread;
- * undefined for any other value. It names the field's own bounds: with those of the type, a client could choose another
+ * The issue for a number that the field's type cannot hold, or for a list that is far too long, which is so refused
+ * unread; undefined for any other value. It names the field's own bounds: with those of the type, a client could choose another
  * number that the field does not take.
  */
 export function beyondProblem(field: InputField, value: unknown): string | undefined {
   const isList = Array.isArray(value) && isListType(getNullableType(field.type));
-  if (isList) return itemsProblem(value.length, field.extensions["size"] as Size | undefined);
+  if (isList) {
+    // One that is hardly too long is refused by the operation, with HTTP status 200 in GraphQL, as long texts are.
+    const isLong = value.length > UNDECLARED.items;
+    return isLong ? itemsProblem(value.length, field.extensions["size"] as Size | undefined) : undefined;
+  }
   if (typeof value !== "number") return undefined;
   const type = getNullableType(field.type);
   return isLeafType(type) && isBeyond(type, value) ? rangeOf(field)?.message : undefined;

@@ -20,8 +20,7 @@ export class Client extends pg.Client {
     const attach = wire.attachListeners.bind(wire);
     wire.attachListeners = (stream) => {
       attach(stream);
-      cutIfUnreadable(stream);
-      readInTurns(stream);
+      guard(stream);
     };
   }
 
@@ -40,27 +39,17 @@ export class Client extends pg.Client {
 
 /** How much of an answer is read in one turn of the event loop: a few milliseconds of work. */
 const TURN_BYTES = 131_072;
+/** Long answers come in pieces of 64 KiB, by TLS of 16 KiB. */
+const SMALL_BYTES = 16_384;
 
 /**
- * Continues a long answer in the next turn of the event loop. Node reads up to 2 MB of a connection in one turn, which
- * take the parser 30 ms.
- */
-function readInTurns(stream: Socket): void {
-  let bytes = 0;
-  stream.on("data", (read: Buffer) => {
-    if (bytes === 0) setImmediate(() => (bytes = 0));
-    bytes += read.length;
-    if (bytes < TURN_BYTES || stream.isPaused()) return;
-    stream.pause();
-    setImmediate(() => stream.resume());
-  });
-}
-
-/**
+ * Replaces the one listener for what PostgreSQL sends: pg-copy-streams takes it off, and needs it to be alone.
+ *
  * The parser throws at bytes that are no message of PostgreSQL, as from a broken pooler. Nobody could catch that, so it
  * would end the process; this connection alone is lost.
  */
-function cutIfUnreadable(stream: Socket): void {
+function guard(stream: Socket): void {
+  const pauseIfLong = pauser(stream);
   for (const receive of stream.listeners("data") as Receive[]) {
     stream.off("data", receive).on("data", (bytes: Buffer) => {
       try {
@@ -68,8 +57,25 @@ function cutIfUnreadable(stream: Socket): void {
       } catch (cause) {
         stream.destroy(new Unreadable(cause));
       }
+      pauseIfLong(bytes);
     });
   }
+}
+
+/**
+ * Continues a long answer in the next turn of the event loop. Node reads up to 2 MB of a connection in one turn, which
+ * take the parser 30 ms.
+ */
+function pauser(stream: Socket): Receive {
+  let read = 0;
+  return ({ length }) => {
+    if (read === 0 && length < SMALL_BYTES) return;
+    if (read === 0) setImmediate(() => (read = 0));
+    read += length;
+    if (read < TURN_BYTES || stream.isPaused()) return;
+    stream.pause();
+    setImmediate(() => stream.resume());
+  };
 }
 
 /** Has the format of a system error, so that Prisma's adapter recognises it. */
