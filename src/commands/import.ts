@@ -153,6 +153,7 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
     const work = { items: records, bytes: (await stat(file)).size };
     const time = showDuration(estimateSeconds(requestsFor(work), client.budget));
     console.error(`Found an export of ${countInWords(records, "record", "records")}: this takes ${time}.`);
+    progress?.[Symbol.dispose]();
     progress = showProgress({
       ...{ total: records, stream: process.stderr },
       secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client.budget, each }),

@@ -5,11 +5,14 @@ import { quote } from "./text.js";
 
 type Counts = Readonly<Record<"memories" | "relationships", unknown>>;
 
-/** What has been read of an export so far. */
+/** What has been read so far of an export, or of several that stand one after another in a file. */
 export class RecordCount {
   readonly read = { memories: 0, relationships: 0 };
   #announced: Counts | undefined;
-  /** Whether the last line was read, and its counts are those of the lines before. */
+  /** What had been read when the present export began. */
+  #before = { ...this.read };
+  #isBroken = false;
+  /** Whether the last line was read, and its counts are those of the lines before; the same of each earlier export. */
   isComplete = false;
 
   /** How many records were read. */
@@ -23,10 +26,17 @@ export class RecordCount {
   }
 
   add(line: ExportLine): void {
-    if (line.kind === "start") this.#announced = line;
-    else if (line.kind === "end") {
+    if (line.kind === "start") {
+      this.#isBroken ||= this.#announced !== undefined && !this.isComplete;
+      this.#announced = line;
+      this.#before = { ...this.read };
+      this.isComplete = false;
+    } else if (line.kind === "end") {
       const counted = { ...this.#announced, ...line };
-      this.isComplete = counted.memories === this.read.memories && counted.relationships === this.read.relationships;
+      const isCounted = (["memories", "relationships"] as const).every(
+        (list) => counted[list] === this.read[list] - this.#before[list],
+      );
+      this.isComplete = isCounted && !this.#isBroken;
     } else this.read[line.kind === "memory" ? "memories" : "relationships"]++;
   }
 }

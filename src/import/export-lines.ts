@@ -36,7 +36,8 @@ const OPENING = ',"memories":[';
 
 /** The JSON of MemoryGraph as this service writes it: the lists' brackets and each record have their own lines. */
 const MEMORY_GRAPH: ExportFormat = {
-  begins: /^\{"format_version":"2\.0","export_version":"1\.0","export_date":"[^"]{1,40}","memory_count":\d+,/,
+  begins:
+    /^\{"format_version":"2\.0","export_version":"1\.0","export_date":"[^"]{1,40}","memory_count":\d+,[^[\]\n]{0,500}"memories":\[\r?(?:\n|$)/,
   read(line) {
     if (line === '],"relationships":[') return "nothing";
     if (line === "]}") return { kind: "end" };

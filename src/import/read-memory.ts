@@ -16,6 +16,7 @@ import {
 import { LETTA_BLOCK } from "./formats/letta.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
 import { MEM0, MEM0_POINT } from "./formats/mem0.js";
+import { OWN_MEMORY } from "./formats/own-records.js";
 import type { ToolFormat } from "./formats/tool-format.js";
 import { CREATED, IDS, NAMES, NESTED_RELATIONS, TAGS, TEXTS, TYPES, UPDATED, shapeOf } from "./names.js";
 import { type Kept, timesOf } from "./graph.js";
@@ -25,7 +26,7 @@ import type { ObjectRecord } from "./record-reader.js";
 import { isEmbedding, leaveToService } from "./service-fields.js";
 import { readNested } from "./read-relationship.js";
 
-const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP, LETTA_BLOCK];
+const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP, LETTA_BLOCK, OWN_MEMORY];
 
 /** How many characters of a text without a name become its title. */
 const TITLE_FROM_TEXT = 100;
@@ -60,10 +61,12 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
   const first = named === id && UUID.test(id) ? fields.firstText() : undefined;
   const name = first === undefined ? named : titleOf([first]);
   const grows = first === undefined && (!found?.isProse || (called !== undefined && isNamed));
-  const kept = takeKept(value, fields, { id, grows });
+  const own = tool?.clientId === undefined ? undefined : fields.take([tool.clientId], asText);
+  const clientId = own ?? (id !== undefined && UUID.test(id) ? id : undefined);
+  const kept = takeKept(value, fields, { clientId, grows });
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
-  if (identifier && id !== name && kept.clientId === undefined) draft.notCarry(identifier.label);
+  if (identifier && id !== name && kept.clientId !== id) draft.notCarry(identifier.label);
   const otherId = tool?.alsoNamed === undefined ? undefined : new Fields(value).take([tool.alsoNamed], asKey);
   const memory = { place, name, id, otherId, type, tags, summary, importance, kept, grows, texts: found?.lines ?? [] };
   const entry = draft.addMemory({ ...memory, details: fields.rest() });
@@ -71,7 +74,7 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
 }
 
 interface Kind {
-  readonly id: string | undefined;
+  readonly clientId: string | undefined;
   readonly grows: boolean;
 }
 
@@ -92,7 +95,7 @@ const isDeleted = (value: JsonObject): boolean =>
   });
 
 /** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */
-function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept {
+function takeKept(value: JsonObject, fields: Fields, { clientId, grows }: Kind): Kept {
   const context = value["context"];
   const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");
@@ -105,7 +108,7 @@ function takeKept(value: JsonObject, fields: Fields, { id, grows }: Kind): Kept 
   const asExpiry = (value: unknown) => [asEnd(value)].find((end) => end && isKept(end));
   return {
     context: isContext && Object.keys(context).length > 0 ? context : undefined,
-    clientId: id !== undefined && UUID.test(id) ? id : undefined,
+    clientId,
     confidence: grows ? undefined : fields.take(["confidence"], asShare),
     ...times,
     expiresAt: fields.take(["expiresat", "expirationdate"], asExpiry),

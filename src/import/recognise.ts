@@ -5,6 +5,7 @@ import { decodeTexts } from "./formats/encoded.js";
 import { readAgentFile } from "./formats/letta.js";
 import { isMem0Change } from "./formats/mem0.js";
 import { readOpenMemory } from "./formats/openmemory.js";
+import { isOwnMarker } from "./formats/own-records.js";
 import { countOthers } from "./formats/tool-file.js";
 import {
   AMBIGUOUS_LISTS,
@@ -64,7 +65,9 @@ function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: S
     );
   }
   const fields = new Fields(value);
-  const markers = fields.takeAll(({ name, value }) => name === "type" && shapeOf(value) !== undefined);
+  // Beside `record`, as in exports of this service, `type` is the type of the memory itself.
+  const marker = shapeOf(value["record"]) === undefined ? "type" : "record";
+  const markers = fields.takeAll(({ name, value }) => name === marker && shapeOf(value) !== undefined);
   const said = shape ?? shapeOf(markers[0]?.value);
   const hasEnds = fields.has(FROM, asEnd) && fields.has(TO, asEnd);
   const isMemory = ["observations", "title", "entitytype", "content"].some((name) => fields.has([name], asSomething));
@@ -88,7 +91,8 @@ const asSomething = (value: unknown) => showValue(value) || undefined;
 function isMarker(value: JsonObject): boolean {
   const type = value["type"] ?? value["_type"];
   const isScalar = (field: unknown) => typeof field !== "object" || field === null;
-  return typeof type === "string" && type.startsWith("_") && Object.values(value).every(isScalar) && !("name" in value);
+  const isMarked = typeof type === "string" && type.startsWith("_");
+  return (isMarked || isOwnMarker(value)) && Object.values(value).every(isScalar) && !("name" in value);
 }
 
 function isContainer(value: JsonObject): boolean {

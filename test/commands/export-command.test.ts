@@ -198,6 +198,48 @@ it("restores exports with one record or none, and refuses files that are cut off
   await expect(read((longest ?? 0) - 1)).rejects.toThrow(`a line of more than ${(longest ?? 0) - 1} characters`);
 });
 
+it("restores exports that stand one after another in a file, and refuses such a file if one of them lacks lines", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const bob = await world.user();
+  const folder = await aFolder();
+  const [file, both] = [join(folder, "graph.jsonl"), join(folder, "both.jsonl")];
+  const texts: string[] = [];
+  for (const title of ["Of Ann", "Of the team"]) {
+    const owner = await world.user();
+    await owner.did(createMemories, { memories: [{ ...NOTE, title }], relationships: [] });
+    await runHere(exportProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: owner.key });
+    texts.push(await readFile(file, "utf8"));
+  }
+  const [one = "", other = ""] = texts;
+  const run = async (text: string) => {
+    await writeFile(both, text);
+    return runHere(importProgram, [both, "--url", url], { MEMORY_GRAPH_KEY: bob.key });
+  };
+
+  expect(await run(one + other)).toMatchObject({
+    code: 0,
+    output: expect.stringContaining("Restored 2 memories") as string,
+  });
+  expect((await run(one.replace(/\n\{"record":"memory".*\n/, "\n") + other)).errors).toContain(
+    "is not the whole export",
+  );
+});
+
+it("imports an export in MemoryGraph's JSON that another program wrote into one line", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, bob] = [await world.user(), await world.user()];
+  const file = join(await aFolder(), "graph.json");
+  await ann.did(createMemories, { memories: [{ ...NOTE, title: "Alone" }], relationships: [] });
+  await runHere(exportProgram, [file, "--format", "memorygraph", "--url", url], { MEMORY_GRAPH_KEY: ann.key });
+  await writeFile(file, JSON.stringify(JSON.parse(await readFile(file, "utf8"))));
+
+  const ran = await runHere(importProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: bob.key });
+
+  expect(ran).toMatchObject({ code: 0, output: expect.stringContaining("1 read = 1 made") as string });
+});
+
 it("says how to get another key if the server refuses this one, or its format is wrong", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

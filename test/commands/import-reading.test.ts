@@ -201,6 +201,29 @@ describe("reading", () => {
     expect(leftOut(readText(JSON.stringify(file, null, 2)))).toEqual([]);
   });
 
+  it("reads the service's own export that another program rewrote, and adds no line to a memory", () => {
+    const [one, other] = ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b-58cc-4372-a567-0e02b2c3d480"];
+    const by = { created_by: one, created_at: "2025-11-30T10:00:00Z" };
+    const more = { ...by, confidence: 0.8, importance: 0.5, updated_by: one, version: 1 };
+    const lines = jsonLines(
+      { record: "end", memories: 2, relationships: 1 },
+      { record: "graph", format: "memory-graph", format_version: 1, memories: 2, relationships: 1 },
+      { record: "memory", id: one, type: "entity", title: "T", content: "C", client_id: "import:abc", ...more },
+      { record: "memory", id: other, type: "fix", title: "U", content: "D", client_id: null, ...more },
+      { record: "relationship", id: one, type: "SOLVES", from: one, to: other, context: null, ...by },
+    );
+
+    const graph = readText(lines);
+
+    expect([...graph.notes.values()]).toMatchObject([
+      { type: "entity", content: "C", kept: { clientId: "import:abc", createdAt: new Date(by.created_at) } },
+      { type: "fix", content: "D", kept: { clientId: other } },
+    ]);
+    expect(linksOf(graph)).toEqual([["T", "SOLVES", "U", undefined]]);
+    expect(graph.notTaken).toEqual([]);
+    expect(graph.others.read).toBe(2);
+  });
+
   it("reads an export of MemoryGraph, with all fields of memories and relationships", () => {
     const graph = readText(JSON.stringify(EXPORT));
 

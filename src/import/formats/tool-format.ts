@@ -12,6 +12,8 @@ export interface ToolFormat {
    * the report, and not stored.
    */
   readonly derived: ReadonlySet<string>;
+  /** The field with a client id, if it is another than the record's own id. */
+  readonly clientId?: string;
   /** A derived field by which relationships name the memory. */
   readonly alsoNamed?: string;
   /** Whether derived fields also occur in nested objects, such as `metadata`. */
