@@ -24,6 +24,25 @@ export function countBrackets(line: string, { open, deepest }: Brackets = NO_BRA
 
 const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
 
+/** Splits a text after each value in brackets, as where two files were joined without a new line between them. */
+export function splitValues(text: string): string[] {
+  const values: string[] = [];
+  let [from, open, inString] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (inString) {
+      if (unit === BACKSLASH) at++;
+      else if (unit === QUOTE) inString = false;
+    } else if (unit === QUOTE) inString = true;
+    else if (unit === BRACE || unit === BRACKET) open++;
+    else if ((unit === BRACE_END || unit === BRACKET_END) && --open === 0) {
+      values.push(text.slice(from, at + 1));
+      from = at + 1;
+    }
+  }
+  return [...values, text.slice(from)].map((value) => value.replace(/^[\s,]+/, "")).filter(Boolean);
+}
+
 /** Finds numbers with so many digits that they would lose precision. */
 const LONG_NUMBER = /[:[,]\s*-?\d{16}/;
 /** Numbers and words, also those that JSON does not allow: very long integers, and Python's NaN and Infinity. */

@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import { type Brackets, NO_BRACKETS, countBrackets, parseJson } from "./json-text.js";
+import { type Brackets, NO_BRACKETS, countBrackets, parseJson, splitValues } from "./json-text.js";
 import type { JsonObject } from "./text.js";
 
 /** A JSON value of a file, and its place, such as "line 3". */
@@ -31,7 +31,7 @@ export interface ReaderOptions {
 
 /**
  * Splits the text of a file into JSON values while it is read: one per line, with or without a trailing comma, or one
- * over several lines. A broken value affects no other, and every line is read at most twice.
+ * over several lines, or several in a line. A broken value affects no other, and every line is read a few times at most.
  */
 export class RecordReader {
   readonly #bounds: Bounds;
@@ -93,7 +93,7 @@ export class RecordReader {
     const brackets = countBrackets(text);
     // A line that ends inside a string is broken, and not the beginning of a value over several lines.
     if (/^[[{]/.test(text) && brackets.open > 0 && !brackets.inString) this.#hold(text);
-    else this.#readValue({ text, place, value: parseJson(withoutComma(text)), deepest: brackets.deepest });
+    else if (!this.#readText(text, place)) this.options.onUnread({ place, text, reason: NOT_JSON });
   }
 
   #hold(text: string): void {
@@ -107,12 +107,21 @@ export class RecordReader {
     }
     if (this.#brackets.open > 0) return;
     const whole = this.#held.join("\n");
-    const value = parseJson(withoutComma(whole));
-    if (value === undefined) return this.#release("it is not JSON");
-    const place = `lines ${this.#heldFrom} to ${this.#lineNumber}`;
-    const { deepest } = this.#brackets;
-    this.#forget();
-    this.#readValue({ text: whole, place, value, deepest });
+    const isRead = this.#readText(whole, `lines ${this.#heldFrom} to ${this.#lineNumber}`);
+    if (isRead) this.#forget();
+    else this.#release(NOT_JSON);
+  }
+
+  /** Reads one value, or several of which the first is whole; returns whether it did. */
+  #readText(text: string, place: string): boolean {
+    const whole = parseJson(withoutComma(text));
+    const parts = whole === undefined ? splitValues(text) : [text];
+    const values = whole === undefined ? parts.map((part) => parseJson(part)) : [whole];
+    if (values[0] === undefined) return false;
+    for (const [at, part] of parts.entries()) {
+      this.#readValue({ text: part, place, value: values[at], deepest: countBrackets(part).deepest });
+    }
+    return true;
   }
 
   /** The held lines are not one value, but each line may be one. */
@@ -147,9 +156,7 @@ export class RecordReader {
   #readValue({ text, place, value, deepest }: FileRecord & { text: string; deepest: number }): void {
     const { depth } = this.#bounds;
     const reason =
-      deepest > depth
-        ? `it is nested deeper than ${depth} levels: flatten it`
-        : value === undefined && "it is not JSON";
+      deepest > depth ? `it is nested deeper than ${depth} levels: flatten it` : value === undefined && NOT_JSON;
     if (reason) this.options.onUnread({ place, text, reason });
     else this.options.onRecord({ place, value });
   }
@@ -159,6 +166,7 @@ export class RecordReader {
   }
 }
 
+const NOT_JSON = "it is not JSON";
 const KEPT_OF_LONG_LINE = 200;
 /** How many of several broken lines in a row are shown. */
 const LINES_SHOWN = 3;

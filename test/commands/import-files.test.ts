@@ -176,6 +176,19 @@ describe("the limits of a file", () => {
     ]);
   });
 
+  it("reads values that stand one after another in a line, and reports only the part that is broken", () => {
+    const [one, other] = ['{"name":"A","text":"}{"}', '[{"name":"B"}]'];
+
+    for (const text of [one + other, `${one}, ${other},`, `${one}\n${other}{"name":\n"C"}`]) {
+      expect(readText(text).notTaken).toEqual([]);
+      expect([...readText(text).notes.values()].map(({ title }) => title)).toEqual(
+        expect.arrayContaining(["A", "B"]) as string[],
+      );
+    }
+    expect(leftOut(readText(`${one}_at"}`))).toEqual(['line 1: "_at\\"}": it is not JSON']);
+    expect(leftOut(readText("Use {one} and {two}."))).toEqual(['line 1: "Use {one} and {two}.": it is not JSON']);
+  });
+
   it("reads millions of characters of one text, or of brackets that are never closed, in one pass", () => {
     const text = `{"name":"A","text":"${"a\\n".repeat(1_000_000)}",}`;
 
