@@ -46,7 +46,8 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
   else draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it is not an object with fields");
 }
 
-function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
+function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
+  const value = shape === "relationship" ? found : withoutWrapper(found);
   const file = shape ? undefined : (readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value));
   if (file) {
     for (const [name, count] of file.others) draft.notCarry(name, count);
@@ -77,6 +78,16 @@ function readObject({ place, value }: ObjectRecord, draft: GraphDraft, shape?: S
     draft.ignore(`${place}: ${quote(JSON.stringify(value))}`, "it only marks the file, and contains no memory");
   } else if (isMapOfMemories(value)) readList({ place, value }, draft, "memory");
   else readMemory({ place, value }, fields, draft);
+}
+
+/**
+ * What a search found: `{"memory": {"content", …}, "similarity_score"}` is the memory, with the other fields beside it.
+ */
+function withoutWrapper(value: JsonObject): JsonObject {
+  const { memory, ...others } = value;
+  if (!isObject(memory) || !new Fields(memory).has(TEXTS, asSomething) || isContainer(memory)) return value;
+  const beside = Object.entries(others).map(([label, field]) => [label in memory ? `found.${label}` : label, field]);
+  return { ...memory, ...(Object.fromEntries(beside) as JsonObject) };
 }
 
 /** In Roam's JSON, a page has blocks, each with its text in `string`. */

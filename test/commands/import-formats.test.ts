@@ -262,6 +262,23 @@ it("reads types, tags, metadata and times of mcp-memory-service, and counts hash
   expect(leftOut(graph)).toEqual([]);
 });
 
+it("reads what a search of mcp-memory-service or of this service found", () => {
+  const found = { content: "Use WAL.", content_hash: "a1", tags: ["sqlite"], memory_type: "note", metadata: {} };
+  const own = { id: "m1", title: "Retry", content: "Wait.", type: "fix" };
+  const results = [
+    { memory: found, similarity_score: 0.9, relevance_reason: null },
+    { memory: own, type: "match" },
+  ];
+
+  const graph = readText(JSON.stringify({ results, total_found: 2, query: "wal" }));
+
+  expect([...graph.notes.values()]).toMatchObject([
+    { type: "note", title: "Use WAL.", content: "Use WAL.", tags: ["sqlite"] },
+    { type: "fix", title: "Retry", content: "Wait.\n\nfound.type: match" },
+  ]);
+  expect(graph.notTaken).toEqual([]);
+});
+
 it("reads a backup of mcp-memory-service: documents, tags in JSON, and its own fields among the metadata", () => {
   const id = "9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de";
   const metadata = {

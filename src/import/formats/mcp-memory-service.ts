@@ -1,9 +1,10 @@
 import type { ToolFormat } from "./tool-format.js";
 
-const DERIVED = ["contenthash", "exportsource", "createdatiso", "updatedatiso"];
+const DERIVED = ["contenthash", "exportsource", "createdatiso", "updatedatiso", "similarityscore", "relevancereason"];
 
 /**
- * An export of mcp-memory-service: `{"export_metadata", "memories": [{"content", "content_hash", "memory_type", …}]}`.
+ * An export of mcp-memory-service: `{"export_metadata", "memories": [{"content", "content_hash", "memory_type", …}]}`,
+ * or an answer of its search, where each memory is in a field `memory`, beside a score.
  */
 export const MCP_MEMORY_SERVICE: ToolFormat = {
   recognises: (names) => names.has("content") && names.has("contenthash"),
