@@ -64,7 +64,8 @@ class FolderReader {
       }
       folders = deeper;
     }
-    for (const [end, times] of this.#others) this.#draft.ignore(`${times} × ${end}`, "files that are no notes");
+    for (const [end, times] of this.#others)
+      this.#draft.ignore(`${times} × ${end || "without an ending"}`, "files that are no notes");
     this.#addAll();
     return this.#draft;
   }

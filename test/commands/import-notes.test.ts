@@ -92,6 +92,7 @@ const VAULT = {
   "People/Mai Tran.md": "---\n---\n",
   "Archive/Atlas.md": "Another one, of [[Projects/Atlas]].",
   "diagram.png": Buffer.from([0x89, 0x50]),
+  LICENSE: "Free.",
   "wide.md": Buffer.from("\uFEFFWide", "utf16le"),
   "old.md": Buffer.from([0x63, 0x61, 0x66, 0xe9]),
   "unmarked.md": Buffer.from("Wide", "utf16le"),
@@ -126,10 +127,11 @@ it("reads an Obsidian vault: properties, tags, links by path, alias and heading;
   expect(graph.ignored.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
     '".obsidian": it is hidden: import its notes by a run of its own',
     '"Outside": a symbolic link, which is not followed',
+    "1 × without an ending: files that are no notes",
     "1 × .png: files that are no notes",
     '"Daily/2025-03-01.md": "diagram.png": a link to a file that is no note',
   ]);
-  expect([graph.others.read, graph.relationships.merged]).toEqual([6, 2]);
+  expect([graph.others.read, graph.relationships.merged]).toEqual([7, 2]);
 });
 
 /** The titles of the notes that a link written in the note `from` leads to. */

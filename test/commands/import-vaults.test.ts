@@ -42,6 +42,7 @@ it("reads what follows a relation after a dash as its context, with the links in
     ["- uses [[Oil]] (not [[Grease]])", "uses Oil (not [[Grease]])", "links to Grease"],
     ["- [[Oil]] – [[Grease]] is another", "links to Oil ()", "links to Grease"],
     ["- TODO [[Oil]]", "links to Oil ()"],
+    ["- TODO buy [[Oil]]", "links to Oil ()"],
     ["- TODO:: [[Oil]]", "TODO Oil ()"],
   ] as const;
 

@@ -50,7 +50,7 @@ const REPLACEMENT = /(?<![\p{L}\p{N}])(?:(supersedes)|(super[sc]eded by|deprecat
 /** `(author:: [[Target]])` within a line, as Dataview reads it. */
 const INLINE_RELATION = new RegExp(`[[(](${WORDS})::[ \\t]{0,10}(${LINKS})[ \\t]{0,10}[\\])]`, "gu");
 /** What Logseq and Org write before a task: the state that it is in. */
-const TASK = /^(?:TODO|DOING|DONE|LATER|NOW|WAITING|WAIT|IN-PROGRESS|CANCELL?ED)$/;
+const TASK = /^(?:TODO|DOING|DONE|LATER|NOW|WAITING|WAIT|IN-PROGRESS|CANCELL?ED)(?![\p{L}\p{N}_-])/u;
 /** Between the links of a line for navigation: `Parent: [[One]] · Next: [[Two]]`, but not between a link and its label. */
 const BETWEEN = /[ \t][·•|][ \t](?![^[\]]*\]\])/;
 /** Longer lines are prose. The limit also bounds the cost of matching. */
