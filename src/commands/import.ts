@@ -56,6 +56,7 @@ name, such as README and SKILL, get that of their folder, too.
                 "type:: [[Target]]"
   [links](to)   the same, to a note of the folder, by its path or id
   #tags         tags; in a graph of Logseq also LINKS_TO, if a page has the name
+  properties    of a page of Notion, below its title: tags, times, and relationships to other pages
   drawings      of Excalidraw: their texts and links, without their data
   names         a day, as of daily notes, or a time in front, as in a Zettelkasten: created, unless the note says it
 A link finds a note by path, title, name, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each

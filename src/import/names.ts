@@ -12,11 +12,12 @@ export const TEXTS = [
 /** When a memory was stored, and when it was changed last. */
 export const CREATED = [
   ...["created", "createdat", "createdon", "createddate", "datecreated", "creationdate", "createdatiso", "createtime"],
-  "ctime",
+  ...["createdtime", "ctime"],
 ];
 export const UPDATED = [
   ...["updated", "updatedat", "updatedon", "updatedatiso", "dateupdated", "lastupdated", "modified", "modifiedat"],
   ...["datemodified", "lastmodified", "lastmod", "modificationdate", "mtime"],
+  ...["lasteditedtime", "lastedited"],
 ];
 export const TAGS = ["tags", "keywords", "categories", "topics"];
 

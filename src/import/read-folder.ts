@@ -7,6 +7,7 @@ import { type FinishOptions, GraphDraft } from "./draft.js";
 import { journalTitles, pageTitle } from "./formats/logseq.js";
 import { type MarkdownNote, readMarkdownNote } from "./formats/markdown-note.js";
 import type { NoteLink } from "./formats/note-links.js";
+import { NOTION_ID } from "./formats/notion.js";
 import { timeOfName } from "./formats/note-time.js";
 import type { ImportedGraph } from "./graph.js";
 import { ImportStopped, showReasons } from "./import-stopped.js";
@@ -112,7 +113,7 @@ class FolderReader {
     if (text !== undefined && isJoplinItem(path, text)) {
       this.#refuse(path, "a file of Joplin's own format: export it again from Joplin as MD - Markdown + Front Matter");
     } else if (text !== undefined) {
-      const note = { path, ...readMarkdownNote(text) };
+      const note = { path, ...readMarkdownNote(text, path) };
       this.#notes.push(note);
       if (note.isDrawing) this.#draft.ignore(quote(path), "the data of a drawing: its texts and links are imported");
     } else if (content) this.#refuse(path, problemOf(content));
@@ -227,7 +228,7 @@ const idOf = (path: string): string => `./${path}`;
 const nameOf = (path: string): string =>
   path
     .slice(path.lastIndexOf("/") + 1, -extname(path).length)
-    .replace(/ [0-9a-f]{32}$/, "")
+    .replace(NOTION_ID, "")
     .normalize("NFC");
 
 /** Undefined for what is not text, or contains the character NUL, which the service cannot store. */

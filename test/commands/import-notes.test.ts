@@ -426,6 +426,38 @@ it("reads exports of Joplin and Notion: times, names without ids, Markdown links
   expect(linksOf(graph)).toEqual([["Project", "LINKS_TO", "Sub page", undefined]]);
 });
 
+it("reads the properties of a page of Notion: title, tags, times and other pages, and keeps them in its text", async () => {
+  const [id, other] = ["0123456789abcdef0123456789abcdef", "f".repeat(32)];
+  const text = [
+    "# A title that is too long for a file",
+    "",
+    "Tags: alpha, two words",
+    "Created time: March 5, 2024 10:15 AM",
+    "Last edited time: April 6, 2024 2:30 PM",
+    `Blocked by: Plan, part 2 (../Work/Plan%20${other}.md), Nobody (https://example.com/nobody.md)`,
+    "",
+    "Tags: none",
+  ].join("\n");
+  const folder = await folderWith({
+    [`Tasks/A title that is ${id}.md`]: text,
+    [`Work/Plan ${other}.md`]: "# \n\nStatus: open\n",
+    "Work/Own.md": text,
+  });
+
+  const graph = await readNotesFolder(folder);
+
+  const notes = new Map([...graph.notes.values()].map((note) => [note.title, note]));
+  expect([...notes.keys()]).toEqual(["A title that is too long for a file", "Own", "Plan"]);
+  expect(notes.get("A title that is too long for a file")).toMatchObject({
+    content: text,
+    tags: ["alpha", "two words"],
+    kept: { createdAt: new Date("2024-03-05T10:15:00Z"), updatedAt: new Date("2024-04-06T14:30:00Z") },
+  });
+  expect(notes.get("Own")).toMatchObject({ tags: [], kept: { createdAt: undefined } });
+  expect(linksOf(graph)).toEqual([["Plan", "BLOCKS", "A title that is too long for a file", undefined]]);
+  expect(leftOut(graph)).toEqual([]);
+});
+
 it("limits what it reads: files, bytes, and nested folders", async () => {
   const folder = await folderWith({ "a.md": "1234", "b/c.md": "123", "b/d/e.md": "12" });
   const titlesWithin = async (bounds: object) => {

@@ -4,6 +4,7 @@ import { CREATED, UPDATED } from "../names.js";
 import { PLACEHOLDER, UUID, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 import { type NoteLink, scanBody } from "./note-links.js";
+import { readNotionPage } from "./notion.js";
 import { asNoteTime } from "./note-time.js";
 
 /** A note of Basic Memory, Obsidian or any other tool that keeps Markdown files. */
@@ -36,17 +37,18 @@ const LINK = /\[\[([^[\]]{1,1000})\]\]/g;
 /** A property at the beginning of a note, as Logseq writes it: `title:: Target`. */
 const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 
-/** Reads a note; all texts are in NFC, as the service stores them. */
-export function readMarkdownNote(file: string): MarkdownNote {
+/** Reads a note; all texts are in NFC, as the service stores them. @param path tells by which program it was written. */
+export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   const whole = file.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
   const { fields, rest, body: text } = readFrontMatter(toNfc(whole));
   const body = fields.has("excalidraw-plugin") ? withoutDrawing(text) : text;
-  const properties = propertiesOf(body);
+  const page = readNotionPage(path, body);
+  const properties = page?.properties ?? propertiesOf(body);
   const left = new FrontFields(fields);
   const otherNames = left.all(OTHER_NAMES).flatMap(listOf);
   const tags = left.takeAll(TAGS).flatMap(tagsOf);
   const scanned = scanBody(body);
-  const title = left.take(["title"], asName) ?? asText(properties.get("title"));
+  const title = left.take(["title"], asName) ?? page?.title ?? asText(properties.get("title"));
   const known = {
     title,
     name: asName(left.all(["name"])[0]),
@@ -56,13 +58,17 @@ export function readMarkdownNote(file: string): MarkdownNote {
   const importance = left.take(["importance"], asShareText);
   // The date of a note may also be that of an event, so it stays in the text.
   const date = left.all(["date"]).map(asNoteTime)[0];
+  const timeIn = (names: readonly string[]) =>
+    [...(page?.properties ?? [])].flatMap(([name, value]) =>
+      names.includes(plainName(name)) ? (asNoteTime(value) ?? []) : [],
+    )[0];
   const dayIn = (names: readonly string[]) => left.all(names).map(asDay)[0];
   const kept: Kept = {
     clientId: left.take(["id"], asUuid),
     confidence: left.take(["confidence"], asShareText),
     ...timesOf(
-      left.take(CREATED, asNoteTime) ?? dayIn(CREATED) ?? date,
-      left.take(UPDATED, asNoteTime) ?? dayIn(UPDATED),
+      left.take(CREATED, asNoteTime) ?? dayIn(CREATED) ?? timeIn(CREATED) ?? date,
+      left.take(UPDATED, asNoteTime) ?? dayIn(UPDATED) ?? timeIn(UPDATED),
     ),
   };
   const links: NoteLink[] = [];
@@ -81,7 +87,7 @@ export function readMarkdownNote(file: string): MarkdownNote {
     ...{ importance, kept, details: [...details, ...rest] },
     ...{
       tags: [...tags, ...tagsOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
-      links: [...links, ...scanned.links],
+      links: [...links, ...(page?.links ?? []), ...scanned.links],
     },
     body: withoutBlankStart(body).trimEnd(),
     isDrawing: body !== text,

@@ -158,7 +158,7 @@ function replacementIn(text: string, end: number): string | undefined {
  * The path of a note that a link of Markdown leads to; undefined for other addresses and for a heading of the same
  * note.
  */
-function pathIn(address: string): string | undefined {
+export function pathIn(address: string): string | undefined {
   if (/^(?:[a-z][a-z\d+.-]*:|#|\/\/|:)/i.test(address)) return undefined;
   const path = address.split("#")[0] ?? "";
   try {
