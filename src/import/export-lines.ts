@@ -1,12 +1,13 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
+import { EXPORT_VERSION } from "../export-version.js";
 import { ImportStopped } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
 import { type JsonObject, encodingOf, isObject } from "./text.js";
 
 /** A line of an export. */
 export type ExportLine =
-  | { readonly kind: "start"; readonly memories: unknown; readonly relationships: unknown }
+  | { readonly kind: "start"; readonly memories: unknown; readonly relationships: unknown; readonly version?: unknown }
   | { readonly kind: "memory" | "relationship"; readonly fields: JsonObject }
   /** Without counts, as in earlier exports, those of the start apply. */
   | { readonly kind: "end"; readonly memories?: unknown; readonly relationships?: unknown };
@@ -26,7 +27,7 @@ const JSON_LINES: ExportFormat = {
     if (!isObject(parsed)) return undefined;
     const { record, ...fields } = parsed;
     const { memories, relationships } = fields;
-    if (record === "graph") return { kind: "start", memories, relationships };
+    if (record === "graph") return { kind: "start", memories, relationships, version: fields["format_version"] };
     if (record === "end") return { kind: "end", memories, relationships };
     return record === "memory" || record === "relationship" ? { kind: record, fields } : "nothing";
   },
@@ -83,7 +84,14 @@ export async function* readExport(place: string, format: ExportFormat, lengthMax
     if (said === undefined) {
       throw new ImportStopped(`${place} has a line that is no record: ${line.slice(0, 60)}. Export again.`);
     }
-    if (said !== "nothing") yield said;
+    if (said === "nothing") continue;
+    if (said.kind === "start" && Number(said.version) > EXPORT_VERSION) {
+      throw new ImportStopped(
+        `${place} is an export of a newer version of this service (its format is ${Number(said.version)}, not ` +
+          `${EXPORT_VERSION}). Update this program and the server, and import it again.`,
+      );
+    }
+    yield said;
   }
 }
 

@@ -290,6 +290,7 @@ it("refuses to restore a file that lacks lines, and says which line is no record
     [begin, "is not the whole export"],
     [begin + end, "is not the whole export"],
     [`${begin}null\n${end}`, "a line that is no record: null"],
+    [begin.replace('graph","memories', 'graph","format_version":2,"memories'), "its format is 2, not 1"],
   ] as const) {
     await writeFile(file, text);
     const ran = await runHere(importProgram, [file, "--url", url], { MEMORY_GRAPH_KEY: ann.key });

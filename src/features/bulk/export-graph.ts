@@ -1,6 +1,7 @@
 import { GraphQLJSONObject } from "graphql-scalars";
 import { ArgsType, Field, ObjectType } from "type-graphql";
 import { NIL_ID, UUID } from "../../operation/id.js";
+import { EXPORT_VERSION } from "../../export-version.js";
 import type { Context } from "../../operation/context.js";
 import { snakeCase } from "../../operation/names.js";
 import { InvalidInput } from "../../operation/failure.js";
@@ -36,7 +37,7 @@ export type GraphRecord = Readonly<Record<string, unknown>> & {
 };
 
 /** The fields of the first record that name the format. */
-const FORMAT = { record: "graph", format: "memory-graph", format_version: 1 } as const;
+const FORMAT = { record: "graph", format: "memory-graph", format_version: EXPORT_VERSION } as const;
 
 const { graphId: _of, ...MEMORY } = MEMORY_EXAMPLE;
 const { graphId: _at, ...RELATIONSHIP } = RELATIONSHIP_EXAMPLE;
