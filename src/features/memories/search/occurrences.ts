@@ -10,7 +10,7 @@ export interface Occurrence {
 
 /**
  * Finds the places in a text that have a concept of the query, in order: of each concept the first few, a hundred in
- * all, and its places next to these of other concepts.
+ * all, and further ones that are next to one of these.
  */
 export type Finder = (text: string) => Occurrence[];
 
@@ -25,8 +25,8 @@ const NEAR = 200;
  */
 const COMPARED_PER_LETTER = 10;
 /**
- * One place is looked at for so many letters of a text, at least `OCCURRENCES_MAX`. Prose and logs have fewer; a text of
- * one repeated letter has five times as many, each of which takes a microsecond.
+ * One place is looked at for so many letters of a text, and at least `OCCURRENCES_MAX` in all. Prose and logs have
+ * fewer; a text of one repeated letter has five times as many, each of which takes a microsecond.
  */
 const LETTERS_PER_PLACE = 10;
 /** Lexemes are compared only at places where this many of their first letters match. */
@@ -133,20 +133,17 @@ function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comp
   const lower = comparable(text);
   const comparing: Comparing = { text: lower.length === text.length ? lower : text, compared: 0 };
   const found: Occurrence[] = [];
+  const counted = new Set<Occurrence>();
   const counts = new Map<Concept, number>();
-  // Of concepts that were found often enough: their latest places, and which were found after the last other concept.
-  const latest = new Map<Concept, Occurrence>();
-  const after = new Set<Concept>();
-  let [count, last] = [0, -Infinity];
-  // Concepts of which more places are counted.
-  const open = new Set(all.map(({ concept }) => concept));
+  const countedMax = Math.min(OCCURRENCES_MAX, OF_CONCEPT_MAX * new Set(all.map(({ concept }) => concept)).size);
+  let last = -Infinity;
   pattern.lastIndex = 0;
   let places = Math.max(OCCURRENCES_MAX, text.length / LETTERS_PER_PLACE);
-  while (count < OCCURRENCES_MAX && comparing.compared < comparedMax && places-- > 0) {
+  while (comparing.compared < comparedMax && places-- > 0) {
     const match = pattern.exec(text);
     if (!match) break;
     const { index: at } = match;
-    if (open.size === 0 && at > last + NEAR) break;
+    if (counted.size === countedMax && at > last + NEAR) break;
     const [said] = match;
     const candidates = lexemes[match.findIndex((part, group) => group > 0 && part !== undefined) - 1] ?? [];
     const hit = firstAt(comparing, at, { of: candidates, text });
@@ -154,22 +151,32 @@ function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comp
     if (!hit) continue;
     const { which } = hit;
     for (const { concept } of [which, ...all.filter(({ lexeme }) => which.parts.includes(lexeme))]) {
-      const before = counts.get(concept) ?? 0;
-      if (before >= OF_CONCEPT_MAX) {
-        if (at > last + NEAR || after.has(concept)) latest.set(concept, { at, concept });
-        else found.push({ at, concept });
-        after.add(concept);
-        continue;
-      }
-      found.push(...[...latest.values()].filter((other) => other.at >= at - NEAR), { at, concept });
-      latest.clear();
-      after.clear();
-      counts.set(concept, before + 1);
-      if (before + 1 === OF_CONCEPT_MAX) open.delete(concept);
-      [count, last] = [count + 1, at];
+      const place = { at, concept };
+      found.push(place);
+      const count = counts.get(concept) ?? 0;
+      if (count === OF_CONCEPT_MAX || counted.size === countedMax) continue;
+      counts.set(concept, count + 1);
+      counted.add(place);
+      last = at;
     }
   }
-  return found.toSorted((one, other) => one.at - other.at);
+  const kept = new Set([...counted, ...firstAfter(found, counted), ...firstAfter(found.toReversed(), counted)]);
+  return found.filter((place) => kept.has(place));
+}
+
+/** After each counted place, in the order given: the first other place of each concept, if it is near. */
+function* firstAfter(places: readonly Occurrence[], counted: ReadonlySet<Occurrence>): Generator<Occurrence> {
+  let last = -Infinity;
+  const concepts = new Set<Concept>();
+  for (const place of places) {
+    if (counted.has(place)) {
+      last = place.at;
+      concepts.clear();
+    } else if (Math.abs(place.at - last) <= NEAR && !concepts.has(place.concept)) {
+      concepts.add(place.concept);
+      yield place;
+    }
+  }
 }
 
 interface Comparing {
