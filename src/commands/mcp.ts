@@ -25,7 +25,8 @@ export const program = commandLine({
 async function* readLines(input: NodeJS.ReadStream): AsyncGenerator<string> {
   let rest = "";
   for await (const piece of input.setEncoding("utf8")) {
-    const lines = (rest + String(piece)).split("\n");
+    const lines = String(piece).split("\n");
+    lines[0] = rest + (lines[0] ?? "");
     rest = lines.pop() ?? "";
     yield* lines;
   }
