@@ -166,8 +166,8 @@ function readScalar(
 }
 
 /**
- * An argument or a field of an input; one that takes only some numbers or lengths has these as its extensions `range` and
- * `size`.
+ * An argument or a field of an input. Which numbers or lengths it takes is in its extensions `range` and `size`, if its
+ * input class declares any.
  */
 export type InputField = Pick<GraphQLArgument | GraphQLInputField, "type" | "extensions">;
 
@@ -175,19 +175,18 @@ export type InputField = Pick<GraphQLArgument | GraphQLInputField, "type" | "ext
 export const rangeOf = ({ extensions }: InputField): Range | undefined => extensions["range"] as Range | undefined;
 
 /**
- * The issue for a number that the field's type cannot hold, or for a list that is far too long, which is so refused
- * unread; undefined for any other value. It names the field's own bounds: with those of the type, a client could choose another
+ * The issue for a number that the field's type cannot hold, or for a list so long that its items are not read;
+ * undefined for any other value. It names the field's own bounds: with those of the type, a client could choose another
  * number that the field does not take.
  */
 export function beyondProblem(field: InputField, value: unknown): string | undefined {
-  const isList = Array.isArray(value) && isListType(getNullableType(field.type));
-  if (isList) {
-    // One that is hardly too long is refused by the operation, with HTTP status 200 in GraphQL, as long texts are.
-    const isLong = value.length > UNDECLARED.items;
+  const type = getNullableType(field.type);
+  if (Array.isArray(value)) {
+    // A shorter one is refused by the operation, as a text is: in GraphQL with HTTP status 200.
+    const isLong = isListType(type) && value.length > UNDECLARED.items;
     return isLong ? itemsProblem(value.length, field.extensions["size"] as Size | undefined) : undefined;
   }
   if (typeof value !== "number") return undefined;
-  const type = getNullableType(field.type);
   return isLeafType(type) && isBeyond(type, value) ? rangeOf(field)?.message : undefined;
 }
 

@@ -74,4 +74,5 @@ const tooLongMediaTypes = (name: string, bytes: number): string =>
   `The header ${name} may have at most ${bytes.toLocaleString("en")} bytes. Name only the media types that you need.`;
 const tooManyHeaders = (count: number): string => `A request may have at most ${count} headers. Send fewer.`;
 export const tooLargeHead = (bytes: number): string =>
-  `The request line and the headers together may have at most ${bytes.toLocaleString("en")} bytes. Send fewer or shorter headers.`;
+  `The request line and the headers together may have at most ${bytes.toLocaleString("en")} bytes. ` +
+  "Send fewer or shorter headers.";

@@ -1,6 +1,6 @@
 /**
- * Starts work in order of arrival, in turn for each account, and splits long work into pieces. Each turn of the event
- * loop does only what fits into `turnMs`, so that health checks are answered in between, even under heavy load.
+ * Lets requests arrive, starts their work in turn for each account, and splits long work into pieces. Each turn of the
+ * event loop does only what fits into `turnMs`, so that health checks are answered in between, even under heavy load.
  */
 export class Turns {
   readonly #turnMs: number;
@@ -10,6 +10,8 @@ export class Turns {
   #endsAt = 0;
   #isResuming = false;
   #isHeld = false;
+  /** Requests whose heads have arrived, and that have not begun. */
+  readonly #arrivals: Array<() => void> = [];
   /** Work that has not begun, by its account. Accounts take turns, so that one with much work delays others little. */
   readonly #waiting = new Map<string, Array<() => void>>();
   /** Waiting pieces by their owner. Owners take turns, so that small work overtakes large. */
@@ -19,12 +21,9 @@ export class Turns {
     this.#turnMs = turnMs;
   }
 
-  /** Requests whose heads have arrived, and that have not begun. */
-  readonly #arrivals: Array<() => void> = [];
-
   /**
-   * Begins a request in this turn of the event loop or in a later one, up to its body: nobody knows yet whose it is. Half
-   * of each turn is for these, since they are small, and otherwise all would wait behind the large work of some accounts.
+   * Begins a request in this turn of the event loop or in a later one, up to its body: nobody knows yet whose it is.
+   * Up to half of each turn is for this: it is little work, and would otherwise wait behind the large work of accounts.
    */
   arrive(work: () => void): void {
     if (this.#arrivals.length === 0 && this.#waiting.size === 0 && this.#hasTime() && !this.#isHeld) return work();
@@ -97,8 +96,8 @@ export class Turns {
   };
 
   /**
-   * Starts at least one arrival and one waiting request, then resumes pieces. The microtasks of a request belong to its turn, so they
-   * are awaited before the next one starts: many small requests fit into a turn, and only one that is large.
+   * Starts at least one arrival and one piece of waiting work, then resumes pieces. The microtasks of each belong to its
+   * turn, so they are awaited before the next one starts: much small work fits into a turn, and only one that is large.
    */
   async #continue(): Promise<void> {
     do {

@@ -58,7 +58,7 @@ describe.concurrent("the embedded PostgreSQL under a server", () => {
     await expect(acquireServerLock(url, dataDir, A_MOMENT_MS)).rejects.toThrow("Another server is already running");
   });
 
-  it("waits no longer for a PostgreSQL that has ended: each failed restart read its files for a minute", async (test) => {
+  it("waits no longer for a PostgreSQL that has ended", async (test) => {
     const dataDir = await madeFolder(test);
     appendFileSync(join(clusterOf(join(dataDir, "postgres")), "postgresql.conf"), "nonsense = = 1\n");
     const module = JSON.stringify(pathToFileURL(resolve("dist/modules/platform/embedded/index.js")).href);

@@ -59,7 +59,10 @@ export async function checkDatabase(config: Config): Promise<string> {
   });
 }
 
-/** A full disk refuses only changes. What this writes is rolled back. A role need not be allowed to write such tables. */
+/**
+ * A full disk refuses only changes, so this writes a table, and rolls it back. The service needs no permission to write
+ * temporary tables, so a refusal of that is no problem.
+ */
 async function assertWritable(client: pg.Client): Promise<void> {
   try {
     await client.query(

@@ -76,8 +76,8 @@ export class TooManyToShare extends Failure {
 
   constructor() {
     super(
-      `At most ${SHARED_MAX.toLocaleString("en")} memories with ${SHARED_BYTES / 1_000_000} MB of texts can be shared ` +
-        "at once. Share them by their ids, in several requests.",
+      `At most ${SHARED_MAX.toLocaleString("en")} memories with ${SHARED_BYTES / 1_000_000} MB of texts can be ` +
+        "shared at once. Share them by their ids, in several requests.",
     );
   }
 }

@@ -57,7 +57,7 @@ export async function apolloPipeline(
       ApolloServerPluginCacheControlDisabled(),
       // The plugin is for Apollo's federation. Its file would be read at the first request.
       ApolloServerPluginInlineTraceDisabled(),
-      // Variables such as APOLLO_KEY would enable these: reports to Apollo of some requests, which nobody configured here.
+      // Variables such as APOLLO_KEY would enable these, which report to Apollo: nobody configures that here.
       ...[ApolloServerPluginSchemaReportingDisabled(), ApolloServerPluginUsageReportingDisabled()],
       requestPlugin(parts, introspection, pauses),
     ],

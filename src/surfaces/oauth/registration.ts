@@ -14,7 +14,8 @@ export function registrationIn(body: unknown): object {
   };
   const isList = Array.isArray(uris) && uris.length > 0 && uris.length <= urisMax;
   if (!isList || !uris.every((uri) => typeof uri === "string" && uri.length <= redirectUriLength)) {
-    const message = `must be a list of 1 to ${urisMax} addresses, each of at most ${redirectUriLength.toLocaleString("en")} characters`;
+    const most = redirectUriLength.toLocaleString("en");
+    const message = `must be a list of 1 to ${urisMax} addresses, each of at most ${most} characters`;
     throw new InvalidInput([{ path: "redirect_uris", message }]);
   }
   const shown = typeof name === "string" ? plainName(name) : "";
