@@ -229,7 +229,7 @@ it("answers requests on connections that still wait to be accepted when it stops
   const answers = once(clients, "message");
 
   // This thread accepts nothing until all have sent their request.
-  Atomics.wait(state, 0, 0);
+  expect(Atomics.wait(state, 0, 0, 60_000)).not.toBe("timed-out");
   await app[Symbol.asyncDispose]();
 
   expect(await answers).toEqual([Array(3).fill("HTTP/1.1 200 OK")]);
