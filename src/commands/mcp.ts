@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
 import { parseStrictly } from "../import/json-text.js";
@@ -20,6 +21,9 @@ export const program = commandLine({
     for await (const line of readLines(process.stdin))
       if (line.trim() !== "") forward(line, options).catch((error: unknown) => console.error(sentenceFor(error)));
   });
+
+/** The service may be restarting, or still be at the call, which it then refuses to repeat. */
+const REPEAT_AFTER_MS = 1_000;
 
 /** Lines end with LF alone: newer `readline` also ends them at U+2028, which JSON may contain in any text. */
 async function* readLines(input: NodeJS.ReadStream): AsyncGenerator<string> {
@@ -54,7 +58,11 @@ async function send(body: string, message: Forwarded, { url, key = "" }: Service
     return { status: response.status, text: await response.text() };
   };
   // Once more if the connection is lost: the same Idempotency-Key lets a change happen once.
-  const { status, text } = await ask().catch(ask);
+  const { status, text } = await ask().catch(async (error: unknown) => {
+    if (error instanceof ImportStopped) throw error;
+    await sleep(REPEAT_AFTER_MS);
+    return ask();
+  });
   if (status === 401) throw new ImportStopped(KEY_REFUSED);
   const answer = parseStrictly(text || "{}");
   if (!isObject(answer)) throw notServed(url, status);

@@ -184,12 +184,16 @@ it.each([
 });
 
 it("names the address that a server redirects to", async () => {
-  const { url } = await fakeService(() => ({ status: 301, headers: { location: "https://example.com/mcp" } }));
+  const { url, requests } = await fakeService(() => ({
+    status: 301,
+    headers: { location: "https://example.com/mcp" },
+  }));
 
   const { answers } = await passed(['{"jsonrpc":"2.0","id":1,"method":"ping"}'], { MEMORY_GRAPH_URL: url });
 
   const message = `${url} redirects to https://example.com. Give that address by --url.`;
   expect(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32_603, message } }]);
+  expect(requests).toHaveLength(1);
 });
 
 it("repeats a call whose connection was lost, which then has one effect", async () => {
@@ -197,13 +201,23 @@ it("repeats a call whose connection was lost, which then has one effect", async 
   const { url } = await world.serve();
   const ann = await world.user();
   let connections = 0;
+  let isDown = false;
+  // As while it is restarted.
+  const beDownForAMoment = () => {
+    isDown = true;
+    setTimeout(() => (isDown = false), 50);
+  };
   await using proxy = await startTcpProxy(url, (near, far) => {
     const isFirst = connections++ === 0;
-    near.pipe(far);
-    // The service has answered, so it has stored the memory.
-    if (isFirst) far.once("data", () => near.destroy());
-    else far.pipe(near);
     endTogether(near, far);
+    if (isDown) return void near.destroy();
+    near.pipe(far);
+    if (!isFirst) return void far.pipe(near);
+    // The service has answered, so it has stored the memory.
+    far.once("data", () => {
+      beDownForAMoment();
+      near.destroy();
+    });
   });
   const memory = { type: "fact", title: "Once", content: "However often it is sent." };
   const call = JSON.stringify({ ...messageOf("tools/call", { name: "store_memory", arguments: memory }).body, id: 1 });
