@@ -2,7 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Logger } from "./telemetry/logger.js";
 import { makeFolder } from "./folder.js";
-import { onFirstUse } from "./on-first-use.js";
 
 /** A mail, ready to be sent. */
 export interface Message {
@@ -36,7 +35,7 @@ const STEP_TIMEOUT_MS = 10_000;
 /** For all of them: a server that answers slowly each time must not hold a mail for minutes. */
 export const SEND_TIMEOUT_MS = 20_000;
 
-/** Sends by SMTP if it is configured; otherwise, in development, writes files. Undefined if neither is possible. */
+/** Sends by SMTP if it is configured; otherwise, in development, writes files. Undefined if neither is configured. */
 export async function createMailer(
   { development, smtpUrl, mailFrom, dataDir }: MailSettings,
   log: Logger,
@@ -97,14 +96,12 @@ async function smtpMailer(url: string, from: string, requireTLS: boolean): Promi
 }
 
 /** Writes mails to files, for development without a mail server. */
-function fileMailer(folder: string, from: string, log: Logger): Mailer {
-  const transport = onFirstUse(async () => {
-    const { createTransport } = await nodemailer();
-    return createTransport({ streamTransport: true, buffer: true, ...NO_EXTERNAL_CONTENT });
-  });
+async function fileMailer(folder: string, from: string, log: Logger): Promise<Mailer> {
+  const { createTransport } = await nodemailer();
+  const transport = createTransport({ streamTransport: true, buffer: true, ...NO_EXTERNAL_CONTENT });
   return {
     async send(message) {
-      const { message: bytes } = await (await transport()).sendMail(asSent(message, from));
+      const { message: bytes } = await transport.sendMail(asSent(message, from));
       if (!Buffer.isBuffer(bytes)) throw new Error("Nodemailer returned a stream instead of a buffer.");
       const file = resolve(folder, `${message.id}.txt`);
       await makeFolder(folder);
