@@ -39,8 +39,8 @@ export class Client extends pg.Client {
 
 /** How much of an answer is read in one turn of the event loop: a few milliseconds of work. */
 const TURN_BYTES = 131_072;
-/** Long answers come in pieces of 64 KiB, by TLS of 16 KiB. */
-const SMALL_BYTES = 16_384;
+/** Long answers come in pieces of 64 KiB, by TLS of 8 KiB, which is the size of PostgreSQL's buffer. */
+const SMALL_BYTES = 8_192;
 
 /**
  * Replaces the one listener for what PostgreSQL sends: pg-copy-streams takes it off, and needs it to be alone.
