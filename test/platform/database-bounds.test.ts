@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { EventEmitter } from "node:events";
-import net from "node:net";
+import tls from "node:tls";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import { LIMITS } from "../../src/limits.js";
+import { Client, close } from "../../src/platform/database/client.js";
 import { sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
 import { isTimeout, openDatabase } from "../../src/platform/database/database.js";
 import type { Statement } from "../../src/platform/database/statement.js";
+import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { createWorld } from "../support/world.js";
 
 const { searchTimeoutMs, searchConnections, connections, connectionWaitMs } = LIMITS.database;
@@ -128,29 +129,55 @@ it("ends an idle transaction, so that statements waiting for its locks continue"
   expect(whyUnavailable(await idle)).toBeDefined();
 });
 
-it("reads a long answer over many turns of the event loop", async () => {
+it.each(["plainly", "by TLS"])("reads a long answer over many turns of the event loop, %s", async (how) => {
   await using world = await createWorld();
+  await using proxy = await startTlsProxy(world.databaseUrl);
+  const client = new Client(
+    how === "by TLS"
+      ? { connectionString: proxy.url.replace(/\?.*/, ""), ssl: KEY }
+      : { connectionString: world.databaseUrl },
+  );
+  await client.connect();
   let [most, bytes, isDone] = [0, 0, false];
+  client.connection.stream.on("data", ({ length }: Buffer) => (bytes += length));
   const endTurn = () => {
     most = Math.max(most, bytes);
     bytes = 0;
     if (!isDone) setImmediate(endTurn);
   };
-  using received = vi.spyOn(net.Socket.prototype, "emit");
-  received.mockImplementation(function (this: net.Socket, name: string, ...values: unknown[]) {
-    if (name === "data" && Buffer.isBuffer(values[0])) bytes += values[0].length;
-    return EventEmitter.prototype.emit.call(this, name, ...values);
-  });
-  const long: Statement = { name: "long", text: "SELECT repeat('x', 20000) FROM generate_series(1, 500)" };
 
   endTurn();
-  expect(await world.database.run(long, [])).toHaveLength(500);
+  expect((await client.query("SELECT repeat('x', 20000) FROM generate_series(1, 500)")).rows).toHaveLength(500);
   isDone = true;
+  await close(client);
 
   expect(most).toBeGreaterThan(0);
   // Each read has up to 64 KiB, and what was read when the connection is paused comes with the next one.
   expect(most).toBeLessThanOrEqual(4 * 65_536);
 });
+
+/** TLS without certificates, by a key that both ends have. */
+const KEY = {
+  ciphers: "PSK-AES128-GCM-SHA256:@SECLEVEL=0",
+  minVersion: "TLSv1.2",
+  maxVersion: "TLSv1.2",
+  pskCallback: () => ({ psk: Buffer.alloc(16, 1), identity: "test" }),
+  checkServerIdentity: () => undefined,
+} as const;
+
+/** Gives the database TLS as PostgreSQL does, with records of the size of its buffer. */
+const startTlsProxy = (url: string) =>
+  startTcpProxy(url, (near, far) => {
+    endTogether(near, far);
+    near.once("data", () => {
+      near.write("S");
+      const server = { ...KEY, pskCallback: () => Buffer.alloc(16, 1) };
+      const secure = new tls.TLSSocket(near, { ...server, isServer: true }).on("error", () => {});
+      secure.setMaxSendFragment(8_192);
+      secure.pipe(far);
+      far.on("data", (bytes) => secure.write(bytes));
+    });
+  });
 
 it("waits for a connection until the limit, and no longer", async () => {
   await using world = await createWorld();
