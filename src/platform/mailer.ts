@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { LIMITS } from "../limits.js";
 import type { Logger } from "./telemetry/logger.js";
 import { makeFolder } from "./folder.js";
 
@@ -17,9 +18,7 @@ export interface Message {
 }
 
 export interface Mailer {
-  /**
-   * Resolves when the next mail server has accepted the mail; rejects otherwise, after `SEND_TIMEOUT_MS` at the latest.
-   */
+  /** Resolves when the next mail server has accepted the mail; rejects otherwise, after `mails.sendMs` at the latest. */
   send(message: Message): Promise<void>;
 }
 
@@ -29,11 +28,6 @@ export interface MailSettings {
   readonly mailFrom: string;
   readonly dataDir: string;
 }
-
-/** For each step of a delivery: connecting, the greeting, each answer. */
-const STEP_TIMEOUT_MS = 10_000;
-/** For all of them: a server that answers slowly each time must not hold a mail for minutes. */
-export const SEND_TIMEOUT_MS = 20_000;
 
 /** Sends by SMTP if it is configured; otherwise, in development, writes files. Undefined if neither is configured. */
 export async function createMailer(
@@ -70,15 +64,17 @@ export async function verifyMailServer(url: string, { development }: { developme
 
 async function transportTo(url: string, requireTLS: boolean) {
   const { createTransport } = await nodemailer();
+  const { connectMs, sendMs } = LIMITS.mails;
   return createTransport({
     url,
     ...(requireTLS && { requireTLS }),
     // Mail servers on this machine offer STARTTLS with a certificate that they made. What the URL says counts more.
     ...(isHere(new URL(url).hostname) && { tls: { rejectUnauthorized: false } }),
-    dnsTimeout: STEP_TIMEOUT_MS,
-    connectionTimeout: STEP_TIMEOUT_MS,
-    greetingTimeout: STEP_TIMEOUT_MS,
-    socketTimeout: STEP_TIMEOUT_MS,
+    dnsTimeout: connectMs,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    // A server may examine a mail before it answers. Whoever does not wait sends the mail again (RFC 1047).
+    socketTimeout: sendMs,
     ...NO_EXTERNAL_CONTENT,
   });
 }
@@ -90,7 +86,7 @@ async function smtpMailer(url: string, from: string, requireTLS: boolean): Promi
   const transport = await transportTo(url, requireTLS);
   return {
     async send(message) {
-      await transport.sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
+      await transport.sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(LIMITS.mails.sendMs) });
     },
   };
 }

@@ -7,8 +7,10 @@ import { simpleParser } from "mailparser";
 import { expect, it, vi } from "vitest";
 import { sendDueMails } from "../../src/features/mail/index.js";
 import { queueNotice } from "../../src/operation/notice.js";
-import { type MailSettings, SEND_TIMEOUT_MS, createMailer } from "../../src/platform/mailer.js";
+import { LIMITS } from "../../src/limits.js";
+import { type MailSettings, createMailer } from "../../src/platform/mailer.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { withLimits } from "../support/limits.js";
 import { createWorld } from "../support/world.js";
 
 /** What a client sends, in its order, and what a mail server answers; the first answer comes unasked. */
@@ -66,8 +68,19 @@ it("gives up sending to a server that takes too long in all", async () => {
 
   await expect(mailer?.send(MAIL)).rejects.toThrow("aborted");
 
-  expect(clock).toHaveBeenCalledWith(SEND_TIMEOUT_MS);
+  expect(clock).toHaveBeenCalledWith(LIMITS.mails.sendMs);
   server.close();
+});
+
+it("waits for a server that examines a mail longer than connecting may take, instead of sending it twice", async () => {
+  using _limits = withLimits("mails", { connectMs: 1_000 });
+  await using smtp = await startFalseMailServer();
+  smtp.takeIn(2_000);
+
+  const mailer = await mailerTo({ smtpUrl: smtp.url });
+  await mailer?.send(MAIL);
+
+  expect(smtp.taken).toBe(1);
 });
 
 it("sends to one address, whatever the text of the address says", async () => {
@@ -89,17 +102,22 @@ const mailerTo = (given: Partial<MailSettings>) =>
     loggerTo({ write() {} }, "silent"),
   );
 
-/** A mail server that fails once at a step: it answers with this, or breaks the connection if that is nothing. */
+/**
+ * A mail server that fails once at a step: it answers with this, or breaks the connection if that is nothing. It may
+ * take its time to take a mail.
+ */
 async function startFalseMailServer() {
   let failing: { readonly step: Step; readonly said: string } | undefined;
   let taken = 0;
+  let takenInMs = 0;
   const server = createServer((socket) => {
     let isMail = false;
     const answer = (step: Step): void => {
       if (failing?.step !== step) {
         if (step === ".") taken++;
         isMail = step === "DATA";
-        return void socket.write(`${STEPS[step]}\r\n`);
+        const tell = () => socket.write(`${STEPS[step]}\r\n`);
+        return void setTimeout(tell, step === "." ? takenInMs : 0);
       }
       const { said } = failing;
       failing = undefined;
@@ -124,6 +142,7 @@ async function startFalseMailServer() {
     get taken() {
       return taken;
     },
+    takeIn: (ms: number) => void (takenInMs = ms),
     failAt: (step: Step, said: string) => void (failing = { step, said }),
     [Symbol.asyncDispose]: async () => void server.close(),
   };

@@ -10,7 +10,8 @@ import { teamInvitations } from "../../src/features/teams/invitations/list-invit
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
 import { claimDueMails } from "../../src/features/mail/mail-statements.js";
 import { queueNotice } from "../../src/operation/notice.js";
-import { SEND_TIMEOUT_MS, needsStartTls, verifyMailServer } from "../../src/platform/mailer.js";
+import { LIMITS } from "../../src/limits.js";
+import { needsStartTls, verifyMailServer } from "../../src/platform/mailer.js";
 import { retryMails, sendDueMails } from "../../src/features/mail/index.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { program } from "../../src/commands/mail.js";
@@ -336,7 +337,7 @@ it("keeps a mail from other processes for as long as sending it may take", async
   await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });
   expect(await world.database.run(claimDueMails, {})).toHaveLength(1);
 
-  await world.database.pool.query("UPDATE mail SET due_at = due_at - $1 * interval '1 ms'", [SEND_TIMEOUT_MS]);
+  await world.database.pool.query("UPDATE mail SET due_at = due_at - $1 * interval '1 ms'", [LIMITS.mails.sendMs]);
 
   expect(await world.database.run(claimDueMails, {})).toEqual([]);
 });

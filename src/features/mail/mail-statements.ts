@@ -1,13 +1,12 @@
 import { LIMITS } from "../../limits.js";
 import { forgetStatement, isPast } from "../../operation/forget-statement.js";
 import { defineStatement, oneOf, type RowOf } from "../../platform/database/statement.js";
-import { SEND_TIMEOUT_MS } from "../../platform/mailer.js";
 
 /** Whether somebody still waits for the mail. A code that was requested longer ago would have expired. */
 const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${LIMITS.signUp.codeMinutes} minutes')`;
 
 /** How long a process may take to send a claimed mail; after that, another process may claim it. */
-const CLAIM_S = (3 * SEND_TIMEOUT_MS) / 1_000;
+const CLAIM_S = (2 * LIMITS.mails.sendMs) / 1_000;
 
 /**
  * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
