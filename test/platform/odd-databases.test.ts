@@ -104,6 +104,18 @@ it("warns at each start if the locale knows no letters but A to Z, and starts", 
   expect(told[0]).toMatch(/^The locale of the database \w+ .* knows no letters but A to Z, .* npm run migrate-to\.$/);
 });
 
+it("warns at each start if an extension was dropped, and says how to create it again", async () => {
+  await using world = await createWorld();
+  await world.database.pool.query("DROP EXTENSION btree_gin CASCADE; DROP EXTENSION pg_trgm CASCADE");
+  const told: string[] = [];
+
+  await migrate(world.databaseUrl, { warn: (message) => void told.push(message) });
+
+  expect(told).toEqual([
+    expect.stringMatching(/Run there CREATE EXTENSION pg_trgm; CREATE EXTENSION btree_gin; .* memory_search/),
+  ]);
+});
+
 it("goes on after a migration that was refused, or whose end Prisma could not note", async () => {
   const url = await oddDatabase("", "CREATE TYPE team AS (id int)");
   await expect(migrate(url)).rejects.toThrow(/\(relation "team" already exists\): another program uses it, .*alone/);

@@ -17,6 +17,8 @@ interface Usable {
   readonly knowsLetters: boolean;
   /** How many connections the role may open to this database; null: as many as it likes. */
   readonly allowed: number | null;
+  /** Extensions that the first migration created, and somebody dropped. */
+  readonly dropped: readonly string[];
 }
 
 const { connections, reservedConnections, searchConnections } = LIMITS.database;
@@ -24,7 +26,8 @@ const CONNECTIONS = connections + reservedConnections + searchConnections;
 
 /**
  * Checks what was decided when the database was created, or is set for the role.
- * @returns warnings: words of many languages are found only as they were written; the role may open few connections
+ * @returns warnings: words of many languages are found only as they were written; the role may open few connections; an
+ * extension was dropped
  * @throws StartError for a database that cannot store all texts, in which other tables than ours would be used, or
  * where our extensions are not found
  */
@@ -50,7 +53,7 @@ export async function assertFits(client: pg.Client, { host, variable }: Pick<Pla
     );
   }
   // Asked only now: other encodings do not have the letter.
-  const { knowsLetters, allowed } = await oneRow<Usable>(client, USABLE);
+  const { knowsLetters, allowed, dropped } = await oneRow<Usable>(client, USABLE);
   const warnings: string[] = [];
   if (!knowsLetters) {
     warnings.push(
@@ -64,20 +67,31 @@ export async function assertFits(client: pg.Client, { host, variable }: Pick<Pla
         "fewer, it answers 503 when it is busy. Raise the CONNECTION LIMIT of the role and the database, or use PgBouncer.",
     );
   }
+  if (dropped.length > 0) {
+    warnings.push(
+      `Searches fail or are slow: somebody dropped an extension of the database ${database} at ${host}. Run there ` +
+        `${dropped.map((name) => `CREATE EXTENSION ${name};`).join(" ")} and what prisma/migrations says of each index ` +
+        "that CASCADE dropped, such as memory_search.",
+    );
+  }
   return warnings;
 }
+
+const EXTENSIONS = "{pg_trgm,btree_gin}";
 
 const FORM = `
   SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema, current_database() AS database,
     quote_ident(current_user) AS "user",
     ARRAY(SELECT DISTINCT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-      WHERE e.extname IN ('pg_trgm', 'btree_gin') AND n.nspname <> ALL (current_schemas(true))) AS hidden`;
+      WHERE e.extname = ANY ('${EXTENSIONS}') AND n.nspname <> ALL (current_schemas(true))) AS hidden`;
 
 /** A connection limit of -1 is none, and superusers have none. */
 const USABLE = `
   SELECT 'Ж' ~ '[[:upper:]]' AND to_tsvector('simple', 'Ж') = to_tsvector('simple', 'ж') AS "knowsLetters",
     (SELECT least(nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1)) FROM pg_database d, pg_roles r
-      WHERE d.datname = current_database() AND r.rolname = session_user AND NOT r.rolsuper) AS allowed`;
+      WHERE d.datname = current_database() AND r.rolname = session_user AND NOT r.rolsuper) AS allowed,
+    ARRAY(SELECT name FROM unnest('${EXTENSIONS}'::text[]) name WHERE to_regclass('public.memory') IS NOT NULL
+      AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = name)) AS dropped`;
 
 const CREATE = "CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'";
 
