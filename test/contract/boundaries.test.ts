@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "durations.ts": [],
   "combining-marks.ts": [],
   "relationship-types.ts": [],
+  "export-version.ts": [],
   "environment.ts": ["config.ts", "variables.ts"],
   operation: ["platform/database/statement.ts"],
   features: ["operation/", "platform/", "features/*/index.ts"],
@@ -35,8 +36,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   "stand-in": ["platform/html.ts"],
 };
-/** Limits, units, and rules of texts and types that every room may import. They import nothing else themselves. */
-const EVERYBODY = ["limits.ts", "durations.ts", "combining-marks.ts", "relationship-types.ts"];
+/** Limits, units, and rules of texts, types and exports that every room may import. They import nothing else themselves. */
+const EVERYBODY = ["limits.ts", "durations.ts", "combining-marks.ts", "relationship-types.ts", "export-version.ts"];
 /** What a room may import types from, in addition: types cost nothing at run time. */
 const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
   operation: ["platform/", "config.ts"],
