@@ -267,7 +267,7 @@ export class GraphDraft {
       this.refuse(
         "part",
         `the end of the context of ${label}: ${end}`,
-        `a context has at most ${CONTEXT_MAX} characters`,
+        `a context has at most ${CONTEXT_MAX.toLocaleString("en")} characters`,
       );
     }
     const earlier = named === type ? [] : [{ type: named, isTurned }];

@@ -103,7 +103,9 @@ async function* linesOf(place: string, lengthMax: number): AsyncGenerator<string
   let rest = "";
   const assertShort = () => {
     if (rest.length <= lengthMax) return;
-    throw new ImportStopped(`${place} has a line of more than ${lengthMax} characters: it is no export. Export again.`);
+    throw new ImportStopped(
+      `${place} has a line of more than ${lengthMax.toLocaleString("en")} characters: it is no export. Export again.`,
+    );
   };
   for await (const text of textOf(place)) {
     const [first = "", ...others] = text.split("\n");

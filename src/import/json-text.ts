@@ -9,38 +9,44 @@ export const NO_BRACKETS: Brackets = { open: 0, deepest: 0, inString: false };
 
 /** Counts the brackets of one more line of JSON. A JSON string never continues on the next line. */
 export function countBrackets(line: string, { open, deepest }: Brackets = NO_BRACKETS): Brackets {
-  let inString = false;
-  for (let at = 0; at < line.length; at++) {
-    const unit = line.charCodeAt(at);
-    if (inString) {
-      if (unit === BACKSLASH) at++;
-      else if (unit === QUOTE) inString = false;
-    } else if (unit === QUOTE) inString = true;
-    else if (unit === BRACE || unit === BRACKET) deepest = Math.max(deepest, ++open);
-    else if (unit === BRACE_END || unit === BRACKET_END) open--;
-  }
+  const inString = scanBrackets(line, (step) => {
+    open += step;
+    deepest = Math.max(deepest, open);
+  });
   return { open, deepest, inString };
 }
-
-const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
 
 /** Splits a text after each value in brackets, as where two files were joined without a new line between them. */
 export function splitValues(text: string): string[] {
   const values: string[] = [];
-  let [from, open, inString] = [0, 0, false];
+  let [from, open] = [0, 0];
+  scanBrackets(text, (step, at) => {
+    open += step;
+    if (step > 0 || open !== 0) return;
+    values.push(text.slice(from, at + 1));
+    from = at + 1;
+  });
+  return [...values, text.slice(from)].map((value) => value.replace(/^[\s,]+/, "")).filter(Boolean);
+}
+
+const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
+
+/**
+ * Calls `found` for each bracket outside of strings: with 1 where one opens, with -1 where one closes.
+ * @returns whether the text ends within a string
+ */
+function scanBrackets(text: string, found: (step: 1 | -1, at: number) => void): boolean {
+  let inString = false;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     if (inString) {
       if (unit === BACKSLASH) at++;
       else if (unit === QUOTE) inString = false;
     } else if (unit === QUOTE) inString = true;
-    else if (unit === BRACE || unit === BRACKET) open++;
-    else if ((unit === BRACE_END || unit === BRACKET_END) && --open === 0) {
-      values.push(text.slice(from, at + 1));
-      from = at + 1;
-    }
+    else if (unit === BRACE || unit === BRACKET) found(1, at);
+    else if (unit === BRACE_END || unit === BRACKET_END) found(-1, at);
   }
-  return [...values, text.slice(from)].map((value) => value.replace(/^[\s,]+/, "")).filter(Boolean);
+  return inString;
 }
 
 /** Finds numbers with so many digits that they would lose precision. */

@@ -90,7 +90,7 @@ function fitLines(lines: readonly string[], name: string, refuse: Refuse, most =
   const end = content.slice(taken.length);
   refuse(
     `the last ${end.length} characters of the content of memory ${quote(name)}: ${quote(end)}`,
-    `a content has at most ${CONTENT_MAX} characters: divide the memory`,
+    `a content has at most ${CONTENT_MAX.toLocaleString("en")} characters: divide the memory`,
   );
   const kept: string[] = [];
   let room = taken.length;

@@ -80,7 +80,7 @@ export class RecordReader {
     this.#lineNumber++;
     if (isTooLong) {
       this.#release("its brackets are never closed");
-      const reason = `the line has more than ${this.#bounds.valueLength} characters: split it`;
+      const reason = `the line has more than ${this.#bounds.valueLength.toLocaleString("en")} characters: split it`;
       this.options.onUnread({ place: `line ${this.#lineNumber}`, text, reason });
     } else if (this.#held.length > 0) this.#hold(text);
     else this.#readLine(text);
@@ -103,7 +103,7 @@ export class RecordReader {
     this.#heldLength += text.length;
     this.#brackets = countBrackets(text, this.#brackets);
     if (this.#heldLength > this.#bounds.valueLength) {
-      return this.#release(`it goes on for more than ${this.#bounds.valueLength} characters`);
+      return this.#release(`it goes on for more than ${this.#bounds.valueLength.toLocaleString("en")} characters`);
     }
     if (this.#brackets.open > 0) return;
     const whole = this.#held.join("\n");

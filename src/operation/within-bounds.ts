@@ -1,5 +1,6 @@
 import { hasTooManyMarks } from "../combining-marks.js";
 import { LIMITS } from "../limits.js";
+import { countCodePoints } from "./bounds.js";
 import { type Bounds, type Class, type Size, UNDECLARED, boundsOf, itemsProblem } from "./class-bounds.js";
 import { type InputIssue, InvalidInput } from "./failure.js";
 import { NIL_ID, UUID } from "./id.js";
@@ -123,20 +124,28 @@ function* convert(
     const isText = typeof item === "string";
     if (isText && piece.isFull(item)) yield;
     const problem = isText && !isId ? findTextProblem(item, bound) : undefined;
-    if (problem !== undefined) return { problem };
+    if (problem !== undefined) return { problem: withLength(problem, value, bound) };
     converted.push(isText ? convertText(item) : item);
   }
   return { converted: typeof value === "string" ? converted[0] : converted };
 }
 
-function issuesOfBounds(input: object, { fields }: Bounds, wrong: ReadonlySet<string>): InputIssue[] {
+function issuesOfBounds(input: object, { fields, sizes }: Bounds, wrong: ReadonlySet<string>): InputIssue[] {
   const given = input as Readonly<Record<string, unknown>>;
   return fields.flatMap(({ path, mayBeNull, checks }) => {
     const value = given[path];
     if (value === undefined || (value === null && mayBeNull) || wrong.has(path)) return [];
     const broken = checks.find(({ holds }) => !holds(value));
-    return broken ? [{ path, message: value === null ? "must not be null" : broken.message }] : [];
+    if (!broken) return [];
+    const { message } = broken;
+    return [{ path, message: value === null ? "must not be null" : withLength(message, value, sizes.get(path)) }];
   });
+}
+
+/** Adds how long a text is that is too long: agents cannot count, and would send it once more, hardly shorter. */
+function withLength(problem: string, value: unknown, size: Size | undefined): string {
+  if (typeof value !== "string" || value === "" || problem !== size?.message) return problem;
+  return `${problem}, but has ${countCodePoints(value).toLocaleString("en")}`;
 }
 
 /** Replaces each item of the nested lists by an instance of its class, and checks it. */

@@ -305,7 +305,7 @@ describe("reading", () => {
     expect([...graph.links.values()][0]?.context).toBe("🎈".repeat(10_000));
     expect(leftOut(graph).at(-1)).toBe(
       'the end of the context of relationship "Retry" "SOLVES" "Timeout" (relationships[0]): "🎈": ' +
-        "a context has at most 10000 characters",
+        "a context has at most 10,000 characters",
     );
   });
 

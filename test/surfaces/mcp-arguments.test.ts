@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
+import { ask } from "../support/http.js";
 import { callTool } from "../support/mcp.js";
 import { memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
@@ -226,7 +227,7 @@ it("names every mistake of a call in one refusal, and each once", async () => {
   );
 });
 
-it("says of a text that is too long how long it is, since an agent cannot count", async () => {
+it("says at every door of a text that is too long how long it is, since an agent cannot count", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -234,7 +235,11 @@ it("says of a text that is too long how long it is, since an agent cannot count"
   const note = { type: "general", title, content, summary: "", tags: ["x".repeat(101)] };
 
   const { answer } = await callTool(url, ann.key, "store_memory", note);
+  const rest = await ask(`${url}/v1/memories`, { key: ann.key, body: { ...note, content: "", tags: [] } });
 
+  const tooLong = { path: "title", message: "must have 1 to 500 characters, but has 501" };
+  const empty = { path: "content", message: "must have 1 to 50,000 characters" };
+  expect(rest.body).toMatchObject({ error: { details: [tooLong, empty] } });
   expect(answer).toEqual({
     error: {
       code: "bad_request",

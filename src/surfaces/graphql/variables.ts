@@ -10,16 +10,13 @@ import {
   TypeInfo,
   type VariableNode,
   getNamedType,
-  getNullableType,
   isInputObjectType,
-  isListType,
   isNonNullType,
   separateOperations,
   typeFromAST,
   visit,
   visitWithTypeInfo,
 } from "graphql";
-import { itemsProblem } from "../../operation/class-bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { GRAPHQL_WORDS, type InputField, Issues, beyondProblem, readValue } from "../../operation/read-value.js";
 import { LIMITS } from "../../limits.js";
@@ -48,8 +45,7 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
       const type = typeFromAST(schema, typeNode) as GraphQLInputType;
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && (defaultValue || !isNonNullType(type))) continue;
-      const isList = Array.isArray(value) && isListType(getNullableType(type));
-      const problem = isList ? itemsProblem(value.length, undefined) : undefined;
+      const problem = beyondProblem({ type, extensions: {} }, value);
       if (problem) issues.add([name], problem);
       else readValue(type, value, [name], { words: GRAPHQL_WORDS, issues });
       if (value === null && !isNonNullType(type)) absent.push(name);

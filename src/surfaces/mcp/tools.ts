@@ -2,7 +2,6 @@ import type { GraphQLInputObjectType, GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import type { Caller, Services } from "../../operation/context.js";
 import { type InputIssue, InvalidInput } from "../../operation/failure.js";
-import { countCodePoints } from "../../operation/bounds.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
@@ -120,10 +119,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       const part = takePart(meant, inParts === undefined ? "" : partName(inParts));
       const { from, others } = part;
       const found = [...unknown, ...issuesOfCuts(meant), ...part.issues];
-      const raw = { path: {}, query: {}, body: others };
-      const plain = await run(services, scope, raw, found).catch((error: unknown) => {
-        throw error instanceof InvalidInput ? withLengths(error, others, fields) : error;
-      });
+      const plain = await run(services, scope, { path: {}, query: {}, body: others }, found);
       const output = pick(plain, given) as Output;
       const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
       const { inParts: name, ifCut = operation.kind === "mutation" ? IF_CHANGED : undefined } = tool;
@@ -250,17 +246,6 @@ const issuesOfCuts = (args: Output): InputIssue[] =>
       path,
       message: "contains the note that an answer was cut there: read the rest first, and send the whole",
     }));
-
-/** Adds how long a text is that is too long: an agent cannot count, and may send it once more, hardly shorter. */
-function withLengths({ details }: InvalidInput, args: Output, fields: readonly PlainField[]): InvalidInput {
-  const issues = details.map(({ path, message }) => {
-    const text = args[path];
-    const most = fields.find(({ name }) => name === path)?.schema["maxLength"];
-    const length = typeof text === "string" ? countCodePoints(text) : 0;
-    return { path, message: length > Number(most) ? `${message}, but has ${length.toLocaleString("en")}` : message };
-  });
-  return new InvalidInput(issues);
-}
 
 /** Checks numbers whose maximum is smaller here: the operation's own refusal would name the maximum of other doors. */
 function issuesOfLimits(input: object, type: GraphQLInputObjectType, names: readonly string[]): InputIssue[] {
