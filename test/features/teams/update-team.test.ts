@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { team } from "../../../src/features/teams/get-team.js";
+import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
@@ -37,16 +38,17 @@ it("refuses no change and invalid values", async () => {
   expect(await owner.did(team, { teamId })).toEqual(before);
 });
 
-it("refuses a size below the number of members, and says this number", async () => {
+it("refuses a size below the number of members and invitations, and says this number", async () => {
   await using world = await createWorld();
   const { teamId, owner } = await aTeam(world);
+  await owner.did(inviteMember, { teamId, email: "bob@example.com", role: "member" });
 
   const verdict = await owner.does(updateTeam, { teamId, name: "Smaller", maxMembers: 2 });
 
   expect(verdict).toBeRefused("conflict", "too_many_members");
-  const message = expect.stringMatching(/^Members and pending invitations take \d+ seats\. /) as string;
+  const message = expect.stringContaining("Members and pending invitations take 4 seats.") as string;
   expect(verdict).toMatchObject({ failure: { message } });
-  expect(!verdict.ok && verdict.failure.details).toEqual({ memberCount: 3, pendingInvitations: 0 });
+  expect(!verdict.ok && verdict.failure.details).toEqual({ memberCount: 3, pendingInvitations: 1 });
   expect(await owner.did(team, { teamId })).toMatchObject({ name: "Team", maxMembers: 10 });
 });
 
