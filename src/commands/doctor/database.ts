@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Config } from "../../config.js";
+import { LIMITS } from "../../limits.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
 import { assertFits } from "../../platform/database/fitting-database.js";
 import { sqlStateOf } from "../../platform/database/database-errors.js";
@@ -9,6 +11,7 @@ import { assertVersion, countPending } from "../../platform/database/migrations.
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
 import { assertSameDatabase, examinePooler } from "../../platform/database/pooler.js";
+import { walPosition } from "../../platform/database/position-statement.js";
 import { withOptions } from "../../platform/database/session-settings.js";
 import { THROUGH_POOLER } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
@@ -83,14 +86,61 @@ export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): P
         "max_prepared_statements, saves that.";
 }
 
-export async function checkReplica({ databaseReplicaUrl: url }: Config): Promise<string | undefined> {
+export async function checkReplica(config: Config): Promise<string | undefined> {
+  const { databaseReplicaUrl: url, databaseUrl, directDatabaseUrl = databaseUrl } = config;
   if (url === undefined) return undefined;
+  const stored = directDatabaseUrl === undefined ? undefined : await storedPosition(directDatabaseUrl);
   return onConnection({ url, variable: "DATABASE_REPLICA_URL" }, CONNECTION, async (client) => {
-    const { rows } = await client.query<{ follows: boolean; bytes: string | null }>(
-      `SELECT pg_is_in_recovery() AS follows,
-              pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) AS bytes`,
+    const until = performance.now() + LIMITS.database.replicaDelayMs;
+    let state = await replayOf(client, stored);
+    while (state.bytes > 0 && performance.now() < until) {
+      await sleep(REPLAY_POLL_MS);
+      state = await replayOf(client, stored);
+    }
+    if (state.bytes <= 0) return "The replica has all that the primary had a moment ago.";
+    const seconds = LIMITS.database.replicaDelayMs / 1_000;
+    throw new Problem(
+      `The replica is too far behind, so it is not read: after ${seconds} s it lacks ${state.bytes.toLocaleString("en")} bytes of what the ` +
+        `primary had. ${todoForReplica(state)}`,
     );
-    if (!rows[0]?.follows) throw new Problem("DATABASE_REPLICA_URL leads to a primary: name its streaming replica.");
-    return `The replica has ${rows[0].bytes ?? "an unknown number of"} bytes left to replay.`;
   });
+}
+
+const REPLAY_POLL_MS = 250;
+
+/** What the primary has stored; undefined if it does not answer, which the part `database` reports. */
+function storedPosition(url: string): Promise<string | undefined> {
+  return onConnection({ url, variable: "DATABASE_URL" }, CONNECTION, async (client) => {
+    const { rows } = await client.query<{ stored: string | null }>(walPosition.text);
+    return rows[0]?.stored ?? undefined;
+  }).catch(() => undefined);
+}
+
+interface Replay {
+  /** How much it lacks of what the primary had stored, or else of what it has received. */
+  readonly bytes: number;
+  readonly isPaused: boolean;
+  /** Whether it has received what it lacks. */
+  readonly isReceived: boolean;
+}
+
+/** @throws Problem if the database follows no other. */
+async function replayOf(client: pg.Client, stored: string | undefined): Promise<Replay> {
+  const { rows: states } = await client.query<{ follows: boolean }>("SELECT pg_is_in_recovery() AS follows");
+  if (!states[0]?.follows) throw new Problem("DATABASE_REPLICA_URL leads to a primary: name its streaming replica.");
+  const { rows } = await client.query<{ bytes: string | null } & Omit<Replay, "bytes">>(
+    `SELECT pg_wal_lsn_diff(wanted, pg_last_wal_replay_lsn()) AS bytes, pg_is_wal_replay_paused() AS "isPaused",
+            coalesce(pg_last_wal_receive_lsn() >= wanted, false) AS "isReceived"
+     FROM (SELECT coalesce($1::pg_lsn, pg_last_wal_receive_lsn()) AS wanted) AS primary_database`,
+    [stored],
+  );
+  const [row] = rows;
+  return { bytes: Number(row?.bytes ?? 0), isPaused: row?.isPaused ?? false, isReceived: row?.isReceived ?? false };
+}
+
+function todoForReplica({ isPaused, isReceived }: Replay): string {
+  if (isPaused) return "Its replay is paused: run SELECT pg_wal_replay_resume() there.";
+  return isReceived
+    ? "It has received them: look there for a long query that holds the replay up, and at its disk."
+    : "It has not received them: check its log, its primary_conninfo, and pg_stat_replication on the primary.";
 }

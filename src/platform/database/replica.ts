@@ -66,10 +66,11 @@ export class Replica implements AsyncDisposable {
     const now = performance.now();
     this.#followsUntil = now + FOLLOWS_MS;
     this.#isRecent = this.#marks.some(({ position }) => position <= this.#replayed);
-    const { log, delayMaxMs } = this.#parts;
+    const { log, meter, delayMaxMs } = this.#parts;
     const knownMs = now - (this.#marks[0]?.at ?? now);
     // After a pause in its use nothing is known of the seconds before.
     if (this.#isRecent || knownMs < delayMaxMs / 2) return;
+    meter?.replicaFailed();
     const behind = { behindMs: Math.round(knownMs) };
     warnSeldom(log, "replica delay", behind, "the replica is too far behind: reads go to the primary");
   }

@@ -5,7 +5,7 @@ export interface Meter {
   refused(budget: string): void;
   /** Redis did not answer: this process counted for itself. */
   redisFallback(): void;
-  /** The replica failed, and is left alone for a while. */
+  /** The replica failed, and is left alone for a while; or it is too far behind, asked once a second. */
   replicaFailed(): void;
   choreDone(name: string, at: Date): void;
   mail(outcome: MailOutcome): void;

@@ -70,7 +70,11 @@ export class Metrics implements Meter {
   readonly #payments = this.#counter("payments_failed_total", "Requests that the payment provider failed.", []);
   readonly #refused = this.#counter("refused_total", "Requests and uses over a limit, by budget.", ["budget"]);
   readonly #fallbacks = this.#counter("redis_fallbacks_total", "Budgets that were counted without Redis.", []);
-  readonly #replica = this.#counter("replica_failures_total", "Failures of the replica.", []);
+  readonly #replica = this.#counter(
+    "replica_failures_total",
+    "Failures of the replica, and looks that found it too far behind.",
+    [],
+  );
   readonly #embeddings = this.#counter("embeddings_failed_total", "Requests that the embeddings server failed.", []);
   readonly #mails = this.#counter("mails_total", "Attempts to send a mail, by outcome.", ["outcome"]);
   readonly #chores = this.#gauge(
