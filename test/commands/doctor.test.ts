@@ -77,6 +77,24 @@ it("says that an embeddings server is too slow for searches to wait for it", asy
   expect(by.get("embeddings")).toMatchObject({ state: "wrong", says: expect.stringContaining("by words alone") });
 });
 
+it("tells a wrong key of the embeddings server from its limits and its failures", async () => {
+  await using embeddings = await startEmbeddingsServer();
+  const environment = { EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" };
+  for (const [status, todo] of [
+    [401, /Check EMBEDDINGS_KEY/],
+    [404, /Check EMBEDDINGS_URL, _MODEL/],
+    [429, /limits your requests/],
+    [503, /down or overloaded/],
+  ] as const) {
+    embeddings.status = status;
+    const { by } = await examined(environment);
+
+    expect(by.get("embeddings")?.state).toBe("wrong");
+    expect(by.get("embeddings")?.says).toContain(`it answers ${status}. `);
+    expect(by.get("embeddings")?.says).toMatch(todo);
+  }
+});
+
 it("says what is wrong with each part and what to do, and exits with 1", async () => {
   await using standIn = await startStandInStripe();
   const stripe = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: standIn.webhookSecret };

@@ -26,6 +26,8 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   /** The requests so far: their models, keys and texts. */
   readonly asked: { readonly model: string; readonly key: string | undefined; readonly texts: readonly string[] }[];
   trouble: Trouble | undefined;
+  /** It answers all requests with this status. */
+  status: number | undefined;
   /** A text with this word is refused, whether it is sent alone or with others. */
   refused: string | undefined;
   context: ModelContext | undefined;
@@ -51,6 +53,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     const { trouble, refused, context, textsMax } = standIn;
     if (sent.length > textsMax) return void response.writeHead(400).end("too many texts");
     if (trouble === "hangs") return;
+    if (standIn.status !== undefined) return void response.writeHead(standIn.status).end("no");
     if (trouble === "fails" || (refused && sent.some((text) => text.includes(refused)))) {
       return void response.writeHead(500).end("secret-key: no");
     }
@@ -70,7 +73,16 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   const standIn: EmbeddingsStandIn = {
-    ...{ url, asked, trouble: undefined, refused: undefined, context: undefined, textsMax: 32, delayMs: 0 },
+    ...{
+      url,
+      asked,
+      trouble: undefined,
+      status: undefined,
+      refused: undefined,
+      context: undefined,
+      textsMax: 32,
+      delayMs: 0,
+    },
     client: (model = "one", prefixes = {}) => new EmbeddingsServer({ url, model, key: "secret-key", ...prefixes }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

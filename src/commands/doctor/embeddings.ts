@@ -29,9 +29,25 @@ export async function checkEmbeddings({ embeddings }: Config): Promise<string | 
   } catch (error) {
     if (error instanceof Problem) throw error;
     const { message } = error as Error;
-    throw new Problem(`The embeddings server cannot be used: ${message}. Check EMBEDDINGS_URL, _MODEL and _KEY.`);
+    throw new Problem(`The embeddings server cannot be used: ${message}. ${todoForEmbeddings(message)}`);
   }
 }
+
+/** What to do, by what `EmbeddingsFailed` says. */
+function todoForEmbeddings(message: string): string {
+  const [, todo] = TODOS.find(([said]) => said.test(message)) ?? [];
+  return todo ?? "Check EMBEDDINGS_URL, _MODEL and _KEY.";
+}
+
+const TODOS = [
+  [/^it answers 40[13]$/, "Check EMBEDDINGS_KEY, and that it may use this model."],
+  [
+    /^it answers (402|429)$/,
+    "It limits your requests: raise your rate or your credit there. Memories wait until then.",
+  ],
+  [/^it answers 50[234]$/, "It is down or overloaded: look at its log, or at its provider's page of states."],
+  [/^it does not answer in time$/, "It hangs or is overloaded: look at its log, and check EMBEDDINGS_URL."],
+] as const;
 
 const tooSlow = (ms: number): string =>
   `The embeddings server takes ${ms} ms for a query, and a search waits ${LIMITS.embeddings.searchMs} ms: new queries are ` +
