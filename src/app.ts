@@ -158,6 +158,7 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
       waiting: () => ({ ...services.shares.waiting, ...ofReplica(services.older?.shares.waiting ?? {}) }),
       errors: () => countErrors(log),
       isReady: async () => (await health.problem()) === null,
+      isReadOnly: health.isReadOnly,
       backlog: () => readBacklog(servicesFor(services, "metrics")),
     }));
   const replicaParts = { primary: database, log, meter: metrics, delayMaxMs: waits.replicaDelayMs };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Handler, Router } from "express";
 import type pg from "pg";
 import { LIMITS } from "../limits.js";
-import { isMigrated } from "../platform/database/migrations.js";
+import { isMigrated, isReadOnly } from "../platform/database/migrations.js";
 import { PACKAGE } from "../platform/project.js";
 import { StartError } from "../platform/start-error.js";
 import { scopeOf } from "./request-scope.js";
@@ -11,6 +11,8 @@ import { refuseOtherMethods } from "./plain-errors.js";
 export interface Health {
   /** Why the server cannot serve; null if it can. */
   problem(): Promise<string | null>;
+  /** Whether the database accepts no changes; false also where that is not known. */
+  isReadOnly(): Promise<boolean>;
   /** Whether the server is going down and takes no new work. */
   isStopping(): boolean;
 }
@@ -18,6 +20,10 @@ export interface Health {
 /**
  * `/healthz` says that the process is alive, for restarts; `/readyz` that it can serve, for load balancers. `/health`
  * says the same as `/readyz`, in the format that clients of MemoryGraph read before they call.
+ *
+ * A server whose database accepts no changes, as after a failover or on a full disk, is ready: it still answers reads,
+ * and load balancers would take all servers out at once, since they share the database. Both answers say `read_only`,
+ * the metric `memory_graph_database_read_only` is 1, and an alert reports it.
  */
 export function healthRoutes(health: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -28,7 +34,7 @@ export function healthRoutes(health: Health): Router {
       if (problem && !health.isStopping()) scopeOf(response).noteUnavailable(problem);
       const unavailable = { status: "unavailable", problem, ...(isForClients && { detail: problem }) };
       if (problem) response.status(503).json(unavailable);
-      else response.json(ready);
+      else response.json({ ...ready, ...((await health.isReadOnly()) && { read_only: true }) });
     };
   router.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
   router.get("/readyz", answer({ status: "ready" }));
@@ -37,29 +43,44 @@ export function healthRoutes(health: Health): Router {
   return router;
 }
 
-/** Concurrent checks share one query to the database, and its result is cached for a short time. */
-export function healthOf(pool: pg.Pool, isStopping: Health["isStopping"]): Health {
-  let check: Promise<string | null> | undefined;
-  const expireLater = () => setTimeout(() => (check = undefined), LIMITS.database.readinessKeptMs).unref();
-  const problem = async () => (isStopping() ? "stopping" : (check ??= databaseProblem(pool).finally(expireLater)));
-  return { problem, isStopping };
+interface Checked {
+  readonly problem: string | null;
+  readonly isReadOnly: boolean;
 }
 
-async function databaseProblem(pool: pg.Pool): Promise<string | null> {
+/** Concurrent checks share one query to the database, and its result is cached for a short time. */
+export function healthOf(pool: pg.Pool, isStopping: Health["isStopping"]): Health {
+  let check: Promise<Checked> | undefined;
+  const expireLater = () => setTimeout(() => (check = undefined), LIMITS.database.readinessKeptMs).unref();
+  const checked = () => (check ??= checkDatabase(pool).finally(expireLater));
+  return {
+    problem: async () => (isStopping() ? "stopping" : (await checked()).problem),
+    isReadOnly: async () => (await checked()).isReadOnly,
+    isStopping,
+  };
+}
+
+async function checkDatabase(pool: pg.Pool): Promise<Checked> {
   const late = new AbortController();
   try {
-    const answer = isMigrated(pool).then((isReady) => (isReady ? null : "migrations are pending"));
-    return await Promise.race([answer, tooLate(late.signal)]);
+    return await Promise.race([askDatabase(pool), tooLate(late.signal)]);
   } catch (error) {
-    return error instanceof StartError
-      ? "a migration was changed after it had been applied"
-      : "the database cannot be used";
+    return failed(
+      error instanceof StartError ? "a migration was changed after it had been applied" : "the database cannot be used",
+    );
   } finally {
     late.abort();
   }
 }
 
-async function tooLate(signal: AbortSignal): Promise<string> {
-  await sleep(LIMITS.database.readinessMs, undefined, { signal });
-  return "the database does not answer";
+async function askDatabase(pool: pg.Pool): Promise<Checked> {
+  if (!(await isMigrated(pool))) return failed("migrations are pending");
+  return { problem: null, isReadOnly: await isReadOnly(pool) };
 }
+
+async function tooLate(signal: AbortSignal): Promise<Checked> {
+  await sleep(LIMITS.database.readinessMs, undefined, { signal });
+  return failed("the database does not answer");
+}
+
+const failed = (problem: string): Checked => ({ problem, isReadOnly: false });

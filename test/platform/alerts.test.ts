@@ -13,6 +13,7 @@ type Readings = Readonly<Record<string, string>>;
 const WELL: Readings = {
   'up{job="memory-graph"}': "1x240",
   memory_graph_ready: "1x240",
+  memory_graph_database_read_only: "0x240",
   'memory_graph_requests_total{door="rest",operation="memories",outcome="ok"}': "0+100x240",
   'memory_graph_chore_last_success_timestamp_seconds{chore="send mails"}': "0+30x240",
   'memory_graph_backlog_oldest_seconds{kind="mails",instance="one"}': "20x240",
@@ -38,6 +39,8 @@ const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: 
   ["a lost database", lost, 14, ["NotReady", "Unavailable"]],
   ["a database that is lost for long", lost, 100, ["NotReady", "Unavailable"]],
   ["a lost database without requests", { memory_graph_ready: "1x20 0x220" }, 12, ["NotReady"]],
+  ["a read-only database", { memory_graph_database_read_only: "0x20 1x220" }, 12, ["ReadOnly"]],
+  ["a failover of half a minute", { memory_graph_database_read_only: "0x20 1x1 0x200" }, 12, []],
   ["the first error", { memory_graph_log_errors_total: "0x20 1x200" }, 11, ["Errors"]],
   ["an error that is long over", { memory_graph_log_errors_total: "0x20 1x200" }, 20, []],
   ["every fiftieth request with an error", { [failed("internal_error")]: "0+2x240" }, 20, ["Unavailable"]],

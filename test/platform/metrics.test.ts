@@ -172,7 +172,14 @@ it("reports no stale backlog while the database is lost, and embeddings only if 
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const backlog = vi.fn(async () => ({ mails: { count: 7, oldestSeconds: 60 } }));
-  const metrics = new Metrics({ pools: {}, waiting: () => ({}), errors: () => 0, isReady: async () => true, backlog });
+  const metrics = new Metrics({
+    pools: {},
+    waiting: () => ({}),
+    errors: () => 0,
+    isReady: async () => true,
+    isReadOnly: async () => false,
+    backlog,
+  });
   expect(await metrics.text()).toContain('memory_graph_backlog{kind="mails"} 7');
 
   backlog.mockRejectedValue(new Error("lost"));
@@ -239,7 +246,13 @@ it("answers one request for each connection, and collects once for simultaneous 
   const { metricsUrl = "" } = await world.serve({ METRICS_PORT: "0" });
   let collected = 0;
   const isReady = async () => ++collected > 0;
-  const nothing = { pools: {}, waiting: () => ({}), errors: () => 0, backlog: async () => ({}) };
+  const nothing = {
+    pools: {},
+    waiting: () => ({}),
+    errors: () => 0,
+    backlog: async () => ({}),
+    isReadOnly: async () => false,
+  };
   const metrics = new Metrics({ ...nothing, isReady });
 
   const answers = await exchange(metricsUrl, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
@@ -255,7 +268,13 @@ const connectionsOf = (server: Server): Promise<number> =>
   promisify<number>((done) => server.getConnections((error, count) => done(error, count)))();
 
 it("accepts a limited number of connections, and says when the metrics cannot be read", async () => {
-  const nothing = { pools: {}, waiting: () => ({}), errors: () => 0, backlog: async () => ({}) };
+  const nothing = {
+    pools: {},
+    waiting: () => ({}),
+    errors: () => 0,
+    backlog: async () => ({}),
+    isReadOnly: async () => false,
+  };
   const server = new Metrics({ ...nothing, isReady: () => Promise.reject(new Error("broken")) }).createServer();
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
@@ -273,7 +292,13 @@ it("accepts a limited number of connections, and says when the metrics cannot be
 });
 
 it("parses hardly more than the first request of a connection, whatever is sent ahead", async () => {
-  const nothing = { pools: {}, waiting: () => ({}), errors: () => 0, backlog: async () => ({}) };
+  const nothing = {
+    pools: {},
+    waiting: () => ({}),
+    errors: () => 0,
+    backlog: async () => ({}),
+    isReadOnly: async () => false,
+  };
   const server = new Metrics({ ...nothing, isReady: async () => true }).createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   let parsed = 0;

@@ -49,6 +49,30 @@ it("is not ready when a migration differs from the one that was applied", async 
   });
 });
 
+it("stays ready while the database accepts no changes, says so, and answers reads", async () => {
+  await using world = await createWorld();
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const ann = await world.user();
+  const metric = async () =>
+    /^memory_graph_database_read_only (\d)$/m.exec(String((await ask(metricsUrl ?? "")).body))?.[1];
+  expect([seen(await ask(`${url}/readyz`)), await metric()]).toEqual([[200, { status: "ready" }], "0"]);
+
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  await onServer(world.databaseUrl.replace(name, "postgres"), async (server) => {
+    await server.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    // New connections have it.
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+  });
+
+  await expect.poll(async () => (await ask(`${url}/readyz`)).body).toEqual({ status: "ready", read_only: true });
+  expect((await ask(`${url}/health`)).body).toMatchObject({ status: "healthy", read_only: true });
+  expect(await metric()).toBe("1");
+  expect((await ask(`${url}/v1/memories`, { key: ann.key })).status).toBe(200);
+  const body = { type: "fix", title: "t", content: "c" };
+  expect((await ask(`${url}/v1/memories`, { key: ann.key, body })).status).toBe(503);
+  expect(world.log.join("\n")).toContain('"why":"read_only"');
+});
+
 it("queries the database once per second for all concurrent checks", async () => {
   await using world = await createWorld();
   const pool = world.database.reservedPool;

@@ -109,6 +109,14 @@ export async function isMigrated(database: Queryable): Promise<boolean> {
   return pendingOf(await readApplied(database), await readMigrations()).length === 0;
 }
 
+/** Whether the database accepts no changes: it is a standby, or somebody has set it so. */
+export async function isReadOnly(database: Queryable): Promise<boolean> {
+  const { rows } = await database.query<{ setting: string }>(
+    "SELECT current_setting('transaction_read_only') AS setting",
+  );
+  return rows[0]?.setting === "on";
+}
+
 /** Whether a newer version has migrated the database. */
 export async function isOvertaken(database: Queryable): Promise<boolean> {
   return newerThan(await readApplied(database), await readMigrations()) !== undefined;

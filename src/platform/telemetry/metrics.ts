@@ -20,6 +20,8 @@ export interface MetricSources {
   errors(): number;
   /** Whether the server can serve. */
   isReady(): Promise<boolean>;
+  /** Whether the database accepts no changes. */
+  isReadOnly(): Promise<boolean>;
   /** Work that waits in the database, by name; `oldestSeconds` is 0 where none waits. */
   backlog(): Promise<Readonly<Record<string, Backlog>>>;
 }
@@ -85,12 +87,13 @@ export class Metrics implements Meter {
   #backlog: Promise<Readonly<Record<string, Backlog>>> | undefined;
   #text: Promise<string> | undefined;
 
-  constructor({ pools, waiting: waitingBefore, errors: errorsSoFar, isReady, backlog }: MetricSources) {
+  constructor({ pools, waiting: waitingBefore, errors: errorsSoFar, isReady, isReadOnly, backlog }: MetricSources) {
     collectDefaultMetrics({ register: this.#registry });
     // A series must begin with 0, since Prometheus sees no increase to its first value.
     for (const outcome of MAIL_OUTCOMES) this.#mails.inc({ outcome }, 0);
     const errors = this.#counter("log_errors_total", "Lines of the log at level error.", []);
     const ready = this.#gauge("ready", "Whether the server can serve: 1, or 0.", []);
+    const readOnly = this.#gauge("database_read_only", "Whether the database accepts no changes: 1, or 0.", []);
     const connections = this.#gauge("database_connections", "Connections, by pool and state.", ["pool", "state"]);
     const waiting = this.#gauge("database_waiting", "Statements that wait for a connection, by pool.", ["pool"]);
     const waits = this.#gauge("backlog", "What waits to be done, by kind.", ["kind"]);
@@ -109,7 +112,8 @@ export class Metrics implements Meter {
         setTimeout(() => (this.#backlog = undefined), BACKLOG_KEPT_MS).unref();
       });
       // If the database fails, the other metrics are still served: then they are needed most.
-      const [isAble, kinds] = await Promise.all([isReady(), this.#backlog.catch(() => ({}))]);
+      const [isAble, isFixed, kinds] = await Promise.all([isReady(), isReadOnly(), this.#backlog.catch(() => ({}))]);
+      readOnly.set(isFixed ? 1 : 0);
       ready.set(isAble ? 1 : 0);
       // Reset, so that values from before the database was lost are not shown as current.
       waits.reset();
