@@ -42,12 +42,17 @@ export class DatabaseShares {
     const pass = <T>(kind: keyof Share, work: Work<T>): Promise<T> =>
       this.#pass(account, kind, patience ?? new Patience(this.bounds.connectionWaitMs), work);
     const all = <T>(work: Work<T>): Promise<T> => pass("all", work);
+    const explained = async (error: unknown): Promise<never> => {
+      throw await database.explain(error);
+    };
     return {
       get models() {
         return gateModels(database, all);
       },
       run: (statement, values) =>
-        statement.reserved ? database.run(statement, values) : all((locks) => database.run(statement, values, locks)),
+        statement.reserved
+          ? database.run(statement, values).catch(explained)
+          : all((locks) => database.run(statement, values, locks)),
       search: (work) => pass("searches", (locks) => database.search(work, locks)),
       readPages: (read) => all((locks) => database.readPages(read, locks)),
       transaction: (work) => all((locks) => database.transaction(work, locks)),

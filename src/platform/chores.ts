@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
+import { UNAVAILABLE, whyUnavailable } from "./database/database-errors.js";
 import type { Logger } from "./telemetry/logger.js";
 import { warnSeldom } from "./telemetry/warn-seldom.js";
 
@@ -45,8 +46,15 @@ async function repeat(
     try {
       more = await withinTime(run(), runMs);
     } catch (err) {
+      const why = whyUnavailable(err);
+      const todo = why ? `. ${UNAVAILABLE[why]}` : "";
       // While the database is unavailable, each chore fails repeatedly for the same reason.
-      warnSeldom(log, `chore ${name}`, { err, chore: name }, "a background job failed; it will run again later");
+      warnSeldom(
+        log,
+        `chore ${name}`,
+        { err, chore: name, why },
+        `a background job failed; it will run again later${todo}`,
+      );
     }
     if (!more) await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
   }

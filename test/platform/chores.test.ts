@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { startChores } from "../../src/platform/chores.js";
+import { UNAVAILABLE } from "../../src/platform/database/database-errors.js";
 import { readConfig } from "../../src/config.js";
 import { choresOf } from "../../src/chores.js";
 import { createMailer } from "../../src/platform/mailer.js";
@@ -47,6 +48,18 @@ it("says with a warning how many of its kind were left out before", () => {
 
   const left = lines.map((line) => (JSON.parse(line) as { suppressed?: number }).suppressed);
   expect(left).toEqual([undefined, 2, undefined]);
+});
+
+it("logs what to do where a job fails because of the database", async () => {
+  const lines: string[] = [];
+  const run = async () => {
+    throw Object.assign(new Error("cannot execute INSERT in a read-only transaction"), { code: "25006" });
+  };
+  const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
+  await using _chores = startChores([{ name: "first", intervalMs: 1, run }], log);
+
+  await expect.poll(() => lines.join("")).toContain(UNAVAILABLE.read_only);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ chore: "first", why: "read_only" });
 });
 
 it("logs a failing job once a minute, however often it runs", async () => {

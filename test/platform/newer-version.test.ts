@@ -48,6 +48,22 @@ it.each([
   },
 );
 
+it("answers 503 where a newer version has changed what the look-up of a key reads", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const say = () => ask(`${url}/me`, { key: ann.key });
+  expect((await say()).status).toBe(200);
+  await world.database.pool.query("ALTER TABLE api_key RENAME COLUMN scopes TO rights");
+
+  expect((await say()).status).toBe(500);
+  await world.database.pool.query(AS_MIGRATED);
+  const answer = await say();
+
+  expect(answer).toMatchObject({ status: 503, body: { error: { code: "unavailable" } } });
+  expect(world.log.join("\n")).toContain(UNAVAILABLE.outdated);
+});
+
 it("answers 503 by GraphQL, too", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
