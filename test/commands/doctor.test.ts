@@ -214,6 +214,25 @@ it.each([
   expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining(says) as string });
 });
 
+it("says that Redis answers too late for the service to wait", async () => {
+  const redis = createServer((socket) => {
+    socket.on("data", (bytes) => {
+      const [, ...said] = bytes.toString().split(/^\*\d+\r\n/m);
+      for (const one of said) {
+        if (!one.includes("eval")) socket.write("+OK\r\n");
+        else setTimeout(() => socket.write("*2\r\n:1\r\n:1\r\n"), LIMITS.budgets.redisWaitMs + 50);
+      }
+    });
+    socket.on("error", () => {});
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void redis.close());
+  await once(redis, "listening");
+
+  const { by } = await examined({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` });
+
+  expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining("the service waits 200 ms") });
+});
+
 it.each([
   { setting: "smtp:", says: /^wrong: .* It does not offer the TLS .*`\?requireTLS=false`/ },
   { setting: "smtps:", says: /^wrong: .*`smtps:` is for port 465/ },

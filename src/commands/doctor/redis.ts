@@ -1,5 +1,6 @@
 import { Redis } from "ioredis";
 import type { Config } from "../../config.js";
+import { LIMITS } from "../../limits.js";
 import { withBudgets } from "../../platform/rate-limit/redis-budgets.js";
 import { Problem } from "./problem.js";
 
@@ -16,18 +17,28 @@ export async function checkRedis({ redisUrl }: Config): Promise<string | undefin
     if (cause !== undefined) throw cause;
     // The same commands as the service: a Redis may answer, and yet refuse scripts or changes. The second time a
     // script is called by its hash.
+    const took: number[] = [];
     for (let time = 0; time < 2; time++) {
+      const asked = performance.now();
       await redis.takeFromBudget("mg:budget:doctor", 1, 1, 1_000);
+      took.push(performance.now() - asked);
       await redis.noteUse("mg:uses:doctor", 1, 1_000);
     }
+    const fastest = Math.ceil(Math.min(...took));
+    if (fastest > LIMITS.budgets.redisWaitMs) throw new Problem(tooSlow(fastest));
     return "Redis counts requests.";
   } catch (error) {
+    if (error instanceof Problem) throw error;
     const message = ((cause ?? error) as Error).message.replace(/\.$/, "");
     throw new Problem(`Redis cannot be used: ${message}. ${todoForRedis(message)}`);
   } finally {
     redis.disconnect();
   }
 }
+
+const tooSlow = (ms: number): string =>
+  `Redis takes ${ms} ms to count a request, and the service waits ${LIMITS.budgets.redisWaitMs} ms: each server counts ` +
+  "for itself. Look at its SLOWLOG and its machine, or use a nearer one.";
 
 function todoForRedis(message: string): string {
   const [, todo] = TODOS.find(([error]) => error.test(message)) ?? [];
