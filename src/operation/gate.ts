@@ -8,6 +8,7 @@ export class Gate {
 
   constructor(
     private readonly insideMax: number,
+    /** Set where the queue is one account's: how long it may be, and what to tell the account then. */
     private readonly line?: { readonly max: number; readonly refusal: string },
   ) {
     this.#free = insideMax;
@@ -40,7 +41,7 @@ export class Gate {
         if (refusal) reject(refusal);
         else resolve();
       };
-      const giveUp = () => end(new Unavailable("busy"));
+      const giveUp = () => end(new Unavailable(this.line ? "share" : "busy"));
       const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
       this.#line.add(end);
     });

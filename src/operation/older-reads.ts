@@ -45,7 +45,7 @@ async function readOnReplica<T>(
     // The primary would refuse the same, and a search that is too slow here is so there.
     if (error instanceof Failure && !(error instanceof Unavailable)) throw error;
     // Of a caller whose share is in use, the replica is not to blame: others read there.
-    if (!(error instanceof Unavailable && error.why === "busy")) replica.leaveAlone(error);
+    if (!(error instanceof Unavailable && ["busy", "share"].includes(error.why))) replica.leaveAlone(error);
     return read(context);
   }
 }

@@ -94,7 +94,9 @@ export class RequestScope {
 
   /** Adds a failure to the request's log line. Causes of 503 are also logged in lines of their own. */
   note(failure: Failure | undefined, error: unknown, code: string = failure?.kind ?? "internal_error"): void {
-    this.failures.push(failure?.reason ?? code);
+    // An account that waits for itself is no outage: alerts tell them apart by this.
+    const isOverShare = failure instanceof Unavailable && failure.why === "share";
+    this.failures.push(isOverShare ? "over_share" : (failure?.reason ?? code));
     // GraphQL has further codes, of its own refusals.
     const statuses: Readonly<Record<string, number>> = HTTP_STATUS;
     this.isFault ||= (statuses[failure?.kind ?? code] ?? 400) >= 500;

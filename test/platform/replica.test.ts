@@ -181,7 +181,9 @@ it("is left alone for its own failures, not for slow searches or a full share of
 
   expect(await outcomeOf(new Error("lost"))).toEqual({ answer: "read again", isLeftAlone: true });
   expect(await outcomeOf(new Unavailable("unreachable"))).toEqual({ answer: "read again", isLeftAlone: true });
-  expect(await outcomeOf(new Unavailable("busy"))).toEqual({ answer: "read again", isLeftAlone: false });
+  for (const why of ["busy", "share"] as const) {
+    expect(await outcomeOf(new Unavailable(why))).toEqual({ answer: "read again", isLeftAlone: false });
+  }
   expect(await outcomeOf(slow)).toEqual({ answer: slow, isLeftAlone: false });
 });
 

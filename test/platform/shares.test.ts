@@ -126,6 +126,13 @@ it("answers other accounts at once while two send many requests for a locked tab
   expect(refused.map(({ status, headers }) => [status, headers.get("retry-after")])).toEqual(
     refused.map(() => [503, "2"]),
   );
+  // The log and the metrics tell them from those that an outage refuses, and whose they are.
+  const lines = world.log.filter((line) => line.includes('"failures":["over_share"]'));
+  const greedyIds = greedy.map(({ caller }) => caller.userId).sort();
+  expect([...new Set(lines.map((line) => (JSON.parse(line) as { user_id: string }).user_id))].sort()).toEqual(
+    greedyIds,
+  );
+  expect(world.log.join("\n")).toContain('"why":"share"');
   expect(world.bugs).toEqual([]);
 });
 
@@ -297,7 +304,7 @@ it("releases every connection of a share, after success and after errors", async
   const stuck = Array.from({ length: SHARE }, () => shares.of("ann").run(sleep, [(connectionWaitMs + 1_000) / 1_000]));
 
   const late = await Promise.all(Array.from({ length: 5 }, () => reasonOf(shares.of("ann").run(sleep, [0]))));
-  expect(late.map((reason) => reason instanceof Unavailable && reason.why)).toEqual(late.map(() => "busy"));
+  expect(late.map((reason) => reason instanceof Unavailable && reason.why)).toEqual(late.map(() => "share"));
   await Promise.all(stuck);
   for (let time = 0; time < 2 * connections; time++) await reasonOf(shares.of("ann").run(wrong, []));
   for (let time = 0; time < 2 * connections; time++) {
