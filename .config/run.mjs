@@ -23,6 +23,7 @@ const dist = join(root, "dist");
 const lock = join(dist, ".lock");
 const GENERATED = join("src", "platform", "prisma");
 const LOCK_TIMEOUT_MS = 600_000;
+const EMPTY_LOCK_MS = 2_000;
 const PARENT_POLL_MS = 100;
 const CHANGES_POLL_MS = 300;
 
@@ -179,7 +180,7 @@ function commandOf(name) {
 async function alone(work) {
   fs.mkdirSync(dist, { recursive: true });
   for (let waited = false; !takeLock(); waited = true) {
-    if (!waited) say("Waiting for another command that makes this clone ready …");
+    if (!waited) say(`Waiting for ${lockHolder()}, which makes this clone ready; if it does not, delete ${lock} …`);
     await new Promise((done) => setTimeout(done, 200));
   }
   try {
@@ -200,11 +201,24 @@ function takeLock() {
   return false;
 }
 
-/** A process that was killed leaves its lock behind; its pid may have been given to another since. */
+function lockHolder() {
+  try {
+    return `process ${fs.readFileSync(lock, "utf8").trim() || "(unknown)"}`;
+  } catch {
+    return "another command";
+  }
+}
+
+/**
+ * A process that was killed leaves its lock behind; its pid may have been given to another since. One that was killed
+ * before it wrote its pid, or whose disk was full, leaves an empty lock.
+ */
 function lockIsStale() {
   try {
-    if (Date.now() - fs.statSync(lock).mtimeMs > LOCK_TIMEOUT_MS) return true;
+    const ageMs = Date.now() - fs.statSync(lock).mtimeMs;
+    if (ageMs > LOCK_TIMEOUT_MS) return true;
     const pid = Number(fs.readFileSync(lock, "utf8"));
+    if (pid === 0) return ageMs > EMPTY_LOCK_MS;
     return pid === process.pid || (pid > 0 && !process.kill(pid, 0));
   } catch (error) {
     return error.code === "ESRCH";

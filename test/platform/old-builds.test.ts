@@ -1,4 +1,6 @@
+import { spawnSync } from "node:child_process";
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 
 it("keeps what running servers may load: files of the last ten builds that are named by their content", async () => {
@@ -48,6 +50,34 @@ it("builds again after the disk was full while a build was noted", async () => {
     expect(isPresent(dist, dist)).toBe(true);
     expect(readFileSync(join(dist, ".builds"), "utf8")).toMatch(/120000\]$/);
   }
+});
+
+it.each([
+  ["nothing, by a process that was killed before it wrote its number", ""],
+  ["the number of a process that was killed", "999999999"],
+])("does not wait for a lock that holds %s", (_what, held) => {
+  const root = mkdtempSync(join(tmpdir(), "memory-graph-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  for (const file of ["run.mjs", "old-builds.mjs"]) cpSync(`.config/${file}`, join(root, ".config", file));
+  write("package.json", JSON.stringify({ type: "module", engines: { node: ">=20" } }));
+  for (const file of ["package-lock.json", "node_modules/.package-lock.json"]) write(file, '{ "packages": {} }');
+  for (const file of ["prisma/schema.prisma", ".config/prisma.ts"]) write(file, "");
+  write("node_modules/prisma/package.json", JSON.stringify({ bin: "made.js" }));
+  write("node_modules/prisma/made.js", "");
+  write("dist/.lock", held);
+  utimesSync(join(root, "dist/.lock"), 60, Date.now() / 1_000 - 60);
+
+  const { status, stderr } = spawnSync(process.execPath, [join(root, ".config/run.mjs"), "--no-build"], {
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+
+  expect([status, stderr]).toEqual([0, expect.stringContaining("Generating the database client")]);
+  expect(existsSync(join(root, "dist/.lock"))).toBe(false);
 });
 
 interface Builds {
