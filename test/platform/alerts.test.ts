@@ -45,6 +45,7 @@ const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: 
   ["an error that is long over", { memory_graph_log_errors_total: "0x20 1x200" }, 20, []],
   ["every fiftieth request with an error", { [failed("internal_error")]: "0+2x240" }, 20, ["Unavailable"]],
   ["every fiftieth request unavailable", { [failed("unavailable")]: "0+2x240" }, 20, ["Unavailable"]],
+  ["an account that sends too much at once", { [failed("over_share")]: "0+50x240" }, 20, []],
   ["half a minute of outage", { [failed("unavailable")]: "0x20 100x200" }, 13, []],
   ["slow answers", { [took("1")]: "0+90x240", [took("2.5")]: "0+100x240", [took("+Inf")]: "0+100x240" }, 20, ["Slow"]],
   ["statements that wait", { 'memory_graph_database_waiting{pool="shared"}': "0x20 9x200" }, 30, ["DatabaseWaits"]],
