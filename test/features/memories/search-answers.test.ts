@@ -60,6 +60,22 @@ describe("the snippet", () => {
     expect(await snippetsOf(ann, "circuit breaker queue")).toEqual([expect.stringContaining(best)]);
   });
 
+  it.each([
+    ["実験 57", (section: number) => `実験${section}: 学習率を変えた。`],
+    ["trial 57", (section: number) => `Trial ${section}: another rate of learning.`],
+    ["step57", (section: number) => `step${section}: nothing was changed.`],
+  ])("shows the section that %s names, not one that has its parts apart or a longer number", async (query, section) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const sections = Array.from({ length: 80 }, (_, index) => `${section(index + 1)} ${570 + index} 件。`);
+    await aMemory(ann, { title: "Notes", content: sections.join("\n") });
+
+    const [snippet = ""] = await snippetsOf(ann, query);
+
+    expect(snippet).toContain(section(57));
+    expect(snippet.indexOf(section(57))).toBeLessThan(100);
+  });
+
   it("shows a rare word far after a word that is in every line", async () => {
     await using world = await createWorld();
     const ann = await world.user();

@@ -49,6 +49,7 @@ const UNSPACED_LETTER = new RegExp(`^${UNSPACED}`, "u");
 /** What may follow the stem of a short word. With a longer ending it is another word, as "google" is not "go". */
 const SHORT_ENDING = /^\p{L}?(?:e|y|s|es|ed|er|ers|ing|ings|ies|ly)?$/u;
 const SHORT = 3;
+const NUMBER_GOES_ON = /^\p{N}{2}$/u;
 const ENDING_MAX = 6;
 
 /**
@@ -223,6 +224,7 @@ function fits(text: string, at: number, end: number, { way, lexeme }: Sought): b
   if (UNSPACED_LETTER.test(lexeme) || !/[\p{L}\p{N}]/u.test(lexeme)) return true;
   if (!beginsPart(text, at)) return false;
   if (way === "beginning" || way === "begun" || way === "name") return true;
+  if (NUMBER_GOES_ON.test(text.slice(end - 1, end + 1))) return false;
   const rest = restOfPart(text, end);
   return lexeme.length <= SHORT ? SHORT_ENDING.test(rest) : rest.length <= ENDING_MAX;
 }

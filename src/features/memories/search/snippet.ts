@@ -38,18 +38,23 @@ export function snippetOf({ text, goesOn, summary, from = 0 }: HitText, find: Fi
   return cutAround(text, from, goesOn);
 }
 
-/** The first match of the best snippet: the one whose concepts weigh most together; of equals the first. */
+/**
+ * The first match of the best snippet: the one whose concepts weigh most together; of equals the one that has them
+ * closest together, then the first.
+ */
 function bestOf(found: readonly Occurrence[]): number | undefined {
-  let [best, most] = [found[0]?.at, 0];
+  let [best, most, closest] = [found[0]?.at, 0, Infinity];
   for (const [index, { at }] of found.entries()) {
     const within = new Set<Occurrence["concept"]>();
+    let last = at;
     for (let next = index; next < found.length; next++) {
       const other = found[next];
       if (!other || other.at > at + SNIPPET_MAX - LEAD - WORD_MAX) break;
+      if (!within.has(other.concept)) last = other.at;
       within.add(other.concept);
     }
     const told = [...within].reduce((sum, { weight }) => sum + weight, 0);
-    if (told > most) [best, most] = [at, told];
+    if (told > most || (told === most && last - at < closest)) [best, most, closest] = [at, told, last - at];
   }
   return best;
 }
