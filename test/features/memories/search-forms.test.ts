@@ -48,6 +48,27 @@ it.each(Object.entries(FORMS))("finds %s by the plain form, and vice versa", asy
   }
 });
 
+it.each([
+  ["3400", "3,400"],
+  ["3400", "3 400"],
+  ["12500", "12,500"],
+  ["1200000", "1.200.000"],
+  ["1200000", "1 200 000"],
+  ["500ms", "500 ms"],
+  ["16GB", "16 GB"],
+])("finds %s also as %s, and vice versa, whether or not another memory has it as it is", async (one, other) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "One", content: `Some words before ${one} here.` });
+  await aMemory(ann, { title: "Other", content: `Some words before ${other} here.` });
+  await aMemory(ann, { title: "Else", content: "Some words before 7 here." });
+
+  for (const query of [one, other]) {
+    const { memories } = await ann.did(searchMemories, { query });
+    expect(memories.map(({ title }) => title).toSorted(), query).toEqual(["One", "Other"]);
+  }
+});
+
 it.each(["Straßenbahn", "ﬁlewatcher", "ＡＰＩ", "data\u200bbase", "con\u00adfiguration", "كَتَبَ"])(
   "shows %s in the form in which the text has it",
   async (word) => {

@@ -145,8 +145,8 @@ export const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 
 function piecesOf({ words, names }: SearchQuery): Piece[] {
   const all = [
-    ...words.flatMap(({ piece, parts, asWritten, forms, compounds, acronyms, synonyms }) => [
-      ...[piece, ...parts, ...asWritten, ...forms, ...compounds, ...synonyms.flat()],
+    ...words.flatMap(({ piece, parts, asWritten, groups, forms, compounds, acronyms, synonyms }) => [
+      ...[piece, ...parts, ...asWritten, ...groups, ...forms, ...compounds, ...synonyms.flat()],
       ...acronyms.map((acronym) => acronym.piece),
     ]),
     ...names,

@@ -3,6 +3,7 @@ import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { otherScripts } from "./han.js";
 import { idleAmong } from "./idle-words.js";
 import { type SignedName, signedNamesOf } from "./names.js";
+import { splitWord } from "./spelling.js";
 import { AMOUNTS, FORMS, SYNONYMS } from "./vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
@@ -27,6 +28,8 @@ export interface QueryWord {
   readonly parts: readonly Piece[];
   /** A name in camelCase without stemming: the index has the ends of longer names in this form. */
   readonly asWritten: readonly Piece[];
+  /** The groups of a number, or the number and the unit: "3400" is also "3,400", "500ms" also "500 ms". */
+  readonly groups: readonly Piece[];
   /** Its irregular forms, and words of other stems made of it, such as "froze" and "failure". */
   readonly forms: readonly Piece[];
   /** Words that it forms together with one or two neighbours in the query. */
@@ -239,6 +242,9 @@ function wordsAlone(term: string): QueryWord[] {
   });
 }
 
+/** A number that may be written in groups, or apart from its unit. */
+const GROUPED = /^(?:\d{4,12}|\d{1,6}\p{L}{2,3})$/u;
+
 function plainWord(word: string): QueryWord {
   const parts = word
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
@@ -250,6 +256,7 @@ function plainWord(word: string): QueryWord {
     piece: pieceToStem(word),
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
+    groups: GROUPED.test(word) ? (splitWord(word)[0] ?? []).map(pieceToStem) : [],
     forms: (FORMS.get(word.toLowerCase()) ?? []).map(pieceToStem),
     compounds: [],
     composed: [],
@@ -271,6 +278,7 @@ function neighboursOf(run: string, many: number): QueryWord[] {
     piece: pieceAsWritten(text),
     parts: [],
     asWritten: [],
+    groups: [],
     forms: [],
     compounds: [],
     composed: [],

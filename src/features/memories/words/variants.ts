@@ -111,7 +111,7 @@ export const hasSpellings = (word: QueryWord, alike: Alike): boolean =>
 
 /** The word itself, its parts, the compounds that it is a part of, and the names that mean the same. */
 export function variantsOf(
-  { piece, parts, asWritten, forms, compounds, acronyms, synonyms }: QueryWord,
+  { piece, parts, asWritten, groups, forms, compounds, acronyms, synonyms }: QueryWord,
   known: Known,
 ): FoundVariant[] {
   const own = variantOf([piece], "word", known);
@@ -123,6 +123,8 @@ export function variantsOf(
   const others = [
     ...asWritten.map((whole) => variantOf([whole], "word", known)),
     ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
+    // If the graph lacks the number itself, it is split like any unknown word.
+    ...(groups.length > 0 && own.isKnown ? [variantOf(groups, "apart", known)] : []),
     ...compounds.map((compound) => variantOf([compound], "parts", known)),
     ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
     ...initials,
