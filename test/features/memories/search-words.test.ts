@@ -311,6 +311,18 @@ it("finds a word by a misspelt one that begins with another letter in Cyrillic",
   expect(await found(ann, "цервер")).toEqual(["Сервер не отвечает"]);
 });
 
+it.each(["1 December 2025", "December 1st, 2025", "1. Dezember 2025", "1er décembre 2025", "importer 1 декабря 2025"])(
+  "finds a date in digits by %s",
+  async (query) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const dated = "The importer is off since 2025-12-01";
+    await memoriesTitled(ann, "Plans of 2025 for 1 person", "Off since 2025-12-11", dated, "Off since 2024-12-01");
+
+    expect((await ann.did(searchMemories, { query })).memories[0]?.title).toBe(dated);
+  },
+);
+
 it("finds German nouns by their plural and by their singular, although others have these", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../limits.js";
+import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { otherScripts } from "./han.js";
 import { idleAmong } from "./idle-words.js";
@@ -155,6 +156,10 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const joined = [...runsOf(words, [2]), ...threes, ...numbersOf(first)]
     .filter((run) => !run.some(({ isPair }) => isPair))
     .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
+  const dates = threes.flatMap((run) => {
+    const date = dateOf(run.map(({ text }) => text));
+    return date === undefined ? [] : [{ run, piece: pieceAsWritten(date) }];
+  });
   const named = runsOf(first, NAME_LENGTHS).flatMap((run) => {
     const name = run.map(({ text }) => text).join(" ");
     const short = shortNames.get(name) ?? shortNames.get(name.replace(/s$/, "")) ?? [];
@@ -167,7 +172,7 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const composed = composedOf(first);
   return words.map((word) => ({
     ...word,
-    compounds: joined.filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
+    compounds: [...joined, ...dates].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
     composed: composed.filter(({ of }) => of.includes(word)).map(({ text }) => text),
     acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
