@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { program } from "../../src/commands/billing.js";
+import { setUpAccount } from "../../src/features/billing/index.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
@@ -42,6 +43,57 @@ describe("setup", () => {
     });
     const price = await stripe.prices.retrieve(made["yearly_price_id"] ?? "");
     expect(price).toMatchObject({ unit_amount: 8_000, currency: "usd", recurring: { interval: "year" } });
+  });
+
+  it("creates everything once when it runs several times at once, also after a change of the amount", async () => {
+    await using standIn = await startStandInStripe();
+    const stripe = stripeClient(standIn.secretKey, standIn.url);
+    const before = (await stripe.prices.list()).data.length;
+    const offer = { yearly: 8_000, currency: "usd", url: "https://x.example.com" };
+    const setUpOften = async (monthly: number) => {
+      const runs = await Promise.all([1, 2, 3, 4].map(() => setUpAccount(stripe, { ...offer, monthly })));
+      // All have the secret of the only endpoint, whichever created it.
+      expect(runs).toMatchObject(runs.map(() => ({ ...runs[0], made: expect.any(Array) })));
+    };
+
+    await setUpOften(800);
+    await setUpOften(900);
+
+    expect((await stripe.prices.list()).data).toHaveLength(before + 3);
+    expect((await stripe.billingPortal.configurations.list()).data).toHaveLength(1);
+    expect((await stripe.webhookEndpoints.list()).data).toHaveLength(1);
+  });
+
+  it("creates an endpoint again that was deleted just after it was created", async () => {
+    await using standIn = await startStandInStripe();
+    const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+    const { webhookEndpoints } = stripeClient(standIn.secretKey, standIn.url);
+    const setUp = async () => {
+      const { output } = await billing(environment, "setup", "--url", "https://x.example.com", "--json");
+      return (JSON.parse(output) as { webhook_secret: string }).webhook_secret;
+    };
+    const first = await setUp();
+    for (const { id } of (await webhookEndpoints.list()).data) await webhookEndpoints.del(id);
+
+    const second = await setUp();
+
+    expect(second).toMatch(/^whsec_/);
+    expect(second).not.toBe(first);
+    expect((await webhookEndpoints.list()).data).toHaveLength(1);
+  });
+
+  it("can be repeated after a server error, whose answer Stripe keeps for a day", async () => {
+    await using standIn = await startStandInStripe();
+    const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+    const setUp = () => billing(environment, "setup", "--url", "https://x.example.com", "--json");
+    standIn.fail({ kind: "500", method: "POST", path: /^\/v1\/prices$/ });
+
+    const outcomes = [await setUp(), await setUp()];
+
+    expect(outcomes.at(-1)?.code).toBe(0);
+    const { prices } = stripeClient(standIn.secretKey, standIn.url);
+    const { data } = await prices.list({ lookup_keys: ["memory_graph_team_monthly"] });
+    expect(data).toHaveLength(1);
   });
 
   it("says that Stripe cannot be reached, where and why", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Stripe } from "stripe";
 
 const PRODUCT_ID = "memory_graph_team";
@@ -61,6 +62,39 @@ interface Offer {
   readonly prices: string[];
 }
 
+/** How often a creation is tried again while the same one still runs. */
+const TRIES_WHILE_BUSY = 5;
+
+/**
+ * Creates an object once, even if several commands do so at the same time: those that have seen the same objects send
+ * the same idempotency key. Stripe then returns the same object for a day, also after that was deleted or archived, and
+ * the same server error. Only then a new one is created.
+ * @param seen the ids of the objects of this kind, and of archived ones.
+ */
+async function createOnce<Params, Made>(
+  seen: readonly string[],
+  params: Params,
+  create: (params: Params, options?: Stripe.RequestOptions) => Promise<Made>,
+  isThere: (made: Made) => Promise<boolean>,
+): Promise<Made> {
+  const idempotencyKey = createHash("sha256")
+    .update(JSON.stringify([seen, params]))
+    .digest("hex");
+  try {
+    const made = await create(params, { idempotencyKey, maxNetworkRetries: TRIES_WHILE_BUSY });
+    if (await isThere(made)) return made;
+  } catch (error) {
+    const isReplayed = error instanceof Stripe.errors.StripeError && error.headers?.["idempotent-replayed"] === "true";
+    if (!isReplayed) throw error;
+  }
+  return create(params);
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing";
+
+const idsOf = (objects: readonly { readonly id: string }[]): string[] => objects.map(({ id }) => id);
+
 /** What owners can change about the customer: with the e-mail address, since the team may have another owner. */
 const UPDATES = ["email", "name", "address", "tax_id"] as const;
 
@@ -84,16 +118,18 @@ const portalFeatures = (offer: Offer) =>
 
 /** An existing portal is updated after a change of the amounts, or if an earlier release made it. */
 async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promise<string> {
-  const { data } = await stripe.billingPortal.configurations.list({
-    active: true,
+  const { configurations } = stripe.billingPortal;
+  const { data } = await configurations.list({
     limit: 100,
     expand: ["data.features.subscription_update.products"],
   });
-  const known = data.find(({ metadata }) => metadata?.["made_for"] === PRODUCT_ID);
+  const known = data.find(({ active, metadata }) => active && metadata?.["made_for"] === PRODUCT_ID);
   const parts = { features: portalFeatures(offer), metadata: { made_for: PRODUCT_ID } };
   if (!known) {
     made.push("customer portal");
-    return (await stripe.billingPortal.configurations.create(parts)).id;
+    const create = (params: typeof parts, options?: Stripe.RequestOptions) => configurations.create(params, options);
+    const isThere = async ({ id }: { id: string }) => (await configurations.retrieve(id)).active;
+    return (await createOnce(idsOf(data), parts, create, isThere)).id;
   }
   const offered = known.features.subscription_update.products?.flatMap(({ prices }) => prices) ?? [];
   const { allowed_updates: allowed } = known.features.customer_update;
@@ -101,7 +137,7 @@ async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promi
     offer.prices.every((price) => offered.includes(price)) && UPDATES.every((update) => allowed.includes(update));
   if (!isComplete) {
     made.push("the customer portal's settings");
-    await stripe.billingPortal.configurations.update(known.id, parts);
+    await configurations.update(known.id, parts);
   }
   return known.id;
 }
@@ -110,10 +146,16 @@ async function ensureProduct(stripe: Stripe, made: string[]): Promise<string> {
   try {
     return (await stripe.products.retrieve(PRODUCT_ID)).id;
   } catch (error) {
-    if (!(error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing")) throw error;
+    if (!isMissing(error)) throw error;
   }
   made.push("product");
-  return (await stripe.products.create({ id: PRODUCT_ID, name: "Memory Graph Team" })).id;
+  try {
+    return (await stripe.products.create({ id: PRODUCT_ID, name: "Memory Graph Team" })).id;
+  } catch (error) {
+    // Another command created it at the same moment.
+    if (!(error instanceof Stripe.errors.StripeError && error.code === "resource_already_exists")) throw error;
+    return PRODUCT_ID;
+  }
 }
 
 interface WantedPrice {
@@ -126,19 +168,17 @@ interface WantedPrice {
 async function ensurePrice(stripe: Stripe, wanted: WantedPrice, made: string[]): Promise<string> {
   const { product, interval, amount, currency } = wanted;
   const lookupKey = `${PRODUCT_ID}_${interval}ly`;
-  const { data } = await stripe.prices.list({ lookup_keys: [lookupKey], active: true, limit: 1 });
-  const [known] = data;
-  if (known?.unit_amount === amount && known.currency === currency) return known.id;
+  const { data } = await stripe.prices.list({ lookup_keys: [lookupKey], limit: 100 });
+  const known = data.find((price) => price.active && price.unit_amount === amount && price.currency === currency);
+  if (known) return known.id;
   made.push(`price by the ${interval}`);
-  const price = await stripe.prices.create({
-    product,
-    currency,
-    unit_amount: amount,
-    recurring: { interval },
-    lookup_key: lookupKey,
-    transfer_lookup_key: true,
-  });
-  return price.id;
+  const params = {
+    ...{ product, currency, unit_amount: amount, recurring: { interval } },
+    ...{ lookup_key: lookupKey, transfer_lookup_key: true },
+  };
+  const create = (wish: typeof params, options?: Stripe.RequestOptions) => stripe.prices.create(wish, options);
+  const isThere = async ({ id }: { id: string }) => (await stripe.prices.retrieve(id)).active;
+  return (await createOnce(idsOf(data), params, create, isThere)).id;
 }
 
 /** The secret of the endpoint if it is created here; null if it exists already. */
@@ -147,8 +187,18 @@ async function ensureEndpoint(stripe: Stripe, url: string, made: string[]): Prom
   const known = data.find((endpoint) => endpoint.url === url);
   if (!known) {
     made.push("webhook endpoint");
-    const { secret } = await stripe.webhookEndpoints.create({ url, enabled_events: [...EVENTS] });
-    return secret ?? null;
+    const params = { url, enabled_events: [...EVENTS] };
+    const create = (wish: typeof params, options?: Stripe.RequestOptions) =>
+      stripe.webhookEndpoints.create(wish, options);
+    const isThere = ({ id }: { id: string }) =>
+      stripe.webhookEndpoints.retrieve(id).then(
+        () => true,
+        (error: unknown) => {
+          if (isMissing(error)) return false;
+          throw error;
+        },
+      );
+    return (await createOnce(idsOf(data), params, create, isThere)).secret ?? null;
   }
   if (!receivesAll(known)) {
     made.push("the webhook endpoint's events");

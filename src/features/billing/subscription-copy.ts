@@ -50,6 +50,7 @@ export class SubscriptionCopy {
     const found = customerId === null ? [] : await this.#subscriptionsOf(customerId);
     const [counts, ...others] = rankSubscriptions(found, known.subscriptionId);
     for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
+    for (const ended of found.filter(mayOwe)) await this.#voidOpenInvoices(ended.id);
     // Beside a live subscription, a checkout would create a second one.
     const checkoutIsOver = (counts && isLive(counts)) || (await session.checkouts.isOver(known, found, readAt));
     const hasTeam = await this.#write(counts, { readAt, known, closing, checkoutIsOver });
@@ -79,9 +80,35 @@ export class SubscriptionCopy {
     return data;
   }
 
-  /** Ends a subscription now with a credit for the remaining time, and logs it for the operator. */
-  async #end({ id, customer, status }: Stripe.Subscription, action: AuditAction): Promise<Stripe.Subscription> {
+  /**
+   * Voids the open invoices of a subscription that has ended: Stripe leaves them open, and somebody who paid one would
+   * get nothing for it. A new subscription begins with its own invoice.
+   */
+  async #voidOpenInvoices(subscription: string): Promise<void> {
     const { session } = this;
+    const { data } = await session.ask("list", (stripe, options) =>
+      stripe.invoices.list({ subscription, status: "open", limit: 100 }, options),
+    );
+    for (const { id: invoice } of data) {
+      const facts = { team_id: session.lock.teamId, subscription, invoice };
+      try {
+        await session.ask("invoice", (stripe, options) => stripe.invoices.voidInvoice(invoice, {}, options));
+        session.services.log.info(facts, "an open invoice of an ended subscription is voided");
+      } catch (error) {
+        if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
+        const alert = "invoiceOfEndedSubscription";
+        session.services.log.error({ ...facts, alert, err: error }, "it cannot be voided: check whether it was paid");
+      }
+    }
+  }
+
+  /**
+   * Ends a subscription now, and logs it for the operator. A paid one gets a credit for the remaining time; an unpaid
+   * one none, since Stripe would give it even for time that is not paid.
+   */
+  async #end(subscription: Stripe.Subscription, action: AuditAction): Promise<Stripe.Subscription> {
+    const { session } = this;
+    const { id, customer, status } = subscription;
     const facts = { alert: action, team_id: session.lock.teamId, subscription: id, customer };
     const { log, database } = session.services;
     if (status === "incomplete") log.info(facts, "an unpaid subscription that must not exist is ended");
@@ -89,7 +116,7 @@ export class SubscriptionCopy {
     // Without an idempotency key, which Stripe does not accept with DELETE. If it has already ended, Stripe refuses.
     const ended = await session
       .ask("subscription", (stripe, options) =>
-        stripe.subscriptions.cancel(id, { invoice_now: true, prorate: true }, options),
+        stripe.subscriptions.cancel(id, isPaid(subscription) ? { invoice_now: true, prorate: true } : {}, options),
       )
       .catch(async (error: unknown) => {
         if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
@@ -100,6 +127,7 @@ export class SubscriptionCopy {
         return known;
       });
     await session.audit(database, { action, subject: id, door: "billing" }, NOBODY);
+    if (!isPaid(subscription)) await this.#voidOpenInvoices(id);
     return ended;
   }
 
@@ -140,6 +168,15 @@ export class SubscriptionCopy {
     });
   }
 }
+
+/**
+ * Whether a subscription has ended and may have an open invoice: its latest one, or one before a draft, which Stripe
+ * makes for an unpaid subscription.
+ */
+const mayOwe = (subscription: Stripe.Subscription): boolean => {
+  const { latest_invoice: invoice } = subscription;
+  return !isLive(subscription) && typeof invoice === "object" && ["open", "draft"].includes(invoice?.status ?? "");
+};
 
 /**
  * Sets the team's size to the paid seats. Must be called while the team's row is locked. If the subscription was made

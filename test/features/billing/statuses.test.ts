@@ -104,6 +104,9 @@ it.each(Object.entries(STALLED))(
     expect(ended).toMatchObject({ status: "canceled", plan: null, stale: false });
     const [entry] = await auditOf(owner, teamId);
     expect(entry).toMatchObject({ action: "cancelTeamSubscription", subject: ended.id, detail: "at once" });
+    // Nobody can pay for it any more.
+    const statuses = (await owner.did(teamInvoices)).invoices.map((invoice) => invoice.status);
+    expect(statuses).not.toContain("open");
     const { sessionId } = await owner.did(createTeamCheckout);
     await world.stripe.pay(sessionId);
     await world.stripe.delivered();

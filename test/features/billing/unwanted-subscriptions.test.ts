@@ -45,6 +45,27 @@ describe("a subscription that must not exist", () => {
     expect(endings).toEqual([credited, credited]);
   });
 
+  it("gets no credit for time that is not paid, and its invoice cannot be paid any more", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world);
+    await payer.owner.did(teamSubscription);
+    const customer = await customerOf(world, payer);
+    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+    world.stripe.setCard(customer, "declined");
+    const items = [{ price: world.stripe.priceId, quantity: 9 }];
+    const { id: second } = await stripe.subscriptions.create({ customer, items });
+    const invoicesOf = async () =>
+      (await stripe.invoices.list({ subscription: second })).data.map(({ status }) => status);
+    expect(await invoicesOf()).toEqual(["open"]);
+
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
+
+    expect((await stripe.subscriptions.retrieve(second)).status).toBe("canceled");
+    expect(await invoicesOf()).toEqual(["void"]);
+    expect(world.stripe.requests.filter(({ method }) => method === "DELETE").map(({ params }) => params)).toEqual([{}]);
+    expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", seats: 10 });
+  });
+
   it("is ended if its team was deleted", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
