@@ -21,7 +21,7 @@ export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
   unsupported_media_type: "The body is not JSON in UTF-8.",
   rate_limited: "The caller has sent too many requests, per minute or at the same time; nothing was done.",
   internal_error: "Something went wrong on our side.",
-  payment_provider_error: "The payment provider failed; nothing was changed.",
+  payment_provider_error: "The payment provider failed or refused; `message` says whether a change may still be made.",
   unavailable: "The service is busy or stopping, or cannot do this now; `Retry-After` says when to try again.",
 };
 

@@ -1,14 +1,22 @@
 import { Failure, Unavailable } from "../../operation/failure.js";
 
+const WAS_LEFT = {
+  unknown:
+    "The payment provider failed or did not answer. Try again in a moment: the change may still be made, but only " +
+    "once.",
+  refused:
+    "The payment provider refused this, and nothing was changed. If it does so again, ask the operator of this " +
+    "service: its log says why.",
+  unchanged: "The payment provider failed or did not answer. Nothing was changed: try again in a moment.",
+} as const;
+
 /** Nothing was changed, or a retry will finish the change; nothing is charged twice. */
 export class PaymentProviderError extends Failure {
   readonly kind = "payment_provider_error";
 
-  constructor() {
-    super(
-      "The payment provider failed or did not answer. Try again in a moment: the change may still be made, but only " +
-        "once.",
-    );
+  /** @param outcome what became of the change that was asked for. */
+  constructor(outcome: keyof typeof WAS_LEFT = "unknown") {
+    super(WAS_LEFT[outcome]);
   }
 }
 

@@ -20,14 +20,14 @@ export class OpenCheckouts {
   constructor(private readonly session: BillingSession) {}
 
   /**
-   * At most a hundred.
+   * At most a hundred; none for a customer that was deleted.
    * @throws PaymentsError when the provider fails.
    */
   async list(customer: string): Promise<readonly Stripe.Checkout.Session[]> {
-    const { data } = await this.session.ask("list", (stripe, options) =>
+    const open = this.session.ask("list", (stripe, options) =>
       stripe.checkout.sessions.list({ customer, status: "open", limit: 100 }, options),
     );
-    return data;
+    return (await open.catch(ignoreMissing))?.data ?? [];
   }
 
   /** Whether another request opened a checkout while this one waited for the lock; it can be reused. */
@@ -107,7 +107,7 @@ export class OpenCheckouts {
   }
 }
 
-/** The provider does not know a checkout of another Stripe account, where it may still be paid. */
+/** The provider does not know a checkout or a customer of another Stripe account, where it may still be paid. */
 function ignoreMissing(error: unknown): undefined {
   if (error instanceof PaymentsError && error.isMissing) return undefined;
   throw error;

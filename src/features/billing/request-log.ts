@@ -127,7 +127,10 @@ export class RequestLog {
     if ("id" in request && request.id !== answer.id)
       throw new PaymentsError("unknown", "Stripe answered with another object.");
     if (answer.object === "subscription") {
-      await this.session.copy.refresh(recorded);
+      await this.session.copy.refresh(recorded).catch((error: unknown) => {
+        // The change was made: a refusal of this reading is none of the request, which stays open.
+        throw error instanceof PaymentsError ? new PaymentsError("unknown", error.message) : error;
+      });
       return answer;
     }
     await this.#database.transaction(async (inner) => {

@@ -4,7 +4,13 @@ import { type Actor, recordAudit } from "../../operation/audit.js";
 import type { Door } from "../../operation/context.js";
 import { TeamNotFound } from "../../operation/standing.js";
 import type { Database } from "../../platform/database/database.js";
-import { Deadline, type Payments, PaymentsError, type Prices } from "../../platform/billing/payments.js";
+import {
+  Deadline,
+  type PaymentWaits,
+  type Payments,
+  PaymentsError,
+  type Prices,
+} from "../../platform/billing/payments.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { type AccountLock, withAccountLock } from "./lock.js";
@@ -41,8 +47,14 @@ export async function withBillingSession<T>(
     } else if (!(error instanceof PaymentProviderError || error instanceof AccountBusy)) throw error;
     // If the team is deleted at the same time, the session can lose its account and fail.
     if ((await database.models.team.count({ where: { id: teamId } })) === 0) throw new TeamNotFound();
-    throw error instanceof AccountBusy ? error : new PaymentProviderError();
+    throw error instanceof PaymentsError ? new PaymentProviderError(outcomeOf(error, patience)) : error;
   }
+}
+
+/** A server error that Stripe replays ends the request, but may have had its effect. */
+function outcomeOf({ outcome, isDoubtful }: PaymentsError, patience: keyof PaymentWaits) {
+  if (outcome === "refused" && !isDoubtful) return "refused";
+  return patience === "readMs" ? "unchanged" : "unknown";
 }
 
 /** The work for one team at the provider, by the holder of its lock. */

@@ -72,12 +72,25 @@ export class SubscriptionCopy {
     });
   }
 
+  /** Stripe ended the subscriptions of a customer that an operator deleted in the dashboard. */
+  async #isDeleted(customer: string): Promise<boolean> {
+    const known = await this.session.ask("customer", (stripe, options) =>
+      stripe.customers.retrieve(customer, {}, options),
+    );
+    return "deleted" in known;
+  }
+
   async #subscriptionsOf(customer: string): Promise<readonly Stripe.Subscription[]> {
     // A team cannot have more than a hundred: each begins with a checkout that a person pays.
-    const { data } = await this.session.ask("list", (stripe, options) =>
-      stripe.subscriptions.list({ customer, status: "all", limit: 100, expand: ["data.latest_invoice"] }, options),
-    );
-    return data;
+    try {
+      const { data } = await this.session.ask("list", (stripe, options) =>
+        stripe.subscriptions.list({ customer, status: "all", limit: 100, expand: ["data.latest_invoice"] }, options),
+      );
+      return data;
+    } catch (error) {
+      if (error instanceof PaymentsError && error.isMissing && (await this.#isDeleted(customer))) return [];
+      throw error;
+    }
   }
 
   /**

@@ -90,7 +90,12 @@ export const teamInvoices = defineTeamOperation({
     if (customer === null) return { invoices: [], nextCursor: null };
     const params = { customer, limit, ...(after !== null && { starting_after: after }) };
     const list = (stripe: Stripe, options: Stripe.RequestOptions) => stripe.invoices.list(params, options);
-    const { data, has_more: hasMore } = await askProvider(context, "list", list, noSuchPage);
+    const { data, has_more: hasMore } = await askProvider(
+      context,
+      "list",
+      list,
+      after === null ? undefined : noSuchPage,
+    );
     const last = data.at(-1);
     return { invoices: data.map(describeInvoice), nextCursor: hasMore && last ? cursorOf(last.id) : null };
   },

@@ -288,6 +288,9 @@ export function cancelSubscription(scene: Scene, subscription: SubscriptionRecor
   scene.emit("customer.subscription.deleted", subscriptionObject(scene, subscription));
 }
 
+export const hasEnded = ({ status }: SubscriptionRecord): boolean =>
+  status === "canceled" || status === "incomplete_expired";
+
 /** Marks a subscription as unpaid, as Stripe can be set up to do when all retries of a payment have failed. */
 export function giveUpSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   scene.change(subscription, () => void (subscription.status = "unpaid"));

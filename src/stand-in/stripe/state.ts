@@ -21,6 +21,8 @@ export interface CustomerRecord {
   invoices: number;
   /** That of the first invoice. */
   currency?: string;
+  /** Only its id can be read then. */
+  deleted?: boolean;
 }
 
 export interface ProductRecord {

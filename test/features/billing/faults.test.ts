@@ -175,6 +175,34 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
   );
 });
 
+it("says whether a change may still be made, was refused, or was none", async () => {
+  const said = async (kind: Fault["kind"], path: string, body?: object) => {
+    world.stripe.fail({ kind, times: 9 });
+    const answer = await ask(world.app.url + path, { key: owner.key, ...(body && { body }) });
+    world.stripe.clearFaults();
+    return [answer.status, (answer.body as { error: { message: string } }).error.message];
+  };
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner } = await aSubscriber(world, { seats: 10 });
+  await owner.did(teamSubscription);
+  const [mayBe, refused] = [/may still be made/, /refused this, and nothing was changed\. .* ask the operator/];
+
+  for (const [kind, words] of [
+    ["502-html", mayBe],
+    ["400", refused],
+  ] as const) {
+    expect(await said(kind, "/billing/team-upgrade", { max_members: 12 })).toEqual([502, expect.stringMatching(words)]);
+  }
+  for (const [path, body] of [
+    ["/billing/invoices"],
+    ["/billing/portal", {}],
+    ["/billing/team-upgrade-preview?max_members=12"],
+  ] as const) {
+    expect(await said("502-html", path, body)).toEqual([502, expect.stringMatching(/Nothing was changed: try again/)]);
+    expect(await said("400", path, body)).toEqual([502, expect.stringMatching(refused)]);
+  }
+});
+
 it.concurrent("waits while another request holds the subscription at Stripe, under one idempotency key", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aSubscriber(world, { seats: 10 });

@@ -121,3 +121,23 @@ describe("a subscription that must not exist", () => {
     expect(world.bugs).toEqual([]);
   });
 });
+
+it("shows a subscription as ended whose customer was deleted at the provider, and lets the team buy again or go", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payers = [await aSubscriber(world), await aSubscriber(world)] as const;
+  const { customers } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  for (const payer of payers) {
+    expect(await payer.owner.did(teamSubscription)).toMatchObject({ plan: "team" });
+    const customer = await customerOf(world, payer);
+    await customers.del(customer);
+
+    expect((await sendEvent(world, eventOf(`evt_${customer}`, customer))).status).toBe(200);
+
+    expect(await payer.owner.did(teamSubscription)).toMatchObject({ plan: null, stale: false });
+  }
+  const [buyer, leaver] = payers;
+  const { sessionId } = await buyer.owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+  expect(await buyer.owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
+  await leaver.owner.did(deleteTeam, { teamId: leaver.teamId });
+});

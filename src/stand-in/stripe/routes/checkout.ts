@@ -16,7 +16,7 @@ import {
 import type { Scene } from "../scene.js";
 import { sessionObject } from "../session-object.js";
 import { type SessionRecord, mergeMetadata, newId } from "../state.js";
-import { type Route, atAddress, exclusive, listOf, findNamed, route } from "./route.js";
+import { type Route, atAddress, exclusive, listOf, findCustomer, route } from "./route.js";
 import { QUANTITY_MAX, recurringPrice } from "./items.js";
 
 /** A session is open for a day, or for the requested time within these limits. */
@@ -62,7 +62,7 @@ export const checkoutRoutes: readonly Route[] = [
     sessionObject(scene, createSession(scene, params)),
   ),
   route("GET", "/v1/checkout/sessions", SESSIONS, (scene, params) => {
-    if (params.customer !== undefined) findNamed(scene.state.customers, "customer", params.customer, "customer");
+    if (params.customer !== undefined) findCustomer(scene, params.customer);
     const { customer, status, subscription } = params;
     const matching = Object.values(scene.state.sessions).filter(
       (session) =>
@@ -85,7 +85,7 @@ export const checkoutRoutes: readonly Route[] = [
 function createSession(scene: Scene, params: ReturnType<typeof SESSION>): SessionRecord {
   const { customer, customer_email: customerEmail } = params;
   exclusive({ customer, customer_email: customerEmail });
-  if (customer !== undefined) findNamed(scene.state.customers, "customer", customer, "customer");
+  if (customer !== undefined) findCustomer(scene, customer);
   if (params.line_items.length === 0) throw invalidRequest("There must be a line item.", { param: "line_items" });
   for (const [index, { price }] of params.line_items.entries()) {
     recurringPrice(scene, price, `line_items[${index}][price]`);

@@ -3,7 +3,7 @@ import { cardDeclined } from "../errors.js";
 import { invoiceObject, lineObject } from "../invoice-object.js";
 import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
 import { CHANGED_ITEMS, changedItems } from "./items.js";
-import { type Route, atAddress, listOf, route, findNamed } from "./route.js";
+import { type Route, atAddress, listOf, route, findCustomer, findNamed } from "./route.js";
 
 const LIST = fields({
   ...PAGING,
@@ -25,7 +25,7 @@ const PREVIEW = fields({
 
 export const invoiceRoutes: readonly Route[] = [
   route("GET", "/v1/invoices", LIST, (scene, params) => {
-    if (params.customer !== undefined) findNamed(scene.state.customers, "customer", params.customer, "customer");
+    if (params.customer !== undefined) findCustomer(scene, params.customer);
     const { customer, subscription, status } = params;
     const matching = Object.values(scene.state.invoices).filter(
       (invoice) =>

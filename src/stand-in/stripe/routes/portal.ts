@@ -22,7 +22,7 @@ import {
   mergeMetadata,
   newId,
 } from "../state.js";
-import { type Route, atAddress, listOf, findNamed, route } from "./route.js";
+import { type Route, atAddress, listOf, findCustomer, findNamed, route } from "./route.js";
 
 /** The configuration that every account has once it is saved in the dashboard. */
 const CONFIGURATION = "bpc_standin";
@@ -65,7 +65,7 @@ const ADDRESS = "/v1/billing_portal/configurations";
 /** Links to the customer portal, and its configurations, which are stored without further effect. */
 export const portalRoutes: readonly Route[] = [
   route("POST", "/v1/billing_portal/sessions", SESSION, (scene, params) => {
-    const { id: customer } = findNamed(scene.state.customers, "customer", params.customer, "customer");
+    const { id: customer } = findCustomer(scene, params.customer);
     const returnUrl = params.return_url ?? null;
     const { configuration } = params;
     const kept = configuration === undefined ? undefined : settingsNamed(scene, configuration);

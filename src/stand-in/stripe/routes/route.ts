@@ -1,6 +1,7 @@
 import { invalidRequest, missingResource } from "../errors.js";
 import type { Reader, Tree } from "../params.js";
 import type { Scene } from "../scene.js";
+import type { CustomerRecord } from "../state.js";
 
 /** An endpoint. Its parameters are read before it changes anything; the change itself is synchronous. */
 export interface Route {
@@ -68,6 +69,13 @@ export function findNamed<R>(records: Readonly<Record<string, R>>, kind: string,
   const record = Object.hasOwn(records, id) ? records[id] : undefined;
   if (record === undefined) throw missingResource(kind, id, param);
   return record;
+}
+
+/** The customer named by a parameter; throws an ApiError if it does not exist, or was deleted. */
+export function findCustomer({ state }: Scene, id: string): CustomerRecord {
+  const customer = findNamed(state.customers, "customer", id, "customer");
+  if (customer.deleted === true) throw missingResource("customer", id, "customer");
+  return customer;
 }
 
 export function exclusive(given: Readonly<Record<string, unknown>>): void {

@@ -1,5 +1,5 @@
 import { cardDeclined, invalidRequest, missingResource } from "../errors.js";
-import { type Update, cancelSubscription, startSubscription, updateSubscription } from "../lifecycle.js";
+import { type Update, cancelSubscription, hasEnded, startSubscription, updateSubscription } from "../lifecycle.js";
 import { subscriptionObject } from "../objects.js";
 import {
   COMMON,
@@ -17,7 +17,7 @@ import {
 import type { Scene } from "../scene.js";
 import { type SubscriptionRecord, mergeMetadata } from "../state.js";
 import { CHANGED_ITEMS, NEW_ITEMS, changedItems, newItems } from "./items.js";
-import { type Route, atAddress, exclusive, listOf, findNamed, route } from "./route.js";
+import { type Route, atAddress, exclusive, listOf, findCustomer, route } from "./route.js";
 
 const STATUSES = [
   "active",
@@ -70,7 +70,7 @@ const CANCEL = fields({ ...COMMON, invoice_now: optional(boolean), prorate: opti
 
 export const subscriptionRoutes: readonly Route[] = [
   route("GET", "/v1/subscriptions", LIST, (scene, params) => {
-    if (params.customer !== undefined) findNamed(scene.state.customers, "customer", params.customer, "customer");
+    if (params.customer !== undefined) findCustomer(scene, params.customer);
     const matching = Object.values(scene.state.subscriptions).filter(
       (subscription) =>
         (params.customer === undefined || subscription.customer === params.customer) &&
@@ -80,7 +80,7 @@ export const subscriptionRoutes: readonly Route[] = [
     return listOf("/v1/subscriptions", matching, params, (each) => subscriptionObject(scene, each));
   }),
   route("POST", "/v1/subscriptions", CREATE, (scene, params) => {
-    const customer = findNamed(scene.state.customers, "customer", params.customer, "customer");
+    const customer = findCustomer(scene, params.customer);
     if (params.payment_behavior === "pending_if_incomplete") {
       throw invalidRequest("`pending_if_incomplete` is only for updates.", { param: "payment_behavior" });
     }
@@ -115,8 +115,6 @@ function hasStatus({ status }: SubscriptionRecord, wanted: (typeof STATUSES)[num
   if (wanted === "ended") return status === "canceled" || status === "incomplete_expired";
   return wanted === "all" || status === wanted;
 }
-
-const hasEnded = ({ status }: SubscriptionRecord): boolean => status === "canceled" || status === "incomplete_expired";
 
 function updateOf(scene: Scene, subscription: SubscriptionRecord, params: ReturnType<typeof UPDATE>): Update {
   const { items, description, cancel_at: cancelAt, cancel_at_period_end: cancelAtPeriodEnd } = params;
