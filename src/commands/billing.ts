@@ -124,7 +124,11 @@ const reconciledToJson = ({ teamId, before, after }: Reconciled) => ({
 /** Stripe's own message names the key or the field that is wrong. */
 function explainStripeError(error: unknown, apiBase: string | undefined): never {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
-  throw new UserError(explainUnreachable(error, apiBase) ?? `Stripe: ${error.message}`);
+  const { StripeAPIError, StripeRateLimitError } = Stripe.errors;
+  const passes = error instanceof StripeAPIError || error instanceof StripeRateLimitError;
+  const todo = passes ? " Try again in a moment: what was created is found again." : "";
+  const why = error.message.replace(/\.?$/, ".");
+  throw new UserError(explainUnreachable(error, apiBase) ?? `Stripe: ${why}${todo}`);
 }
 
 await runCommand(program, import.meta.url);

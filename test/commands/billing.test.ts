@@ -86,8 +86,11 @@ describe("setup", () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
     const setUp = () => billing(environment, "setup", "--url", "https://x.example.com", "--json");
+    standIn.fail({ kind: "502-html", times: 9, method: "GET" });
+    const unable = await setUp();
+    expect([unable.code, unable.errors]).toEqual([1, expect.stringMatching(/^Stripe: .*\. Try again in a moment: /)]);
+    standIn.clearFaults();
     standIn.fail({ kind: "500", method: "POST", path: /^\/v1\/prices$/ });
-
     const outcomes = [await setUp(), await setUp()];
 
     expect(outcomes.at(-1)?.code).toBe(0);
