@@ -13,6 +13,7 @@ export interface Requests {
   readonly "POST /v1/subscriptions/:id": Stripe.SubscriptionUpdateParams;
   readonly "DELETE /v1/subscriptions/:id": Stripe.SubscriptionCancelParams;
   readonly "GET /v1/invoices": Stripe.InvoiceListParams;
+  readonly "POST /v1/invoices/:id/void": Stripe.InvoiceVoidInvoiceParams;
   readonly "GET /v1/invoices/:id/lines": Stripe.InvoiceListLineItemsParams;
   readonly "POST /v1/invoices/create_preview": Stripe.InvoiceCreatePreviewParams;
   readonly "POST /v1/billing_portal/sessions": Stripe.BillingPortal.SessionCreateParams;

@@ -93,6 +93,8 @@ async function createOnce<Params, Made>(
 const isMissing = (error: unknown): boolean =>
   error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing";
 
+const ACTIVE = { active: true, limit: 100 };
+
 const idsOf = (objects: readonly { readonly id: string }[]): string[] => objects.map(({ id }) => id);
 
 /** What owners can change about the customer: with the e-mail address, since the team may have another owner. */
@@ -128,7 +130,7 @@ async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promi
   if (!known) {
     made.push("customer portal");
     const create = (params: typeof parts, options?: Stripe.RequestOptions) => configurations.create(params, options);
-    const isThere = async ({ id }: { id: string }) => (await configurations.retrieve(id)).active;
+    const isThere = async ({ id }: { id: string }) => idsOf((await configurations.list(ACTIVE)).data).includes(id);
     return (await createOnce(idsOf(data), parts, create, isThere)).id;
   }
   const offered = known.features.subscription_update.products?.flatMap(({ prices }) => prices) ?? [];
@@ -177,7 +179,8 @@ async function ensurePrice(stripe: Stripe, wanted: WantedPrice, made: string[]):
     ...{ lookup_key: lookupKey, transfer_lookup_key: true },
   };
   const create = (wish: typeof params, options?: Stripe.RequestOptions) => stripe.prices.create(wish, options);
-  const isThere = async ({ id }: { id: string }) => (await stripe.prices.retrieve(id)).active;
+  const isThere = async ({ id }: { id: string }) =>
+    idsOf((await stripe.prices.list({ ...ACTIVE, lookup_keys: [lookupKey] })).data).includes(id);
   return (await createOnce(idsOf(data), params, create, isThere)).id;
 }
 
@@ -190,14 +193,8 @@ async function ensureEndpoint(stripe: Stripe, url: string, made: string[]): Prom
     const params = { url, enabled_events: [...EVENTS] };
     const create = (wish: typeof params, options?: Stripe.RequestOptions) =>
       stripe.webhookEndpoints.create(wish, options);
-    const isThere = ({ id }: { id: string }) =>
-      stripe.webhookEndpoints.retrieve(id).then(
-        () => true,
-        (error: unknown) => {
-          if (isMissing(error)) return false;
-          throw error;
-        },
-      );
+    const isThere = async ({ id }: { id: string }) =>
+      idsOf((await stripe.webhookEndpoints.list({ limit: 100 })).data).includes(id);
     return (await createOnce(idsOf(data), params, create, isThere)).secret ?? null;
   }
   if (!receivesAll(known)) {
