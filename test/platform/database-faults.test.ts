@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { READ_ONLY, sqlStateOf } from "../../src/platform/database/database-errors.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import type { Statement } from "../../src/platform/database/statement.js";
+import { onServer } from "../bench/on-server.js";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { roundsOf } from "../support/rounds.js";
@@ -70,6 +72,27 @@ it("loses only the connections on which it gets what is no message of PostgreSQL
   expect(during).toBe(503);
   await expect.poll(list, PATIENCE).toBe(200);
   expect(world.bugs).toEqual([]);
+});
+
+it("makes changes as soon as the database accepts them, though its connections were opened while it did not", async () => {
+  await using world = await createWorld();
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  const alter = (change: string) =>
+    onServer(
+      world.databaseUrl.replace(name, "postgres"),
+      async (server) => void (await server.query(`ALTER DATABASE ${name} ${change}`)),
+    );
+  await alter("SET default_transaction_read_only = on");
+  await using database = openDatabase(world.databaseUrl);
+  const change = () =>
+    database
+      .transaction((inner) => inner.models.user.updateMany({ data: { name: "Ann" } }))
+      .then(() => "made", sqlStateOf);
+  const changes = () => Promise.all(Array.from({ length: connections }, change));
+
+  expect(new Set(await changes())).toEqual(new Set([READ_ONLY]));
+  await alter("RESET default_transaction_read_only");
+  expect(new Set(await changes())).toEqual(new Set(["made"]));
 });
 
 it("fails statements on a dead network long before the statement timeout", async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { Client } from "./client.js";
-import { whyUnavailable } from "./database-errors.js";
+import { READ_ONLY, whyUnavailable } from "./database-errors.js";
 import { withOptions } from "./session-settings.js";
 import { BEFORE_COMMIT } from "./statement.js";
 
@@ -42,6 +42,7 @@ export class BoundedPool extends pg.Pool {
 
   constructor(url: DatabaseUrl, options: PoolOptions) {
     const connections = new Set<Connection>();
+    const readOnly = new WeakSet<pg.Client>();
     const settings = `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`;
     super({
       max: options.max,
@@ -61,6 +62,8 @@ export class BoundedPool extends pg.Pool {
           this.on("error", () => {});
           if (options.isPooled) askForUtc(this);
           if (options.onRefusal) wireOf(this).connection.on("errorMessage", options.onRefusal);
+          // It stays read-only when its database no longer is, or leads to a server that is a standby now.
+          wireOf(this).connection.on("errorMessage", ({ code }) => code === READ_ONLY && readOnly.add(this));
           const connection = new Connection(this);
           connections.add(connection);
           this.once("end", () => connections.delete(connection));
@@ -72,6 +75,8 @@ export class BoundedPool extends pg.Pool {
     this.#checkTimer = setInterval(() => this.#checkConnections(), CHECK_EVERY_MS).unref();
     // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
     this.on("error", (error) => options.onError(error));
+    // The pool removes a released connection that is ending.
+    this.on("release", (_error, client) => readOnly.has(client) && void client.end());
   }
 
   /** Closes the pool gracefully within this time; then cuts the remaining connections. */
