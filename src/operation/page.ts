@@ -43,6 +43,37 @@ export function olderThan(cursor: string | null | undefined): { readonly id?: { 
 /** Encodes a place as a cursor. */
 export const cursorOf = (place: string): string => Buffer.from(place).toString("base64url");
 
+/** As many rows are read before their size is known: at most 5 MB of memories. */
+const FIRST_READ = 25;
+
+/**
+ * Reads rows for `pageOf`: one more than the limit, or fewer if their texts do not fit into a page. Else a page of the
+ * largest memories would read 20 MB to show 4. `read` reads rows that follow the given one.
+ */
+export async function readForPage<Row extends object | undefined>(
+  limit: number,
+  read: (last: Row | undefined, take: number) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  let [bytes, take] = [0, Math.min(limit + 1, FIRST_READ)];
+  while (take > 0) {
+    const next = await read(rows.at(-1), take);
+    rows.push(...next);
+    bytes += next.reduce((sum, row) => sum + textBytesOf(row), 0);
+    if (next.length < take || bytes > PAGE_BYTES) break;
+    const fitting = Math.floor(((PAGE_BYTES - bytes) * rows.length) / (bytes + 1)) + 1;
+    take = Math.min(limit + 1 - rows.length, fitting);
+  }
+  return rows;
+}
+
+/** The bytes of a row's texts; never more than those of its JSON. */
+const textBytesOf = (row: object | undefined): number =>
+  Object.values(row ?? {}).reduce<number>(
+    (sum, value) => sum + (typeof value === "string" ? Buffer.byteLength(value) : 0),
+    0,
+  );
+
 /** Makes a page and the next cursor from rows, of which `limit + 1` were read. Fewer items if rows are large. */
 export function pageOf<Row extends object>(rows: readonly Row[], limit: number, placeOfRow: (row: Row) => string) {
   const items = withinPage(rows.slice(0, limit));

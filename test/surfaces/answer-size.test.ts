@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { exportGraph } from "../../src/features/bulk/export-graph.js";
+import { memories } from "../../src/features/memories/list-memories.js";
+import { memoryVersions } from "../../src/features/memories/list-memory-versions.js";
+import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../src/limits.js";
 import { AnswerBudget, AnswerTooLarge } from "../../src/operation/answer-budget.js";
-import { withinPage } from "../../src/operation/page.js";
+import { pageOf, readForPage, withinPage } from "../../src/operation/page.js";
 import { type Answer, ask } from "../support/http.js";
 import { linkMemories, storeMemories } from "../support/hubs.js";
+import { rowsRead } from "../support/rows-read.js";
 import { type World, createWorld } from "../support/world.js";
 
 const { restPageBytes, graphqlBytes, graphqlPlaces } = LIMITS.answer;
@@ -244,3 +249,84 @@ it("creates one error for all fields that do not fit, since there may be ten tho
   expect(failures[0]).toBeInstanceOf(AnswerTooLarge);
   expect(new Set(failures).size).toBe(1);
 });
+
+it("reads hardly more of large items than fit into a page, and still every item", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const count = 60;
+  // Of the past, as the ids of exports must be.
+  const { rows } = await world.database.pool.query<{ id: string }>(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'general', 'Note ' || n, $3, '{large}',
+       $2, now(), $2, now()
+     FROM generate_series(1, $4::int) AS n RETURNING id`,
+    [ann.caller.personalGraphId, ann.caller.userId, "\u{1F600}".repeat(50_000), count],
+  );
+  const [first] = rows;
+  for (let version = 1; version < count; version++)
+    await ann.did(updateMemory, { id: first?.id, title: `v${version}` });
+  const reads = {
+    list: async (cursor?: string) => {
+      const page = await ann.did(memories, { limit: 100, cursor });
+      return { ...page, items: page.memories.map(({ id }) => id) };
+    },
+    filtered: async (cursor?: string) => {
+      const page = await ann.did(memories, { limit: 100, cursor, tags: ["large"] });
+      return { ...page, items: page.memories.map(({ id }) => id) };
+    },
+    versions: async (cursor?: string) => {
+      const page = await ann.did(memoryVersions, { id: first?.id, limit: 100, cursor });
+      return { ...page, items: page.versions.map(({ version }) => version) };
+    },
+    export: async (cursor?: string) => {
+      const page = await ann.did(exportGraph, { limit: 100, cursor });
+      return { ...page, items: page.records.flatMap(({ record, id }) => (record === "memory" ? [id] : [])) };
+    },
+  };
+  for (const [name, read] of Object.entries(reads)) {
+    const items: unknown[] = [];
+    let cursor: string | null | undefined;
+    let pages = 0;
+    const before = await rowsRead(world);
+    do {
+      const page = await read(cursor);
+      items.push(...page.items);
+      cursor = page.nextCursor;
+      pages++;
+    } while (cursor !== null);
+    // A filter also reads the ids of all.
+    const rowsPerPage = ((await rowsRead(world)) - before) / pages - (name === "filtered" ? 80 : 0);
+    expect({ name, items: items.length, distinct: new Set(items).size }).toEqual({
+      name,
+      items: count,
+      distinct: count,
+    });
+    expect(rowsPerPage, name).toBeLessThan(LARGEST_READ);
+  }
+});
+
+it("reads for a page at most twice its bytes, and says whether rows are left, whatever their sizes", async () => {
+  for (const size of [1, 1_000, 40_000, 170_000, 200_000]) {
+    for (const count of [0, 1, 24, 25, 26, 60, 101, 150]) {
+      // Some rows are small, so that the average of the first ones is wrong.
+      const length = (index: number) => (index % 3 === 0 ? Math.ceil(size / 10) : size);
+      const all = Array.from({ length: count }, (_, id) => ({ id, content: "x".repeat(length(id)) }));
+      for (const limit of [1, 24, 25, 100]) {
+        let bytes = 0;
+        const rows = await readForPage(limit, async (last: { id: number; content: string } | undefined, take) => {
+          const next = all.slice(last ? last.id + 1 : 0).slice(0, take);
+          bytes += next.reduce((sum, { content }) => sum + content.length, 0);
+          return next;
+        });
+        const { items, nextCursor } = pageOf(rows, limit, ({ id }) => String(id));
+        expect(items.map(({ id }) => id)).toEqual(all.slice(0, items.length).map(({ id }) => id));
+        expect(items.length).toBeGreaterThanOrEqual(Math.min(1, count));
+        expect(nextCursor === null).toBe(items.length === count);
+        expect(bytes).toBeLessThan(2 * restPageBytes);
+      }
+    }
+  }
+});
+
+/** Items of 200 kB that fit into a page, and as many that are read before their size is known. */
+const LARGEST_READ = 30;

@@ -6,7 +6,7 @@ import type { Context } from "../../operation/context.js";
 import { snakeCase } from "../../operation/names.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, NOT_A_CURSOR, Paged, cursorOf, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, NOT_A_CURSOR, Paged, cursorOf, pageOf, placeOf, readForPage } from "../../operation/page.js";
 import { GraphInput, MEMORY_EXAMPLE, NoTeamGraph, chosenGraphId } from "../memories/index.js";
 import { memoriesBetween, relationshipsBetween } from "./export-statement.js";
 import { RELATIONSHIP_EXAMPLE } from "../relationships/index.js";
@@ -72,7 +72,9 @@ export const exportGraph = defineOperation({
     // If the caller has left the team since the last page, the export must not go on in their own graph.
     if (place.graphId !== graphId) throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
-    const rows = await READERS[place.list](context, graphId, place, limit + 1);
+    const rows = await readForPage<StoredRecord>(limit, (last, take) =>
+      READERS[place.list](context, graphId, { ...place, after: last?.id ?? place.after }, take),
+    );
     const { items, nextCursor } = pageOf(rows, limit, ({ id }) => writePlace({ ...place, after: id }));
     const isLast = nextCursor === null && place.list === "r";
     const next = cursorOf(writePlace({ ...place, list: "r", after: NIL_ID }));

@@ -4,7 +4,7 @@ import { Between } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, cursorOf, olderThan, pageOf, withinPage } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, cursorOf, olderThan, pageOf, readForPage, withinPage } from "../../operation/page.js";
 import { NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
@@ -63,13 +63,20 @@ export const memories = defineOperation({
     const page = { where: { ...where, ...olderThan(cursor) }, orderBy: { id: "desc" } } as const;
     if (offset === 0 && !isNarrowed(input)) {
       const omit = { ...UNREAD, content: isShort, context: isShort };
-      const rows = await database.readPages(({ memory }) => memory.findMany({ ...page, omit, take: limit + 1 }));
+      const rows = await database.readPages(({ memory }) =>
+        readForPage(limit, (last: { readonly id: string } | undefined, take) =>
+          memory.findMany({ ...page, where: { ...page.where, ...(last && { id: { lt: last.id } }) }, omit, take }),
+        ),
+      );
       const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
       const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);
       return { memories: items, nextCursor };
     }
     const chosen = await chooseMemories(context, input, page);
-    const read = await readMemories(context, chosen.slice(0, limit), { withContent: !isShort });
+    const places = chosen.slice(0, limit);
+    const read = await readForPage<Memory | undefined>(limit, (_last, take) =>
+      readMemories(context, places.splice(0, take), { withContent: !isShort }),
+    );
     const rows = read.filter((row) => row !== undefined);
     const items = withinPage(rows);
     const isCut = items.length < rows.length;

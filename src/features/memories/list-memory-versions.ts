@@ -2,7 +2,7 @@ import { ArgsType, Field, ID, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, pageOf, placeOf, readForPage } from "../../operation/page.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound } from "./memory.js";
 import { withResolvedId } from "./resolve-memory-id.js";
@@ -75,12 +75,14 @@ export const memoryVersions = defineOperation({
     const { id: memoryId, updatedBy: changedBy, updatedAt: changedAt, ...contents } = found;
     const present = { ...contents, changedBy, changedAt };
     // Only versions below the present one: an update between the two queries has kept that one as a version, too.
-    const earlier = await memoryVersion.findMany({
-      where: { graphId, memoryId, version: { lt: Math.min(before, present.version) } },
-      omit: { graphId: true, memoryId: true },
-      orderBy: { version: "desc" },
-      take: input.limit + 1,
-    });
+    const earlier = await readForPage<typeof present>(input.limit, (last, take) =>
+      memoryVersion.findMany({
+        where: { graphId, memoryId, version: { lt: last?.version ?? Math.min(before, present.version) } },
+        omit: { graphId: true, memoryId: true },
+        orderBy: { version: "desc" },
+        take,
+      }),
+    );
     const rows = present.version < before ? [present, ...earlier] : earlier;
     const { items, nextCursor } = pageOf(rows, input.limit, ({ version }) => String(version));
     return { versions: items, nextCursor };
