@@ -193,9 +193,10 @@ export const LIMITS = {
   },
   idempotency: {
     keptHours: 24, // The first result of an Idempotency-Key; operators may keep it longer.
-    // Larger results of an account take together at most as many bytes as a graph of its plan. They outlast the
-    // memories: else whoever stores and deletes again and again could fill the disk.
-    smallResultBytes: 4_096,
+    // Larger results of an account take together at most as many bytes as a graph of its plan, and so do smaller ones, as
+    // many as its budget allows. They outlast the memories: else whoever stores and deletes again and again could fill
+    // the disk.
+    smallResultBytes: 1_024,
   },
   /** Data of one memory, which is deleted with it. */
   memory: {

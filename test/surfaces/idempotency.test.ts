@@ -2,6 +2,7 @@ import { createDecipheriv, randomUUID } from "node:crypto";
 import { type GraphQLNamedType, getNamedType, isInputObjectType } from "graphql";
 import pg from "pg";
 import { describe, expect, it, vi } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { deleteTeam } from "../../src/features/teams/delete-team.js";
 import { inputTypeOf } from "../../src/operation/input.js";
@@ -227,6 +228,14 @@ it("keeps of an account's large results no more bytes than a graph of its plan m
   expect((await store(url, ann.key, "a", large)).body).toEqual(answers[0]?.body);
   expect((await store(url, ann.key, "small")).status).toBe(201);
   expect((await ask(`${url}/v1/memories`, { key: ann.key, body: large })).status).toBe(201);
+});
+
+it("lets no budget of requests keep more small results than a graph of its plan may hold", () => {
+  const { budgets, idempotency, storage } = LIMITS;
+  for (const plan of ["free", "pro", "team"] as const) {
+    const results = (budgets.requestsByPlan[plan] * idempotency.keptHours * 3_600_000) / budgets.windowMs;
+    expect(results * idempotency.smallResultBytes, plan).toBeLessThan(storage[plan].bytes);
+  }
 });
 
 async function bytesOfResults({ database }: World): Promise<number> {
