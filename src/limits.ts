@@ -158,6 +158,12 @@ export const LIMITS = {
     embeddedCharacters: 54_000, // Of one memory.
     pieces: 120, // Of one memory.
     batch: 16, // Memories that one process embeds at a time.
+    // Of one graph, that are embedded in a day: so many, and as many times what it holds. The server may cost money for
+    // each, and whoever changes memories again and again could send gigabytes.
+    charactersPerDay: 20_000_000,
+    timesHeldPerDay: 2,
+    dayMs: 86_400_000,
+    attemptsDeferred: 3, // Of a memory beyond this, so that a new model does not wait for it (`fill_embeddings`).
     queued: 1_000, // While so many memories wait, no older ones are added.
     lookedEveryMs: 1_000,
     attempts: 20, // Per memory, each after a longer wait.

@@ -233,3 +233,46 @@ it("queues nothing when no server has used a model for a week", async () => {
 
   expect(queued).toEqual([1, 1]);
 });
+
+it("embeds of a graph no more in a day than it may, whatever is changed, and the rest on the next", async () => {
+  await using at = await meaningfulWorld();
+  const [ann, bob] = [await at.world.user(), await at.world.user()];
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  const { charactersPerDay, timesHeldPerDay } = LIMITS.embeddings;
+  const budgets = { take: vi.spyOn(at.world.services.budgets, "take") };
+  const { id } = await aMemory(ann, { title: "The automobile" });
+  const spend = { limit: Number.MAX_SAFE_INTEGER, windowMs: LIMITS.embeddings.dayMs };
+  const name = `embedded:${ann.caller.personalGraphId}`;
+  const { bytes } = await at.world.database.models.graphUsage.findUniqueOrThrow({
+    where: { graphId: ann.caller.personalGraphId },
+  });
+  const limit = charactersPerDay + timesHeldPerDay * Number(bytes);
+  await at.world.services.budgets.take(name, { ...spend, cost: limit - 1 });
+
+  // The last one within the limit.
+  await embedDueMemories(context);
+  expect(await waiting(at.world)).toBe(0);
+  const asked = at.server.asked.length;
+  await ann.did(updateMemory, { id, title: "The wagen" });
+  // The earlier version is held, too.
+  await at.world.services.budgets.take(name, { ...spend, cost: 10_000 });
+  await embedDueMemories(context);
+  expect(at.server.asked.length).toBe(asked);
+  const due = await at.world.database.models.embeddingDue.findFirstOrThrow();
+  expect(due.dueAt.getTime()).toBeGreaterThan(Date.now() + LIMITS.embeddings.dayMs / 2);
+  // Others are embedded, and a model is complete without it.
+  await memoriesTitled(bob, "The vehicle");
+  await embedDueMemories(context);
+  expect((await find(bob, "car")).titles).toEqual(["The vehicle"]);
+  while (await fillModel(context));
+  await embedDueMemories(context);
+  await fillModel(context);
+  expect(await at.world.database.models.embeddingModel.findMany()).toMatchObject([{ complete: true }]);
+  // The next day.
+  budgets.take.mockImplementation(async () => ({ used: 0, resetMs: LIMITS.embeddings.dayMs }));
+  await at.world.database.pool.query("UPDATE embedding_due SET due_at = now() - interval '1 second'");
+  await embedDueMemories(context);
+  expect(await waiting(at.world)).toBe(0);
+  vi.restoreAllMocks();
+});

@@ -10,11 +10,12 @@ import { fillEmbeddings } from "./embedding-statements.js";
 import { type MemoryText, piecesOf } from "./memory-pieces.js";
 
 const { attempts: ATTEMPTS_MAX, batch, longestWaitMs, queued, requestMs, shortestWaitMs } = LIMITS.embeddings;
+const { attemptsDeferred, charactersPerDay, dayMs, embeddedCharacters, timesHeldPerDay } = LIMITS.embeddings;
 
 /** A model counts as unused after this time. A server that uses a model records that every minute. */
 const UNUSED_MS = 3_600_000;
 
-export type Embedding = Pick<Services, "database" | "log" | "meter"> & { readonly meaning: Meaning };
+export type Embedding = Pick<Services, "budgets" | "database" | "log" | "meter"> & { readonly meaning: Meaning };
 
 /** Queues memories that were stored before the model was used. Returns whether there are more. */
 export async function fillModel({ database, meaning: { server } }: Embedding): Promise<boolean> {
@@ -137,7 +138,7 @@ const FORGIVEN_TO = 2;
 /** Embeds memories and stores their vectors. Returns why the embeddings server failed, if it did. */
 async function embedTogether(context: Embedding, group: readonly DueMemory[]): Promise<EmbeddingsFailed | null> {
   const { meaning } = context;
-  const texts = await textsOf(context, group);
+  const texts = await deferExcess(context, await textsOf(context, group));
   if (texts.length === 0) return null;
   try {
     const size = await meaning.pieceSizeBy(meaning.server.model);
@@ -148,6 +149,7 @@ async function embedTogether(context: Embedding, group: readonly DueMemory[]): P
       );
     // Of several, one may be refused, which is no reason to cut the others.
     const vectors = await (texts.length > 1 ? embed(size) : withFittingSize(embed, size));
+    await noteEmbedded(context, texts);
     for (const [place, { due, memory }] of texts.entries()) {
       await storeVectors(context, due, memory.version, vectors[place] ?? []);
     }
@@ -203,6 +205,44 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
   }
   return texts;
 }
+
+const byGraph = (texts: readonly Text[]): Array<[graphId: string, own: Text[]]> =>
+  [...new Set(texts.map(({ due }) => due.graphId))].map((id) => [id, texts.filter(({ due }) => due.graphId === id)]);
+
+const dailyCharactersOf = (graphId: string): string => `embedded:${graphId}`;
+
+/** Leaves the texts of graphs that had their share of the day embedded for the next one. @returns the others */
+async function deferExcess({ budgets, database, meter }: Embedding, texts: readonly Text[]): Promise<Text[]> {
+  const { embeddingDue, graphUsage } = database.models;
+  const kept: Text[] = [];
+  for (const [graphId, own] of byGraph(texts)) {
+    const held = await graphUsage.findUnique({ where: { graphId }, select: { bytes: true } });
+    const limit = charactersPerDay + timesHeldPerDay * Number(held?.bytes ?? 0);
+    const { used, resetMs } = await budgets.take(dailyCharactersOf(graphId), { limit, cost: 0, windowMs: dayMs });
+    if (used < limit) {
+      kept.push(...own);
+      continue;
+    }
+    meter?.refused("embeddings");
+    const data = { attempts: attemptsDeferred, dueAt: new Date((await timeOf(database)).getTime() + resetMs) };
+    for (const { due } of own) {
+      const { memoryId, dueAt } = due;
+      await embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data });
+    }
+  }
+  return kept;
+}
+
+/** Counts what was embedded, even beyond the limit: the server has done the work. What it refused is not counted. */
+async function noteEmbedded({ budgets }: Embedding, texts: readonly Text[]): Promise<void> {
+  for (const [graphId, own] of byGraph(texts)) {
+    const cost = own.reduce((sum, { memory }) => sum + charactersOf(memory), 0);
+    await budgets.take(dailyCharactersOf(graphId), { limit: Number.MAX_SAFE_INTEGER, cost, windowMs: dayMs });
+  }
+}
+
+const charactersOf = ({ title, summary, content }: MemoryText): number =>
+  Math.min(title.length + (summary?.length ?? 0) + content.length, embeddedCharacters);
 
 /**
  * Replaces the vectors of a memory, unless the memory was changed, moved or deleted meanwhile. The graph's counter of
