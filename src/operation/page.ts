@@ -52,7 +52,7 @@ const FIRST_READ = 25;
  */
 export async function readForPage<Row extends object | undefined>(
   limit: number,
-  read: (last: Row | undefined, take: number) => Promise<readonly Row[]>,
+  read: (last: NoInfer<Row> | undefined, take: number) => Promise<readonly Row[]>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
   let [bytes, take] = [0, Math.min(limit + 1, FIRST_READ)];

@@ -289,7 +289,7 @@ it("reads hardly more of large items than fit into a page, and still every item"
     let pages = 0;
     const before = await rowsRead(world);
     do {
-      const page = await read(cursor);
+      const page = await read(cursor ?? undefined);
       items.push(...page.items);
       cursor = page.nextCursor;
       pages++;
