@@ -167,6 +167,58 @@ it("keeps the full texts when its tool sends back the cut ones", async () => {
   expect(renamed.body).toMatchObject({ ...long, title: "Short…" });
 });
 
+it("keeps the blanks around a text that its tool sends back without them", async () => {
+  await using server = await startServer();
+  const { ann, call, store } = server;
+  const stored = { title: ` ${"t".repeat(300)}`, content: "    indented\n\nlast\n", summary: " In short. " };
+  await store({ id: "blanks", ...stored });
+  await store({ id: "empty", content: "  \n" });
+  const read = async (id: string) => (await ask(`${server.url}/v1/memories/${id}`, { key: ann.key })).body;
+  const change = async (id: string, wishes: Fields) => {
+    const { title, content, summary } = (await call(`/memories/${id}`)).body as Readonly<Record<string, string>>;
+    // As the client's parser leaves them.
+    const body = { title: title?.trim(), content: content?.trim(), summary, importance: 0.9, ...wishes };
+    return (await call(`/memories/${id}`, { method: "PUT", body })).status;
+  };
+
+  expect([await change("blanks", {}), await read("blanks")]).toMatchObject([200, { ...stored, importance: 0.9 }]);
+  expect([await change("empty", {}), await read("empty")]).toMatchObject([200, { content: "  \n", importance: 0.9 }]);
+  expect([await change("blanks", { content: "last" }), await read("blanks")]).toMatchObject([
+    200,
+    { ...stored, content: "last" },
+  ]);
+});
+
+it("keeps the full texts when its import stores the cut ones of its export", async () => {
+  await using server = await startServer();
+  const { ann, call, store } = server;
+  const long = { title: "t".repeat(300), summary: "s".repeat(600) };
+  await store({ id: "long", ...long });
+  const { title, content, summary } = (await call("/memories/long")).body as Fields;
+
+  const again = await store({ id: "long", title, content, summary, importance: 0.9 });
+  await store({ id: "new", title: `${"n".repeat(199)}…` });
+  const kept = await ask(`${server.url}/v1/memories/long`, { key: ann.key });
+
+  expect(again).toMatchObject({ id: "long", title, summary, importance: 0.9 });
+  expect(kept.body).toMatchObject({ ...long, importance: 0.9 });
+});
+
+it("changes and stores with a key that may not read", async () => {
+  await using server = await startServer();
+  const { world, url } = server;
+  const { key } = await world.user({ scopes: ["memories:write"] });
+  const said = { id: "one", type: "fix", title: `${"t".repeat(199)}…`, content: "x" };
+  const call = async (path: string, wish: Ask) =>
+    (await ask(`${url}${path}`, { headers: { "x-api-key": key }, ...wish })).status;
+
+  expect([
+    await call("/memories", { body: said }),
+    await call("/memories", { body: said }),
+    await call("/memories/one", { method: "PUT", body: { title: said.title, content: "y" } }),
+  ]).toEqual([201, 200, 200]);
+});
+
 it("shows the part of a context that the published parser accepts, and keeps the rest", async () => {
   await using server = await startServer();
   const { ann, call, store } = server;

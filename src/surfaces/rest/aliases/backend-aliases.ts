@@ -1,7 +1,8 @@
+import { Failure } from "../../../operation/failure.js";
 import type { Plain } from "../../run.js";
 import { type Alias, NO_CONTENT, type RunNamed, created, ok } from "./alias.js";
 import { changeMemory, findMemories, linkMemories, storeMemory, walkFrom } from "./calls.js";
-import { backendMemoryOf, countsOf, mayBeCut } from "./forms.js";
+import { backendMemoryOf, countsOf, hasText, mayBeCut, textsAsShown } from "./forms.js";
 import { cutTo, listOf, numberOf, onlyWhere, withoutBlanks } from "./values.js";
 
 const MEMORIES = "/memories";
@@ -17,9 +18,11 @@ const RECALL = { tagsMatch: "any", listsAll: false, form: backendMemoryOf } as c
 /** The calls of the published MCP server's cloud backend. */
 export const backendAliases: readonly Alias[] = [
   {
-    ...{ method: "POST", path: MEMORIES, standsFor: ["putMemory", "createMemory"] },
+    ...{ method: "POST", path: MEMORIES, standsFor: ["putMemory", "createMemory", "memory"] },
     answer: async ({ body }, run) => {
-      const memory = await storeMemory(run, body);
+      const { id } = body;
+      const kept = typeof id === "string" && mayBeCut(body) ? await storedTexts(run, id, body) : {};
+      const memory = await storeMemory(run, { ...body, ...kept });
       const answer = backendMemoryOf(memory);
       return memory["version"] === 1 ? created(answer, MEMORIES, memory["id"]) : ok(answer);
     },
@@ -34,8 +37,11 @@ export const backendAliases: readonly Alias[] = [
   },
   {
     ...{ method: "PUT", path: MEMORY, standsFor: ["updateMemory", "memory"] },
-    answer: async ({ id, body }, run) =>
-      ok(backendMemoryOf(await changeMemory(run, id, await withoutCutTexts(run, id, body)))),
+    answer: async ({ id, body }, run) => {
+      const kept = hasText(body) ? await storedTexts(run, id, body) : {};
+      const changes = onlyWhere(body, (name) => !Object.hasOwn(kept, name));
+      return ok(backendMemoryOf(await changeMemory(run, id, changes)));
+    },
   },
   {
     ...{ method: "DELETE", path: MEMORY, standsFor: ["deleteMemory"] },
@@ -66,11 +72,16 @@ export const backendAliases: readonly Alias[] = [
   },
 ];
 
-/** Leaves out texts that were cut for the client: its update sends back all that it was shown. */
-async function withoutCutTexts(run: RunNamed, id: string, body: Plain): Promise<Plain> {
-  if (!mayBeCut(body)) return body;
-  const shown = backendMemoryOf(await run("memory", { id }));
-  return onlyWhere(body, (name, value) => value !== shown[name]);
+/**
+ * The stored texts of which the client sends what it was shown: its update sends back all texts, and its import those of
+ * its export. Without the right to read, it was shown none.
+ */
+async function storedTexts(run: RunNamed, id: string, body: Plain): Promise<Plain> {
+  const stored = await run("memory", { id }).catch((error: unknown): Plain => {
+    if (error instanceof Failure) return {};
+    throw error;
+  });
+  return textsAsShown(stored, body);
 }
 
 /**

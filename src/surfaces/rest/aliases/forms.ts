@@ -1,6 +1,7 @@
+import { isBlank } from "../../../operation/bounds.js";
 import { isObject } from "../../json-object.js";
 import type { Plain } from "../../run.js";
-import { pick, shorten } from "./values.js";
+import { onlyWhere, pick, shorten } from "./values.js";
 
 const MEMORY_FIELDS = ["type", "title", "content", "summary", "tags", "importance", "confidence", "context"] as const;
 const RELATIONSHIP_FIELDS = [
@@ -56,6 +57,23 @@ export const mayBeCut = (body: Plain): boolean =>
     const text = body[name];
     return typeof text === "string" && text.length >= most && text.endsWith("…");
   });
+
+const TEXTS = ["title", "content", "summary"] as const;
+export const hasText = (body: Plain): boolean => TEXTS.some((name) => isText(body[name]));
+
+/** The texts of a memory that a body has as the client was shown them. */
+export function textsAsShown(memory: Plain, body: Plain): Plain {
+  const shown = backendMemoryOf(memory);
+  return onlyWhere(pick(memory, TEXTS), (name) => isAsShown(body[name], shown[name]));
+}
+
+/** The parser removes the blanks at both ends of a text. */
+function isAsShown(sent: unknown, shown: unknown): boolean {
+  if (typeof sent !== "string" || typeof shown !== "string") return false;
+  const start = shown.indexOf(sent.charAt(0));
+  const isThere = start >= 0 && shown.startsWith(sent, start);
+  return isThere && isBlank(shown.slice(0, start)) && isBlank(shown.slice(start + sent.length));
+}
 
 /** A relationship for a client. Its ends have the ids that the client has sent. */
 export function relationshipOf(relationship: Plain, { from_memory_id, to_memory_id }: Plain): Plain {
