@@ -63,7 +63,10 @@ export function readRelationship(
   const context = fields.take(["context"], asText);
   const createdAt = fields.take(["createdat"], asPast);
   leaveToService(fields, draft);
-  for (const { label } of fields.takeAll(({ name, isInner }) => ["id", "uuid"].includes(name) && !isInner)) {
+  // MemoryGraph counts 1 for every relationship at first, which says nothing.
+  const isNothing = ({ name, value, isInner }: Field): boolean =>
+    (["id", "uuid"].includes(name) && !isInner) || (name === "evidencecount" && value === 1);
+  for (const { label } of fields.takeAll(isNothing)) {
     draft.notCarry(label);
   }
   draft.addRelationship({

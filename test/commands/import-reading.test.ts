@@ -249,12 +249,23 @@ describe("reading", () => {
     ]);
     expect(graph.memories).toEqual({ read: 4, merged: 1 });
     expect(graph.relationships).toEqual({ read: 3, merged: 1 });
-    expect([...graph.notCarried.keys()]).toEqual([...["format_version", "export_version", "backend_type", "id"]]);
+    expect([...graph.notCarried.keys()]).toEqual([
+      ...["format_version", "export_version", "backend_type", "id", "evidence_count"],
+    ]);
     expect(leftOut(graph)).toEqual([
       'memories[3]: another memory already has the id "m2"',
       'memories[4]: "{\\"type\\":\\"error\\"}": it has no name, no title and no text',
       'relationship "Timeout" "CAUSES" "m9" (relationships[2]): the file has no memory called "m9": --create-missing creates one',
     ]);
+  });
+
+  it("leaves the context of a relationship of MemoryGraph as it is, such as JSON", () => {
+    const context = JSON.stringify({ text: "In staging", scope: "partial" });
+    const properties = { strength: 0.5, confidence: 0.8, context, evidence_count: 1 };
+    const [relationship] = EXPORT.relationships;
+    const graph = readText(JSON.stringify({ ...EXPORT, relationships: [{ ...relationship, properties }] }));
+
+    expect([...graph.links.values()]).toMatchObject([{ type: "SOLVES", context }]);
   });
 
   it("merges two memories and two relationships that say the same, and reports what only the second says otherwise", () => {

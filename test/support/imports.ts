@@ -84,7 +84,7 @@ export const EXPORT = {
       type: "SOLVES",
       properties: { strength: 0.9, confidence: 0.7, context: "In staging", evidence_count: 2 },
     },
-    { from_memory_id: "m3", to_memory_id: "m2", type: "SOLVES", properties: { context: null } },
+    { from_memory_id: "m3", to_memory_id: "m2", type: "SOLVES", properties: { context: null, evidence_count: 1 } },
     { from_memory_id: "m2", to_memory_id: "m9", type: "CAUSES", properties: {} },
   ],
 };
