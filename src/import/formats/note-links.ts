@@ -21,8 +21,12 @@ const TAG =
   /(?<=^|\s)#([\p{L}\p{M}\p{N}\p{Join_Control}\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}_/-]{1,100})/gu;
 /** `#[[two words]]`, as Logseq writes it. */
 const LONG_TAG = /#\[\[([^[\]]{1,100})\]\]/g;
-/** A link of Markdown: its target is between the parentheses, before a title. */
-const PATH_LINK = /(!?)\[[^[\]]{0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<>]{1,1000}))(?:\s[^()]{0,200})?\)/g;
+/**
+ * A link of Markdown: its target is between the parentheses, before a title. Its text may have brackets, as in
+ * `[[Draft] Plan](Plan.md)`, but no link; `[[Plan]](a comment)` is a link of the other kind.
+ */
+const PATH_LINK =
+  /(!?)\[(?!\[[^[\]]{0,1000}\]\])(?:[^[\]]|\[[^[\]]{0,200}\](?!\()){0,1000}\]\(\s{0,10}(?:<([^<>]{1,1000})>|([^\s()<>]{1,1000}))(?:\s[^()]{0,200})?\)/g;
 /** `[label]: path`, the target of links such as `[shown][label]`. */
 const DEFINITION = /^ {0,3}\[(?!\^)[^[\]]{1,1000}\]:[ \t]{1,10}(?:<([^<>]{1,1000})>|(\S{1,1000}))/;
 
@@ -40,9 +44,9 @@ const RELATION = new RegExp(
     `[ \\t]{0,10}(${LINKS})[ \\t]{0,10}(?:\\((.*)\\)|(?:[—–]|--?)[ \\t]{1,10}(\\S.*)|[.;,])?$`,
   "u",
 );
-/** The same with links of Markdown; an arrow, as MemoryGraph writes it, counts like a colon. */
+/** The same with links of Markdown; an arrow, as MemoryGraph writes it (or `->`), counts like a colon. */
 const PATH_RELATION = new RegExp(
-  `^[ \\t]*(?:[-*+][ \\t]{1,10})?\\*{0,2}(${WORDS})(?::\\*{0,2}:?|\\*{0,2}:{1,2}|\\*{0,2}[ \\t]{1,10}→)`,
+  `^[ \\t]*(?:[-*+][ \\t]{1,10})?\\*{0,2}(${WORDS})(?::\\*{0,2}:?|\\*{0,2}:{1,2}|\\*{0,2}[ \\t]{1,10}(?:→|->))`,
   "u",
 );
 /** What records of decisions say right before a link to another one. Other verbs are prose more often. */
