@@ -154,6 +154,35 @@ const NOTES = {
 };
 
 it.each([
+  ["in Python", "title: Wait: longer", "→"],
+  ["in TypeScript", 'title: "Wait: longer"', "->"],
+])("reads the parts of a note that MemoryGraph exported %s", (_where, title, arrow) => {
+  const front = [
+    ...["---", title, "id: f47ac10b-58cc-4372-a567-0e02b2c3d479", "type: solution", "importance: 0.9"],
+    ...["confidence: 0.8", "tags: [net, two words]", "created_at: 2025-11-30T10:00:00+00:00"],
+    ...["updated_at: 2025-12-01T10:00:00+00:00", "project: /src/app", "languages: [go, rust]", "---", ""],
+  ];
+  const content = "One.\n\n## Content\n\n## Relationships\n\nTwo.";
+  const list = `## Relationships\n\n- **SOLVES** ${arrow} [[Draft] Slow](0e02b2c3-58cc-4372-a567-f47ac10bd479)\n`;
+  const read = (...parts: string[]) => readMarkdownNote([...front, ...parts].join("\n"));
+
+  const known = { title: "Wait: longer", type: "solution", importance: 0.9, tags: ["net", "two words"], details: [] };
+  const kept = { confidence: 0.8, context: { project_path: "/src/app", languages: ["go", "rust"] } };
+  const solves = { to: "0e02b2c3-58cc-4372-a567-f47ac10bd479", type: "SOLVES" };
+  expect([
+    read("## Summary\n", "In short.", "", "## Content\n", content, "", list),
+    read("## Content\n", content, ""),
+    read(`## Summary\n\n${"s".repeat(1_001)}`, "", "## Content\n", content, ""),
+    read("Other text.", "", "## Content\n", content, ""),
+  ]).toMatchObject([
+    { ...known, kept, summary: "In short.", body: content, links: [solves] },
+    { ...known, kept, summary: undefined, body: content, links: [] },
+    { summary: undefined, body: `## Summary\n\n${"s".repeat(1_001)}\n\n## Content\n\n${content}` },
+    { summary: undefined, body: `Other text.\n\n## Content\n\n${content}` },
+  ]);
+});
+
+it.each([
   ["A/Note.md", "[[Index]]", ["LINKS_TO Top"]],
   ["A/Note.md", "[[./Index]]", ["LINKS_TO In A"]],
   ["A/Note.md", "[[../B/Index#Head|shown]] ", ["LINKS_TO In B"]],

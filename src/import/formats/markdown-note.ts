@@ -1,8 +1,9 @@
 import { asShare, asSummary, asText, plainName } from "../fields.js";
 import { type Kept, timesOf } from "../graph.js";
 import { CREATED, UPDATED } from "../names.js";
-import { PLACEHOLDER, UUID, toNfc } from "../text.js";
+import { type JsonObject, PLACEHOLDER, UUID, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
+import { partsOf } from "./memory-graph-note.js";
 import { type NoteLink, scanBody } from "./note-links.js";
 import { readNotionPage } from "./notion.js";
 import { asNoteTime } from "./note-time.js";
@@ -44,6 +45,7 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   const body = fields.has("excalidraw-plugin") ? withoutDrawing(text) : text;
   const page = readNotionPage(path, body);
   const properties = page?.properties ?? propertiesOf(body);
+  const parts = partsOf(fields, body);
   const left = new FrontFields(fields);
   const otherNames = left.all(OTHER_NAMES).flatMap(listOf);
   const tags = left.takeAll(TAGS).flatMap(tagsOf);
@@ -53,7 +55,7 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
     title,
     name: asName(left.all(["name"])[0]),
     type: left.take(["type", "memorytype", "entitytype", "notetype"], asName),
-    summary: left.take(["summary"], asSummary),
+    summary: left.take(["summary"], asSummary) ?? parts?.summary,
   };
   const importance = left.take(["importance"], asShareText);
   // The date of a note may also be that of an event, so it stays in the text.
@@ -66,6 +68,7 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   const kept: Kept = {
     clientId: left.take(["id"], asUuid),
     confidence: left.take(["confidence"], asShareText),
+    context: parts && takeContext(left),
     ...timesOf(
       left.take(CREATED, asNoteTime) ?? dayIn(CREATED) ?? timeIn(CREATED) ?? date,
       left.take(UPDATED, asNoteTime) ?? dayIn(UPDATED) ?? timeIn(UPDATED),
@@ -89,7 +92,7 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
       tags: [...tags, ...tagsOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
       links: [...links, ...(page?.links ?? []), ...scanned.links],
     },
-    body: withoutBlankStart(body).trimEnd(),
+    body: withoutBlankStart(parts?.content ?? body).trimEnd(),
     isDrawing: body !== text,
     otherNames: [...otherNames, ...listOf(properties.get("alias")).map(asTag), ...scanned.blocks],
   };
@@ -145,6 +148,14 @@ class FrontFields {
   #named(name: string): [string, FrontValue][] {
     return [...this.#left].filter(([label, value]) => plainName(label) === name && !isPlaceholder(value));
   }
+}
+
+/** Takes the fields that MemoryGraph's notes have of the context of a memory. */
+function takeContext(left: FrontFields): JsonObject | undefined {
+  const project_path = left.take(["project"], asText);
+  const lists = ["languages", "technologies"].map((name) => [name, left.takeAll([name]).flatMap(listOf)] as const);
+  const context = { ...(project_path && { project_path }), ...Object.fromEntries(lists.filter(([, list]) => list[0])) };
+  return Object.keys(context).length > 0 ? context : undefined;
 }
 
 const isPlaceholder = (value: FrontValue): boolean => typeof value === "string" && PLACEHOLDER.test(value);

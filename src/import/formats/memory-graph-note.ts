@@ -1,0 +1,32 @@
+import { asSummary } from "../fields.js";
+import type { FrontValue } from "./front-matter.js";
+
+/** The parts of a note as MemoryGraph exports it. */
+interface Parts {
+  readonly summary: string | undefined;
+  readonly content: string;
+}
+
+const FIELDS = ["id", "type", "importance", "confidence", "tags", "created_at", "updated_at"];
+const SUMMARY = "## Summary\n\n";
+const CONTENT = "## Content\n\n";
+const RELATIONSHIPS = "\n\n## Relationships\n\n";
+
+/** Reads the parts of a note of MemoryGraph; undefined for any other note. Its relationships are links of the body. */
+export function partsOf(fields: ReadonlyMap<string, FrontValue>, body: string): Parts | undefined {
+  if (!FIELDS.every((name) => fields.has(name))) return undefined;
+  const text = body.replace(/^\n/, "");
+  const start = text.startsWith(SUMMARY) ? text.indexOf(`\n\n${CONTENT}`) + 2 : 0;
+  if (!text.startsWith(CONTENT, start)) return undefined;
+  const summary = start > 0 ? asSummary(text.slice(SUMMARY.length, start - 2)) : undefined;
+  if (start > 0 && summary === undefined) return undefined;
+  return { summary, content: withoutRelationships(text.slice(start + CONTENT.length)) };
+}
+
+function withoutRelationships(text: string): string {
+  const end = text.lastIndexOf(RELATIONSHIPS);
+  const lines = text.slice(end + RELATIONSHIPS.length).trimEnd();
+  return end >= 0 && lines.split("\n").every(isRelationship) ? text.slice(0, end) : text;
+}
+
+const isRelationship = (line: string): boolean => /^- \*\*\w{1,50}\*\* (?:→|->) \[/.test(line) && line.endsWith(")");
