@@ -154,11 +154,15 @@ const NOTES = {
 };
 
 it.each([
-  ["in Python", "title: Wait: longer", "→"],
-  ["in TypeScript", 'title: "Wait: longer"', "->"],
+  ["in Python", "Wait: longer", "→"],
+  ["in Python, with a title that is no YAML", "[Draft] `npm ci` for #12 # 3", "→"],
+  ["in Python, with a title that YAML reads otherwise", "Fix #12", "→"],
+  ["in TypeScript", "Wait: longer", "->"],
 ])("reads the parts of a note that MemoryGraph exported %s", (_where, title, arrow) => {
+  const quote = (text: string) => (arrow === "->" ? JSON.stringify(text) : text);
   const front = [
-    ...["---", title, "id: f47ac10b-58cc-4372-a567-0e02b2c3d479", "type: solution", "importance: 0.9"],
+    ...["---", `title: ${quote(title)}`, `id: ${quote("f47ac10b-58cc-4372-a567-0e02b2c3d479")}`, "type: solution"],
+    "importance: 0.9",
     ...["confidence: 0.8", "tags: [net, two words]", "created_at: 2025-11-30T10:00:00+00:00"],
     ...["updated_at: 2025-12-01T10:00:00+00:00", "project: /src/app", "languages: [go, rust]", "---", ""],
   ];
@@ -166,7 +170,7 @@ it.each([
   const list = `## Relationships\n\n- **SOLVES** ${arrow} [[Draft] Slow](0e02b2c3-58cc-4372-a567-f47ac10bd479)\n`;
   const read = (...parts: string[]) => readMarkdownNote([...front, ...parts].join("\n"));
 
-  const known = { title: "Wait: longer", type: "solution", importance: 0.9, tags: ["net", "two words"], details: [] };
+  const known = { title, type: "solution", importance: 0.9, tags: ["net", "two words"], details: [] };
   const kept = { confidence: 0.8, context: { project_path: "/src/app", languages: ["go", "rust"] } };
   const solves = { to: "0e02b2c3-58cc-4372-a567-f47ac10bd479", type: "SOLVES" };
   expect([

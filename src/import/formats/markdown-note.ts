@@ -3,7 +3,7 @@ import { type Kept, timesOf } from "../graph.js";
 import { CREATED, UPDATED } from "../names.js";
 import { type JsonObject, PLACEHOLDER, UUID, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
-import { partsOf } from "./memory-graph-note.js";
+import { partsOf, plainTitleOf } from "./memory-graph-note.js";
 import { type NoteLink, scanBody } from "./note-links.js";
 import { readNotionPage } from "./notion.js";
 import { asNoteTime } from "./note-time.js";
@@ -42,6 +42,7 @@ const PROPERTY = /^(?:- )?([\p{L}\p{M}\p{N}_-]{1,50}):: (.*)$/u;
 export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   const whole = file.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
   const { fields, rest, body: text } = readFrontMatter(toNfc(whole));
+  const plainTitle = plainTitleOf(toNfc(whole));
   const body = fields.has("excalidraw-plugin") ? withoutDrawing(text) : text;
   const page = readNotionPage(path, body);
   const properties = page?.properties ?? propertiesOf(body);
@@ -50,7 +51,8 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   const otherNames = left.all(OTHER_NAMES).flatMap(listOf);
   const tags = left.takeAll(TAGS).flatMap(tagsOf);
   const scanned = scanBody(body);
-  const title = left.take(["title"], asName) ?? page?.title ?? asText(properties.get("title"));
+  const front = left.take(["title"], asName);
+  const title = plainTitle ?? front ?? page?.title ?? asText(properties.get("title"));
   const known = {
     title,
     name: asName(left.all(["name"])[0]),
@@ -87,7 +89,7 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   }
   return {
     ...known,
-    ...{ importance, kept, details: [...details, ...rest] },
+    ...{ importance, kept, details: [...details, ...rest.filter((line) => line !== `title: ${plainTitle}`)] },
     ...{
       tags: [...tags, ...tagsOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
       links: [...links, ...(page?.links ?? []), ...scanned.links],

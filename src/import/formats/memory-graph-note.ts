@@ -7,7 +7,7 @@ interface Parts {
   readonly content: string;
 }
 
-const FIELDS = ["id", "type", "importance", "confidence", "tags", "created_at", "updated_at"];
+const FIELDS = ["id", "type", "importance", "confidence", "created_at", "updated_at"];
 const SUMMARY = "## Summary\n\n";
 const CONTENT = "## Content\n\n";
 const RELATIONSHIPS = "\n\n## Relationships\n\n";
@@ -30,3 +30,7 @@ function withoutRelationships(text: string): string {
 }
 
 const isRelationship = (line: string): boolean => /^- \*\*\w{1,50}\*\* (?:→|->) \[/.test(line) && line.endsWith(")");
+
+/** In Python it writes titles as they are, also those that mean something else in YAML, such as `Fix #12` or `[Draft]`. */
+const PLAIN_TITLE = /^---\ntitle: (\S.*)\nid: (?!")\S.*\ntype: \w+\nimportance: /;
+export const plainTitleOf = (text: string): string | undefined => PLAIN_TITLE.exec(text)?.[1]?.trimEnd();
