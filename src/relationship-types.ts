@@ -14,7 +14,7 @@ export interface WellKnownType {
   readonly inverse: string | null;
 }
 
-const CATALOGUE: Readonly<Record<string, readonly string[]>> = {
+const CATALOGUE = {
   causal: ["CAUSES", "TRIGGERS", "LEADS_TO", "PREVENTS", "BREAKS"],
   solution: ["SOLVES", "ADDRESSES", "ALTERNATIVE_TO", "IMPROVES", "REPLACES"],
   context: ["OCCURS_IN", "APPLIES_TO", "WORKS_WITH", "REQUIRES", "USED_IN"],
@@ -22,9 +22,10 @@ const CATALOGUE: Readonly<Record<string, readonly string[]>> = {
   similarity: ["SIMILAR_TO", "VARIANT_OF", "RELATED_TO", "ANALOGY_TO", "OPPOSITE_OF"],
   workflow: ["FOLLOWS", "DEPENDS_ON", "ENABLES", "BLOCKS", "PARALLEL_TO"],
   quality: ["EFFECTIVE_FOR", "INEFFECTIVE_FOR", "PREFERRED_OVER", "DEPRECATED_BY", "VALIDATED_BY"],
-};
+} as const;
+type WellKnownName = (typeof CATALOGUE)[keyof typeof CATALOGUE][number];
 
-const SYMMETRIC = new Set([
+const SYMMETRIC: ReadonlySet<string> = new Set<WellKnownName>([
   "ALTERNATIVE_TO",
   "WORKS_WITH",
   "CONTRADICTS",
@@ -34,7 +35,7 @@ const SYMMETRIC = new Set([
   "PARALLEL_TO",
 ]);
 
-const INVERSES: ReadonlyMap<string, string> = new Map([
+const INVERSES: ReadonlyMap<string, string> = new Map<WellKnownName, WellKnownName>([
   ["REPLACES", "DEPRECATED_BY"],
   ["DEPRECATED_BY", "REPLACES"],
   ["GENERALIZES", "SPECIALIZES"],
@@ -51,7 +52,7 @@ export const WELL_KNOWN_TYPES: readonly WellKnownType[] = Object.entries(CATALOG
 );
 
 /** The verbs of the well-known types and their synonyms: base form, present and past, which also makes the passive. */
-const TRANSITIVE: Readonly<Record<string, readonly string[]>> = {
+const TRANSITIVE: Readonly<Partial<Record<WellKnownName, readonly string[]>>> = {
   SOLVES: ["SOLVE SOLVES SOLVED", "FIX FIXES FIXED", "RESOLVE RESOLVES RESOLVED"],
   REPLACES: ["REPLACE REPLACES REPLACED", "SUPERSEDE SUPERSEDES SUPERSEDED"],
   CAUSES: ["CAUSE CAUSES CAUSED"],
@@ -73,7 +74,7 @@ const TRANSITIVE: Readonly<Record<string, readonly string[]>> = {
 const NOUNS: ReadonlySet<string> = new Set(["FIX", "CAUSE", "TRIGGER", "ADDRESS", "BLOCK"]);
 
 /** Other ways to say a well-known type, in the same direction. */
-const SAME_DIRECTION: Readonly<Record<string, string>> = {
+const SAME_DIRECTION: Readonly<Partial<Record<WellKnownName, string>>> = {
   SOLVES: "SOLUTION_FOR SOLUTION_TO SOLUTION_OF FIX_FOR",
   CAUSES: "CAUSE_OF",
   LEADS_TO: "LEAD_TO LED_TO",

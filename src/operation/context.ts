@@ -22,7 +22,8 @@ export interface GraphBounds {
   readonly memories: number;
   readonly bytes: number;
 }
-export type TeamRole = "owner" | "admin" | "member";
+export const TEAM_ROLES = ["owner", "admin", "member"] as const;
+export type TeamRole = (typeof TEAM_ROLES)[number];
 export type Door = "rest" | "graphql" | "mcp" | "page" | "billing" | "operator";
 
 /** The user who sends the request: found by the API key once per request, in the same way at every door. */

@@ -1,11 +1,11 @@
 import { shownPath } from "./names.js";
 import { type Operation, methodsOf } from "./operation.js";
-import type { TeamRole } from "./context.js";
+import { TEAM_ROLES, type TeamRole } from "./context.js";
 import type { Relation } from "./relation.js";
 import { isAtLeast } from "./standing.js";
 
 /** The kinds of callers: a member of the team by role, somebody outside it, somebody without a key. */
-export const ASKERS = ["owner", "admin", "member", "outsider", "nobody"] as const;
+export const ASKERS = [...TEAM_ROLES, "outsider", "nobody"] as const;
 export type Asker = (typeof ASKERS)[number];
 
 /** The answer by the declaration alone, whatever the data. An admin gets `role_too_small` where only an owner may. */
@@ -23,6 +23,10 @@ export function rightOf({ permission, team }: Guarded, asker: Asker): Right {
   if (asker === "outsider") return "not_found";
   return isAtLeast(asker, team.role) ? "yes" : "role_too_small";
 }
+
+const HEADS: Readonly<Record<Asker, string>> = {
+  ...{ owner: "Owner", admin: "Admin", member: "Member", outsider: "Outsider", nobody: "No key" },
+};
 
 const SHOWN: Readonly<Record<Right, string>> = {
   yes: "yes",
@@ -48,7 +52,7 @@ Relations: GraphQL fields that lead to other objects. A refused one is null, wit
 
 /** The tables of rights in Markdown, for documentation. */
 export function rightsTable(operations: readonly Operation[], relations: readonly Relation[]): string {
-  const head = ["Operation", "REST", "Scope", "Owner", "Admin", "Member", "Outsider", "No key"];
+  const head = ["Operation", "REST", "Scope", ...ASKERS.map((asker) => HEADS[asker])];
   const rows = operations.map((operation) => {
     const { name, rest, permission } = operation;
     return [name, `\`${methodsOf(rest).join(", ")} ${shownPath(rest.path)}\``, permission, ...rightsOf(operation)];

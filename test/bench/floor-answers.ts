@@ -1,12 +1,7 @@
 /** The floor's answers, field by field. */
 import type { LinkItem } from "../../src/features/memories/memory-statements.js";
-import { Refusal } from "./floor-input.js";
+import { Refusal, type RestName } from "./floor-input.js";
 import type { Hits, Memory, Related } from "./floor-work.js";
-
-/** The name of a field in REST. */
-type RestName<Name extends string> = Name extends `${infer Letter}${infer Rest}`
-  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${RestName<Rest>}`
-  : "";
 
 export const restMemory = (memory: Memory): Record<RestName<keyof Memory> | "superseded_by", unknown> => ({
   id: memory.id,

@@ -32,20 +32,25 @@ export function notBlank(text: string): string {
   return text;
 }
 
-const FIELDS = new Set([
-  "type",
-  "title",
-  "content",
-  "summary",
-  "tags",
-  "importance",
-  "context",
-  "confidence",
-  "client_id",
-]);
+/** The name of a field in REST. */
+export type RestName<Name extends string> = Name extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${RestName<Rest>}`
+  : "";
+
+const FIELDS: Readonly<Record<RestName<Exclude<keyof Contents, "expiresAt">>, true>> = {
+  type: true,
+  title: true,
+  content: true,
+  summary: true,
+  tags: true,
+  importance: true,
+  context: true,
+  confidence: true,
+  client_id: true,
+};
 
 export function newMemory(body: Readonly<Record<string, unknown>>): Contents {
-  for (const name of Object.keys(body)) if (!FIELDS.has(name)) throw new Refusal(400);
+  for (const name of Object.keys(body)) if (!Object.hasOwn(FIELDS, name)) throw new Refusal(400);
   const { summary = null, tags = [], importance = 0.5, context = null, confidence = 0.8 } = body;
   const { client_id: clientId = null } = body;
   const type = textOf(body["type"], 1, 50);

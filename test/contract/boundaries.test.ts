@@ -78,6 +78,36 @@ it("lets no room import what it must not", () => {
   expect(forbidden.filter(({ file, target }) => !(file.startsWith("surfaces/") && shared(target)))).toEqual([]);
 });
 
+it("lets a feature export only what the rest of the service imports", () => {
+  const sources = files.map((file) => [file, readFileSync(join("src", file), "utf8")] as const);
+  const namesIn = (list = "") => Array.from(list.matchAll(/(?:type )?(\w+)(?: as \w+)?(?:,|$)/g), ([, name]) => name);
+  const imported = sources.flatMap(([file, source]) =>
+    Array.from(source.matchAll(/^import (?:type )?\{ ?([^}]*?),? ?\} from "(\.[^"]+\/index\.js)";$/gm)).flatMap(
+      ([, list, from = ""]) => namesIn(list).map((name) => `${normalize(join(dirname(file), from))} ${name}`),
+    ),
+  );
+  const exported = sources
+    .filter(([file]) => /^features\/[^/]+\/index\.ts$/.test(file))
+    .flatMap(([file, source]) =>
+      Array.from(source.matchAll(/^export \{ ?([^}]*?),? ?\} from/gm))
+        .flatMap(([, list]) => namesIn(list))
+        .map((name) => `${file.replace(/\.ts$/, ".js")} ${name}`),
+    );
+  expect(exported.length).toBeGreaterThan(100);
+  expect(
+    exported.filter((name) => !imported.includes(name)),
+    "A test imports it from its own file.",
+  ).toEqual([]);
+});
+
+it("is what the table in src/README.md says", () => {
+  const table = /## What may import what\n\n(.*?)\n\n/s.exec(readFileSync("src/README.md", "utf8"))?.[1] ?? "";
+  const named = table
+    .split("\n")
+    .flatMap((row) => Array.from((row.split(" | ")[0] ?? "").matchAll(/`([\w.-]+)/g), ([, name]) => name));
+  expect(named.toSorted()).toEqual(Object.keys(MAY_IMPORT).toSorted());
+});
+
 it("lets a search merge what rooms find that know nothing of it", () => {
   const importsOf = (room: string) =>
     files

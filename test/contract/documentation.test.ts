@@ -108,6 +108,20 @@ it("reads no variable whose value nothing uses", () => {
   expect(settings.filter((name) => !new RegExp(`\\b${name}\\b`).test(others))).toEqual([]);
 });
 
+it("has no limit that nothing uses", () => {
+  const names = (of: object): string[] =>
+    Object.entries(of).flatMap(([name, value]) => (isGroup(value) ? [name, ...names(value)] : [name]));
+  const others = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && file !== "limits.ts" && !file.startsWith("platform/prisma"))
+    .map((file) => readFileSync(join("src", file), "utf8"));
+  const words = new Set(others.join("\n").match(/\w+/g));
+  expect(names(LIMITS).length).toBeGreaterThan(150);
+  expect(names(LIMITS).filter((name) => !words.has(name))).toEqual([]);
+});
+
+const isGroup = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 it("gives in the README the same defaults as the code", () => {
   const {
     host,

@@ -16,6 +16,6 @@ const migrations = readdirSync(FOLDER, { withFileTypes: true })
   ]);
 
 it("are never changed once they are committed: databases that have them would refuse the next version", () => {
-  // A further migration corrects an earlier one. Add its line to `migrations.json`; change or remove none.
-  expect(Object.fromEntries(migrations)).toEqual(COMMITTED);
+  const advice = "Add the line of a new migration to test/contract/migrations.json; change and remove none.";
+  expect(Object.fromEntries(migrations), advice).toEqual(COMMITTED);
 });

@@ -5,6 +5,7 @@ import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import { methodsOf, takesBody } from "../../src/operation/operation.js";
+import { raisedFailures } from "../../src/failures.js";
 import { rightsTable } from "../../src/operation/rights.js";
 import { moves } from "../model/moves.js";
 import { type Things, exampleInput } from "../support/examples.js";
@@ -119,3 +120,22 @@ it("work on the team that their path names", () => {
   expect(onTeam.length).toBeGreaterThan(10);
   expect(onTeam.filter(({ team }) => team?.which !== "given").map(({ name }) => name)).toEqual([]);
 });
+
+it("declare every failure that exists, or `failures.ts` says what else raises it", () => {
+  const classes = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !path.startsWith("platform/prisma/"))
+    .flatMap((path) =>
+      Array.from(readFileSync(join("src", path), "utf8").matchAll(/^.*\bclass (\w+) extends (\w+)/gm)),
+    );
+  const parents = new Map(classes.map(([, name = "", parent = ""]) => [name, parent]));
+  const lineOf = (name: string): string[] => {
+    const parent = parents.get(name);
+    return [name, ...(parent === undefined ? [] : lineOf(parent))];
+  };
+  const failures = classes.filter(([line, name = ""]) => !line.includes("abstract") && isFailure(lineOf(name)));
+  const documented = new Set(raisedFailures(operations, relations).map(({ failure }) => failure.constructor.name));
+  expect(failures.length).toBeGreaterThan(50);
+  expect(failures.filter(([, name = ""]) => !lineOf(name).some((each) => documented.has(each)))).toEqual([]);
+});
+
+const isFailure = (line: readonly string[]): boolean => line.at(-1) === "Error" && line.includes("Failure");

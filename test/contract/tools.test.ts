@@ -18,7 +18,8 @@ it("equals test/contract/tools.json, which `npm run contract` rewrites", () => {
 
 it("costs an agent at most 2,000 tokens, and keeps instructions short enough that no client cuts them", () => {
   expect(tools.length).toBeGreaterThan(6);
-  expect(tokensOf(tools), "Let tools say less: each agent reads all of it, always.").toBeLessThanOrEqual(2_000);
+  const advice = "Each agent reads all of it, always. Let tools say less, or mark fields as `notForAgents`.";
+  expect(tokensOf(tools), advice).toBeLessThanOrEqual(2_000);
   expect(AGENT_INSTRUCTIONS.length).toBeLessThanOrEqual(1_500);
 });
 
@@ -33,7 +34,10 @@ it("names only existing tools in the instructions", () => {
 it("is documented tool by tool in docs/agents.md", () => {
   const told = readFileSync("docs/agents.md", "utf8");
   const names = tools.flatMap((tool) => tool.names);
-  expect(names.filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
+  expect(
+    names.filter((name) => !told.includes(`\`${name}\``)),
+    "Name these in docs/agents.md.",
+  ).toEqual([]);
 });
 
 it("shows relationships without their ids, since no tool takes them", () => {

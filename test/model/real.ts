@@ -2,7 +2,7 @@ import type { GraphQLSchema } from "graphql";
 import { startApp } from "../../src/app.js";
 import { graphqlSchema } from "../../src/operations.js";
 import { readConfig } from "../../src/config.js";
-import { sendDueMails } from "../../src/features/mail/index.js";
+import { sendDueMails } from "../../src/features/mail/outbox.js";
 import { sha256 } from "../../src/operation/sha256.js";
 import type { Message } from "../../src/platform/mailer.js";
 import type { Budgets } from "../../src/platform/rate-limit/rate-limiter.js";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { simpleParser } from "mailparser";
 import { expect, it, vi } from "vitest";
-import { sendDueMails } from "../../src/features/mail/index.js";
+import { sendDueMails } from "../../src/features/mail/outbox.js";
 import { queueNotice } from "../../src/operation/notice.js";
 import { LIMITS } from "../../src/limits.js";
 import { type MailSettings, createMailer } from "../../src/platform/mailer.js";

@@ -1,4 +1,4 @@
-import type { AssignableRole } from "../../src/features/teams/index.js";
+import type { AssignableRole } from "../../src/features/teams/members/update-member-role.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import type { Invitation } from "../../src/features/teams/invitations/invitation.js";
 import { createTeam } from "../../src/features/teams/create-team.js";

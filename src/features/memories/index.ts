@@ -19,8 +19,6 @@ export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
 export { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";
 export { countRelationships } from "./count-relationships.js";
-export { countWordsOfGraph } from "./words/count-words.js";
-export { forgetWords } from "./words/forget-words.js";
 export {
   CONTENTS,
   CONTENT_TYPES,

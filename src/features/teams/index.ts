@@ -32,7 +32,6 @@ export { markBounced } from "./invitations/mark-bounced.js";
 export { type InvitationToSend, newInvitationToken } from "./invitations/invitation-token.js";
 export { OwnerMustTransfer } from "./leave-team.js";
 export { AuditEntry } from "./list-audit.js";
-export { AssignableRole } from "./members/update-member-role.js";
 export { TeamRoleName } from "./team.js";
 
 export const teamOperations = [

@@ -6,7 +6,7 @@ import { acceptInvitation } from "../../../src/features/teams/invitations/answer
 import { invitation } from "../../../src/features/teams/invitations/get-invitation.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { teamInvitations } from "../../../src/features/teams/invitations/list-invitations.js";
-import { sendDueMails } from "../../../src/features/mail/index.js";
+import { sendDueMails } from "../../../src/features/mail/outbox.js";
 import { startMailServer } from "../../support/mail-server.js";
 import { createMailer } from "../../../src/platform/mailer.js";
 import { waitingForLocks } from "../../support/locks.js";

@@ -7,7 +7,7 @@ import { markBounced } from "../../../../src/features/teams/invitations/mark-bou
 import { newInvitationToken } from "../../../../src/features/teams/invitations/invitation-token.js";
 import { resendInvitation } from "../../../../src/features/teams/invitations/resend-invitation.js";
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
-import { sendDueMails } from "../../../../src/features/mail/index.js";
+import { sendDueMails } from "../../../../src/features/mail/outbox.js";
 import { LIMITS } from "../../../../src/limits.js";
 import { sha256 } from "../../../../src/operation/sha256.js";
 import type { Message } from "../../../../src/platform/mailer.js";
