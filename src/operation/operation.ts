@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
-import { actionNamed } from "./audit-action.js";
+import type { AuditAction } from "./audit-action.js";
 import type { CallersTeam, Context } from "./context.js";
 import type { FailureClass } from "./failure.js";
 import type { Permission } from "./permission.js";
@@ -74,9 +74,12 @@ interface Changes<Input, Output, Place extends unknown[], Answer> {
   handle(context: Context, input: Input, ...placeAndAnswer: [...Place, Answer]): Promise<Output>;
 }
 
-/** What the audit records of a change, under the name of the operation: an action of `audit-action.ts`. */
+/** What the audit records of a change. Only listed actions can be recorded. */
 type Recorded<Input, Output, Place extends unknown[]> =
-  | { audit(context: Context, input: Input, output: Output, ...place: Place): AuditNote }
+  | {
+      readonly name: AuditAction;
+      audit(context: Context, input: Input, output: Output, ...place: Place): AuditNote;
+    }
   | { readonly audit: NotRecordedHere };
 
 /** The handler writes with one SQL statement, which is atomic: a transaction is only needed for an Idempotency-Key. */
@@ -174,7 +177,7 @@ const kindOf = (effect: Operation["effect"]): Operation["kind"] => (effect === "
 export function defineOperation<Input extends object, Output extends object>(
   operation: PlainOperation<Input, Output>,
 ): Operation<Input, Output> {
-  return freezeListed({ ...operation, kind: kindOf(operation.effect) });
+  return Object.freeze({ ...operation, kind: kindOf(operation.effect) });
 }
 
 /** The same for an operation on a team; the failures of its rule are added. */
@@ -183,15 +186,7 @@ export function defineTeamOperation<Input extends object, Output extends object,
 ): Operation<Input, Output> {
   const kind = kindOf(operation.effect);
   const failures = [...failuresOfRule(operation.team, kind), ...operation.failures];
-  return freezeListed({ ...operation, kind, failures });
-}
-
-/** @throws Error if it is recorded, but its name is no action of the audit: with the type, no error would say so. */
-function freezeListed<Defined extends { readonly name: string; readonly audit?: unknown }>(
-  operation: Defined,
-): Defined {
-  if (typeof operation.audit === "function") actionNamed(operation.name);
-  return Object.freeze(operation);
+  return Object.freeze({ ...operation, kind, failures });
 }
 
 /** For an operation without input. */

@@ -23,6 +23,8 @@ const audit = () => ({ teamId: null, subject: null });
 const CONTRADICTIONS = () => [
   // @ts-expect-error A change declares what it records in the audit log, or why it records nothing.
   defineOperation({ ...FACTS, name: "deleteMemory", effect: "transaction", handle }),
+  // @ts-expect-error Only listed actions can be recorded.
+  defineOperation({ ...FACTS, name: "doSomething", effect: "transaction", audit, handle }),
   // @ts-expect-error A single statement has no room for an audit entry.
   defineOperation({ ...FACTS, name: "deleteMemory", effect: "statement", audit, handle }),
   // @ts-expect-error Nor have the handler's own transactions.
@@ -39,13 +41,6 @@ it("lets the compiler refuse declarations that contradict themselves, and no oth
   expect(CONTRADICTIONS).toBeTypeOf("function");
   const operation = defineOperation({ ...FACTS, name: "deleteMemory", effect: "transaction", prepare, audit, handle });
   expect(operation).toMatchObject({ kind: "mutation", effect: "transaction" });
-});
-
-it("refuses to define an operation whose action the audit does not list, and says where to add it", () => {
-  const define = () => defineOperation({ ...FACTS, name: "doSomething", effect: "transaction", audit, handle });
-  expect(define).toThrow(
-    "doSomething is no action of the audit: add it to AUDIT_ACTIONS in src/operation/audit-action",
-  );
 });
 
 const changes = operations.filter(({ kind }) => kind === "mutation");
