@@ -25,7 +25,8 @@ import { withServices } from "./with-database.js";
 
 type Plan = "free" | "pro";
 interface Common {
-  readonly email: string;
+  readonly email?: string;
+  readonly id?: string;
   readonly json?: true;
 }
 type Made = Awaited<ReturnType<typeof createUser>>;
@@ -49,6 +50,7 @@ export const program = commandLine({
     "npm run user -- suspend --email ann@example.com        keys get 403 account_suspended; no data is deleted",
     "npm run user -- unsuspend --email ann@example.com",
     "npm run user -- revoke-keys --email ann@example.com --yes",
+    "npm run user -- revoke-keys --email ann@example.com --key 01a2153e-6aaf-7486-934f-d265b2cd0079 --yes",
     "npm run user -- delete --email ann@example.com --yes   permanent; memories in a team's graph stay there",
   ],
 });
@@ -58,16 +60,21 @@ const command = (name: string, description: string): Command =>
   program
     .command(name)
     .description(description)
-    .requiredOption("--email <address>", "the user's e-mail address", emailOf)
+    .option("--email <address>", "the user's e-mail address", emailOf)
+    .addOption(new Option("--id <id>", "or the user's id, as in the log").argParser(idOf).conflicts("email"))
     .option(...JSON_OPTION);
 
 const planOption = () => new Option("--plan <plan>", "what the user has paid for").choices(["free", "pro"]);
 
-command("create", "create a user and print a first API key")
+program
+  .command("create")
+  .description("create a user and print a first API key")
+  .requiredOption("--email <address>", "the user's e-mail address", emailOf)
   .option("--name <name>", "the user's name", nameOf)
   .addOption(planOption().default("free"))
   .option("--verified", "mark the address as verified")
-  .action(async (options: Common & { name?: string; plan: Plan; verified?: true }) => {
+  .option(...JSON_OPTION)
+  .action(async (options: { email: string; name?: string; plan: Plan; verified?: true; json?: true }) => {
     const made = await withServices((services) => createUser(services, { verified: false, ...options }));
     printKey(made, options, `Created the user ${made.email}, plan ${options.plan}.`);
   });
@@ -75,71 +82,75 @@ command("create", "create a user and print a first API key")
 command("key", "create another API key for a user and print it")
   .option("--name <name>", "the name of the key", nameOf, "Made by an operator")
   .action(async (options: Common & { name: string }) => {
-    const made = await withServices((services) => createKeyFor(services, options.email, options.name));
+    const which = whichOf(options);
+    const made = await withServices(async (services) => {
+      const { email } = await showUser(services, which);
+      return createKeyFor(services, email, options.name);
+    });
     printKey(made, options, `Created another key for ${made.email}.`);
   });
 
-program
-  .command("show")
-  .description("print who a user is: keys without their secrets, last use, team, how much is stored, mails that wait")
-  .option("--email <address>", "the user's e-mail address", emailOf)
-  .addOption(new Option("--id <id>", "the user's id, as in the log").argParser(idOf).conflicts("email"))
-  .option(...JSON_OPTION)
-  .action(async ({ email, id, json }: Partial<Common> & { id?: string }) => {
-    const which = email ?? id;
-    if (which === undefined) throw new WrongUse("Nothing was shown. Add --email or --id.");
-    const user = await withServices((services) => showUser(services, which));
-    console.log(json ? JSON.stringify(userToJson(user)) : describeUser(user));
-  });
+command(
+  "show",
+  "print who a user is: keys without their secrets, last use, team, how much is stored, mails that wait",
+).action(async (options: Common) => {
+  const which = whichOf(options);
+  const user = await withServices((services) => showUser(services, which));
+  console.log(options.json ? JSON.stringify(userToJson(user)) : describeUser(user));
+});
 
 command("plan", "change what the user has paid for")
   .addOption(planOption().makeOptionMandatory())
   .action((options: Common & { plan: Plan }) =>
-    change(options, `Plan ${options.plan}`, (services) => setPlan(services, options.email, options.plan)),
+    change(options, `Plan ${options.plan}`, (services, which) => setPlan(services, which, options.plan)),
   );
 
 command("rename", "change or remove the user's name")
   .option("--name <name>", "the new name; without it the name is removed", nameOf)
   .action((options: Common & { name?: string }) =>
-    change(options, "Renamed", (services) => renameUser(services, options.email, options.name ?? null)),
+    change(options, "Renamed", (services, which) => renameUser(services, which, options.name ?? null)),
   );
 
 command("verify", "mark the user's address as verified").action((options: Common) =>
-  change(options, "Verified", (services) => verifyUser(services, options.email)),
+  change(options, "Verified", verifyUser),
 );
 
 command("change-email", "give a user another address, marked as verified; keys, memories and the team stay")
   .requiredOption("--to <address>", "the new address", emailOf)
-  .action(({ to, ...options }: Common & { to: string }) =>
-    change({ ...options, email: to }, "Changed", (services) => moveUserTo(services, options.email, to)),
+  .action((options: Common & { to: string }) =>
+    change(options, "Changed", (services, which) => moveUserTo(services, which, options.to)),
   );
 
 command(
   "suspend",
   "refuse all of a user's keys and sign-ups until unsuspended, and revoke their open invitations",
-).action((options: Common) => change(options, "Suspended", (services) => suspendUser(services, options.email)));
+).action((options: Common) => change(options, "Suspended", suspendUser));
 
 command("unsuspend", "let a suspended user's keys work again").action((options: Common) =>
-  change(options, "No longer suspended", (services) => unsuspendUser(services, options.email)),
+  change(options, "No longer suspended", unsuspendUser),
 );
 
-command("revoke-keys", "revoke all of a user's keys permanently")
+command("revoke-keys", "revoke all of a user's keys permanently, or one of them")
+  .option("--key <id>", "only the key with this id, as in the log, and those that it made", idOf)
   .option(...YES_OPTION)
-  .action(async ({ email, json, yes }: Common & { yes?: true }) => {
+  .action(async ({ json, yes, key, ...options }: Common & { yes?: true; key?: string }) => {
+    const which = whichOf(options);
     const ended = await withServices(async (services) => {
-      const { keys } = await showUser(services, email);
-      if (yes) return revokeKeysOf(services, email);
-      throw askToConfirm(`This would revoke ${countInWords(keys, "key", "keys")} of ${email} permanently.`);
+      if (yes) return revokeKeysOf(services, which, key);
+      const { keys, email } = await showUser(services, which);
+      const what = key ? `the key ${key}, and those that it made,` : countInWords(keys, "key", "keys");
+      throw askToConfirm(`This would revoke ${what} of ${email} permanently.`);
     });
     console.log(json ? JSON.stringify(ended) : `Revoked keys of ${ended.email}: ${ended.revoked}.`);
   });
 
 command("delete", "delete a user and their own graph permanently; memories in a team's graph stay there")
   .option(...YES_OPTION)
-  .action(async ({ email, json, yes }: Common & { yes?: true }) => {
+  .action(async ({ json, yes, ...options }: Common & { yes?: true }) => {
+    const which = whichOf(options);
     const user = await withServices(async (services) => {
-      const { memories } = await showUser(services, email);
-      if (yes) return deleteUserOf(services, email);
+      const { memories, email } = await showUser(services, which);
+      if (yes) return deleteUserOf(services, which);
       throw askToConfirm(
         `This would delete ${email} with ${countInWords(memories, "memory", "memories")} permanently.`,
       );
@@ -151,13 +162,25 @@ function askToConfirm(consequence: string): WrongUse {
   return new WrongUse(`Nothing was done. ${consequence} Add --yes to confirm.`);
 }
 
+/** The address or the id of the user. */
+function whichOf({ email, id }: Common): string {
+  const which = email ?? id;
+  if (which === undefined) throw new WrongUse("Nothing was done. Add --email or --id.");
+  return which;
+}
+
 /** Changes a user, and prints the user's data after the change. */
-async function change({ email, json }: Common, done: string, work: (services: Services) => Promise<unknown>) {
+async function change(
+  options: Common,
+  done: string,
+  work: (services: Services, which: string) => Promise<{ readonly id: string }>,
+) {
+  const which = whichOf(options);
   const user = await withServices(async (services) => {
-    await work(services);
-    return showUser(services, email);
+    const { id } = await work(services, which);
+    return showUser(services, id);
   });
-  console.log(json ? JSON.stringify(userToJson(user)) : `${done}: ${user.email}.`);
+  console.log(options.json ? JSON.stringify(userToJson(user)) : `${done}: ${user.email}.`);
 }
 
 function emailOf(text: string): string {
@@ -213,15 +236,15 @@ const userToJson = ({ id, email, name, plan, keys, team, memories, bytes, ...oth
 const whenOf = (time: Date | null): string => (time ? minuteOf(time) : "never");
 
 function describeUser(user: ShownUser): string {
-  const keys = user.activeKeys.map(({ prefix, name, client, lastUsedAt, expiresAt }) => {
-    return [prefix, client ?? name, whenOf(lastUsedAt), whenOf(expiresAt)];
+  const keys = user.activeKeys.map(({ id, prefix, name, client, lastUsedAt, expiresAt }) => {
+    return [prefix, client ?? name, whenOf(lastUsedAt), whenOf(expiresAt), id];
   });
   const mails = user.mails.map(({ kind, createdAt, attempts, lastError }) => {
     return [kind, minuteOf(createdAt), String(attempts), lastError ?? ""];
   });
   return [
     describeAccount(user),
-    ...(keys.length > 0 ? [tableOf(["KEY", "NAME", "LAST USED", "EXPIRES"], keys)] : []),
+    ...(keys.length > 0 ? [tableOf(["KEY", "NAME", "LAST USED", "EXPIRES", "ID"], keys)] : []),
     ...(mails.length > 0 ? [tableOf(["MAIL", "SINCE", "ATTEMPTS", "LAST ERROR"], mails)] : []),
   ].join("\n\n");
 }

@@ -145,11 +145,13 @@ export function requestScope(parts: ScopeParts): Handler {
       const door = doorOf(request, scope);
       const outcome = status === "aborted" ? status : (scope.failures[0] ?? "ok");
       parts.meter?.request({ door, operations, outcome, seconds: milliseconds / 1_000 });
-      if (span) endSpan(span, { request, response, scope, door, outcome });
+      if (span) endSpan(span, { request, response, scope, door, outcome, waited });
       parts.log.info({
         request_id: scope.id,
         ...span?.ids,
         user_id: scope.caller?.userId,
+        key_id: scope.caller?.keyId,
+        team_id: scope.caller?.team?.id,
         method: request.method,
         operations: firstFew(scope.operations),
         status,
@@ -169,10 +171,12 @@ interface Ended {
   readonly scope: RequestScope;
   readonly door: string;
   readonly outcome: string;
+  readonly waited: Waits["told"];
 }
 
-function endSpan(span: RequestSpan, { request, response, scope, door, outcome }: Ended): void {
+function endSpan(span: RequestSpan, { request, response, scope, door, outcome, waited = {} }: Ended): void {
   const { caller, operations, id } = scope;
+  const waits = Object.entries(waited).map(([what, ms]) => [`memory_graph.waited_ms.${what}`, ms] as const);
   span.end({
     name: `${request.method} ${door}`,
     isFault: scope.isFault || response.statusCode >= 500,
@@ -183,7 +187,9 @@ function endSpan(span: RequestSpan, { request, response, scope, door, outcome }:
       "memory_graph.operations": firstFew(operations),
       "memory_graph.outcome": outcome,
       "memory_graph.request_id": id,
-      ...(caller && { "user.id": caller.userId }),
+      ...(caller && { "user.id": caller.userId, "memory_graph.key_id": caller.keyId }),
+      ...(caller?.team && { "memory_graph.team_id": caller.team.id }),
+      ...Object.fromEntries(waits),
     },
   });
 }

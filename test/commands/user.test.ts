@@ -105,6 +105,53 @@ it("suspends, unsuspends, revokes keys and deletes", async () => {
   expect(await world.database.models.user.count()).toBe(0);
 });
 
+it("takes an id wherever it takes an address", async () => {
+  await using world = await createWorld();
+  const ann = await world.user({ email: EMAIL });
+  const { userId } = ann.caller;
+  const byId = (command: string, ...words: string[]) => run(world, "user", command, "--id", userId, "--json", ...words);
+
+  expect((await byId("suspend")).json()).toMatchObject({ email: EMAIL, suspended_at: expect.any(String) });
+  expect((await byId("unsuspend")).json()).toMatchObject({ suspended_at: null });
+  expect((await byId("plan", "--plan", "pro")).json()).toMatchObject({ plan: "pro" });
+  expect((await byId("rename", "--name", "Ann")).json()).toMatchObject({ name: "Ann" });
+  expect((await byId("verify")).json()).toMatchObject({ email_verified_at: expect.any(String) });
+  expect((await byId("change-email", "--to", "new@example.com")).json()).toMatchObject({ email: "new@example.com" });
+  expect((await byId("key")).json()).toMatchObject({ user_id: userId });
+  expect((await byId("revoke-keys")).errors).toContain("2 keys of new@example.com");
+  expect((await byId("revoke-keys", "--yes")).json()).toEqual({ email: "new@example.com", revoked: 2 });
+  expect((await byId("delete", "--yes")).json()).toEqual({ user_id: userId, deleted: true });
+});
+
+it("revokes the one key that the log names, with those that it made, and leaves the user's others", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ email: EMAIL });
+  const bob = await world.user();
+  const input = { name: "agent", scopes: ["memories:read", "keys:write"] };
+  const made = async (key: string) => String((await ask(`${url}/keys`, { key, body: input })).body["key"]);
+  const agents = await made(ann.key);
+  const agentsOwn = await made(agents);
+  await ask(`${url}/v1/memories`, { key: agents });
+  const line = world.log.find((text) => text.includes('"operations":["memories"]')) ?? "";
+  const { user_id: userId, key_id: keyId } = JSON.parse(line) as Record<string, string>;
+  const revoke = (id: string, ...words: string[]) =>
+    run(world, "user", "revoke-keys", "--id", id, "--key", String(keyId), "--json", ...words);
+  expect((await run(world, "user", "show", "--email", EMAIL)).output).toMatch(new RegExp(`agent .* ${keyId}\n`));
+
+  expect(await revoke(String(userId))).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("those that it made"),
+  });
+  expect(await revoke(bob.caller.userId, "--yes")).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining("no key with the id"),
+  });
+  expect((await revoke(String(userId), "--yes")).json()).toEqual({ email: EMAIL, revoked: 2 });
+
+  expect(await Promise.all([ann.key, agents, agentsOwn].map((key) => opens(world, key)))).toEqual([true, false, false]);
+});
+
 it("lets an operator hand over the team of a suspended owner, whose own keys stay useless", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

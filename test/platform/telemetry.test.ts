@@ -36,7 +36,7 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
     ...{ ...environmentOf(world.stripe), OTEL_SERVICE_NAME: "graph-of-tests" },
   });
   const { url } = server;
-  const { owner } = await aPayer(world);
+  const { owner, teamId } = await aPayer(world);
   // Its last use is recorded in the background; later requests of this minute do not record theirs.
   const used = { userId: owner.caller.userId, lastUsedAt: { not: null } };
   await expect.poll(() => world.database.models.apiKey.count({ where: used })).toBe(1);
@@ -73,7 +73,10 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
   expect(request).toMatchObject({
     ...{ traceId: CALLER.trace, parentSpanId: CALLER.span },
     resource: { "service.name": "graph-of-tests" },
-    attributes: { "user.id": owner.caller.userId, "memory_graph.outcome": "ok" },
+    attributes: {
+      ...{ "user.id": owner.caller.userId, "memory_graph.outcome": "ok" },
+      ...{ "memory_graph.key_id": owner.caller.keyId, "memory_graph.team_id": teamId },
+    },
   });
 
   // The log and the collector have the same ids.
@@ -125,6 +128,10 @@ it("reports PostgreSQL's code when a statement waited for a lock in vain, whoeve
   await ask(`${server.url}/v1/memories`, { key });
   await ask(`${server.url}/v1/memories`, { key, body: { type: "fix", title: "Retry", content: "Wait longer." } });
 
+  // What no span shows, such as waiting for a lock or for the turn of the event loop, is in the span of the request.
+  await expect
+    .poll(() => requestOf(collector, "createMemory")?.attributes)
+    .toMatchObject({ "memory_graph.waited_ms.lock": expect.toSatisfy((ms) => Number(ms) > 1_000) });
   const codesOf = (name: string) =>
     new Set(collector.spans.filter((span) => span.name === name).map(({ attributes }) => attributes["error.type"]));
   await expect.poll(() => codesOf("memory.findMany")).toEqual(new Set(["55P03"]));

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { ask } from "../support/http.js";
+import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
 const SECRET = "n0body-may-read-this";
@@ -19,6 +20,17 @@ const BODIES = [
   `{"jsonrpc": "2.0", "id": "${SECRET}", "method": "tools/call", "params": {"name": "${SECRET}"}}`,
   `{"${SECRET}`,
 ];
+
+it("names the user, the key and the team of a request", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, teamId } = await aTeam(world);
+
+  await ask(`${url}/v1/memories`, { key: owner.key });
+
+  const line = JSON.parse(world.log.find((text) => text.includes('"duration_ms"')) ?? "{}") as object;
+  expect(line).toMatchObject({ user_id: owner.caller.userId, key_id: owner.caller.keyId, team_id: teamId });
+});
 
 it("logs one line for each request, with nothing that its client sent", async () => {
   await using world = await createWorld();

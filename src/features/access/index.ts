@@ -6,6 +6,7 @@ import { rotateApiKey } from "./rotate-api-key.js";
 import { signUp } from "./sign-up.js";
 import { viewer } from "./viewer.js";
 
+export { revokeWithDescendants } from "./key-lineage.js";
 export { CODE_GUESSES, CodeInvalid, confirmSignUp, revokeApiKey, signUp, useCode };
 export { callerOf, callerOfToken } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";

@@ -1,4 +1,4 @@
-import type { Context } from "../../operation/context.js";
+import type { Context, Services } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { notEnded } from "./api-key.js";
 
@@ -8,6 +8,13 @@ import { notEnded } from "./api-key.js";
  * takes its place: it counts as created by the same key, and the keys that the old one created count as its own. Every
  * change holds the lock of the user, so a key cannot create another one while it is being revoked.
  */
+
+type Reads = Pick<Services, "database" | "now">;
+
+interface KeyOfUser {
+  readonly id: string;
+  readonly userId: string;
+}
 
 /** When the key in use expires. Read while its user is locked. @throws Unauthorized when it has ended meanwhile. */
 export async function endOfKeyInUse({ caller, database, now }: Context): Promise<Date | null> {
@@ -24,15 +31,17 @@ export function earlierEnd(one: Date | null, other: Date | null): Date | null {
 
 /** The key itself, its creator, the creator of that one, and so on. */
 export async function lineageOf(context: Context, keyId: string): Promise<ReadonlySet<string>> {
-  const makers = new Map((await readActiveKeys(context)).map(({ id, createdByKey }) => [id, createdByKey]));
+  const makers = new Map(
+    (await readActiveKeys(context, context.caller.userId)).map(({ id, createdByKey }) => [id, createdByKey]),
+  );
   const lineage = new Set<string>();
   for (let id: string | null = keyId; id !== null && !lineage.has(id); id = makers.get(id) ?? null) lineage.add(id);
   return lineage;
 }
 
 /** The key itself and the active keys that descend from it. Descendants of an ended key ended with it. */
-async function findDescendants(context: Context, keyId: string): Promise<string[]> {
-  const keys = await readActiveKeys(context);
+async function findDescendants(services: Reads, { userId, id: keyId }: KeyOfUser): Promise<string[]> {
+  const keys = await readActiveKeys(services, userId);
   const ending = new Set([keyId]);
   // The set grows during the loop, which also visits added keys.
   for (const maker of ending) {
@@ -42,17 +51,17 @@ async function findDescendants(context: Context, keyId: string): Promise<string[
 }
 
 /** Few enough to be read at once: `assertRoomForKey` limits their number. */
-const readActiveKeys = ({ caller, database, now }: Context) =>
+const readActiveKeys = ({ database, now }: Reads, userId: string) =>
   database.models.apiKey.findMany({
-    where: { userId: caller.userId, ...notEnded(now()) },
+    where: { userId, ...notEnded(now()) },
     select: { id: true, createdByKey: true },
   });
 
 /** Revokes a key and its descendants; returns the ids of those that were not revoked before. */
-export async function revokeWithDescendants(context: Context, keyId: string): Promise<readonly string[]> {
-  const { database, now } = context;
+export async function revokeWithDescendants(services: Reads, key: KeyOfUser): Promise<readonly string[]> {
+  const { database, now } = services;
   const revoked = await database.models.apiKey.updateManyAndReturn({
-    where: { id: { in: await findDescendants(context, keyId) }, revokedAt: null },
+    where: { id: { in: await findDescendants(services, key) }, revokedAt: null },
     data: { revokedAt: now() },
     select: { id: true },
   });
@@ -61,7 +70,7 @@ export async function revokeWithDescendants(context: Context, keyId: string): Pr
 
 /** Makes a key and its descendants end at this time at the latest. */
 export async function endWithDescendants(context: Context, keyId: string, end: Date): Promise<void> {
-  const ids = await findDescendants(context, keyId);
+  const ids = await findDescendants(context, { userId: context.caller.userId, id: keyId });
   await context.database.models.apiKey.updateMany({
     where: { id: { in: ids }, OR: [{ expiresAt: null }, { expiresAt: { gt: end } }] },
     data: { expiresAt: end },

@@ -48,7 +48,7 @@ export const revokeApiKey = defineOperation({
     // Of two keys that revoke each other at the same moment, the second has ended by now.
     await endOfKeyInUse(context);
     if (id !== caller.keyId) assertHeld(context, toApiKey(key).scopes);
-    const revoked = await revokeWithDescendants(context, id);
+    const revoked = await revokeWithDescendants(context, key);
     return { id, alsoRevoked: revoked.filter((other) => other !== id) };
   },
 });

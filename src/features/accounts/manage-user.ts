@@ -3,10 +3,11 @@ import { NOBODY, recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { UUID } from "../../operation/id.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { ApiKey, Mail, User } from "../../platform/prisma/client.js";
-import { NoSuchUser, UserError, normalEmail, notEnded } from "../access/index.js";
+import { NoSuchUser, UserError, normalEmail, notEnded, revokeWithDescendants } from "../access/index.js";
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { moveUser } from "./change-email.js";
 import { deleteUser } from "./delete-user.js";
@@ -103,16 +104,32 @@ export const suspendUser = (services: Services, address: string): Promise<User> 
 export const unsuspendUser = (services: Services, address: string): Promise<User> =>
   change(services, address, { action: "unsuspendUser", data: { suspendedAt: null } });
 
-/** Revokes every key, and returns how many there were. */
-export function revokeKeysOf({ database, newId, now }: Services, address: string) {
+/**
+ * Revokes every key of a user, or only this one with those that it made; returns how many there were.
+ * @throws UserError when the user has no such key.
+ */
+export function revokeKeysOf({ database, newId, now }: Services, which: string, keyId?: string) {
   return database.transaction(async (inner) => {
-    const { id, email } = await readUser(inner, address);
-    const active = { userId: id, revokedAt: null };
-    const { count } = await inner.models.apiKey.updateMany({ where: active, data: { revokedAt: now() } });
+    const { id, email } = await readUser(inner, which);
+    // A key that is just being made waits, and is then refused; or this waits, and revokes it, too.
+    await lockRow(inner, "user_account", { id });
+    const count = await revoke({ database: inner, now }, id, keyId);
     const note = { teamId: null, subject: id, detail: `keys: ${count}` };
     await recordAudit({ database: inner, newId, door: "operator" }, "revokeKeys", note, NOBODY);
     return { email, revoked: count };
   });
+}
+
+async function revoke(services: Pick<Services, "database" | "now">, userId: string, keyId?: string): Promise<number> {
+  const { database, now } = services;
+  const { apiKey } = database.models;
+  if (keyId === undefined) {
+    const { count } = await apiKey.updateMany({ where: { userId, revokedAt: null }, data: { revokedAt: now() } });
+    return count;
+  }
+  const key = await apiKey.findFirst({ where: { id: keyId, userId } });
+  if (!key) throw new UserError(`This user has no key with the id ${keyId}.`);
+  return (await revokeWithDescendants(services, key)).length;
 }
 
 /** @throws UserError for the owner of a team. */
@@ -137,7 +154,7 @@ export interface ShownUser extends User {
   /** When a request had the user's key last; null if none had one that is still known. */
   readonly lastUsedAt: Date | null;
   /** The keys that work, the latest first, at most `SHOWN_MAX`. */
-  readonly activeKeys: ReadonlyArray<Pick<ApiKey, "prefix" | "name" | "client" | "lastUsedAt" | "expiresAt">>;
+  readonly activeKeys: ReadonlyArray<Pick<ApiKey, "id" | "prefix" | "name" | "client" | "lastUsedAt" | "expiresAt">>;
   /** Mails to the user that wait, the oldest first, at most `SHOWN_MAX`. */
   readonly mails: ReadonlyArray<Pick<Mail, "id" | "kind" | "attempts" | "lastError" | "createdAt">>;
   readonly team: { readonly id: string; readonly name: string; readonly role: string } | null;
@@ -157,7 +174,7 @@ export async function showUser({ database, now }: Services, which: string): Prom
     models.apiKey.count({ where: active }),
     models.apiKey.findMany({
       where: active,
-      select: { prefix: true, name: true, client: true, lastUsedAt: true, expiresAt: true },
+      select: { id: true, prefix: true, name: true, client: true, lastUsedAt: true, expiresAt: true },
       orderBy: { id: "desc" },
       take: SHOWN_MAX,
     }),

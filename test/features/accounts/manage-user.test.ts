@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { createApiKey } from "../../../src/features/access/create-api-key.js";
 import { createKeyFor } from "../../../src/features/access/index.js";
 import * as accounts from "../../../src/features/accounts/index.js";
 import type { Services } from "../../../src/operation/context.js";
@@ -33,6 +34,23 @@ it.each(Object.entries(CHANGES))("records in the audit that an operator did %s",
 
   const recorded = { action, subject: ann.caller.userId, door: "operator", actorId: null, keyId: null };
   expect(await world.database.models.auditEntry.findMany()).toEqual([expect.objectContaining(recorded)]);
+});
+
+it("leaves no key to a thief who makes another one at the same moment", async () => {
+  await using world = await createWorld();
+  const { services, database } = world;
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const ann = await world.user();
+    const { userId } = ann.caller;
+    await manyAtOnce((index) =>
+      index === 1
+        ? accounts.revokeKeysOf(services, userId)
+        : ann.does(createApiKey, { name: `${index}`, scopes: ["memories:read"], expiresAt: null }),
+    );
+
+    expect(await database.models.apiKey.count({ where: { userId, revokedAt: null } })).toBe(0);
+  }
 });
 
 it("says that there is no such user if another command deletes them meanwhile", async () => {
