@@ -18,8 +18,8 @@ import { tableOf } from "./table.js";
 export const program = commandLine({
   script: "doctor",
   description:
-    "Looks at everything that the service needs, and says what is wrong and what to do: configuration, database, " +
-    "migrations, pooler, replica, clock, Redis, mail server, Stripe, collector of traces, embeddings, public " +
+    "Looks at everything that the service needs, and says what is wrong and what to do: configuration, database, its " +
+    "upkeep and migrations, pooler, replica, clock, Redis, mail server, Stripe, collector of traces, embeddings, public " +
     "address, disk. It changes nothing.",
   examples: [
     "npm run doctor",

@@ -5,10 +5,14 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { BOUNDS, type Bounds, assertKept } from "../../src/commands/doctor/upkeep.js";
+import { onConnection } from "../../src/platform/database/one-connection.js";
+import { lockMemories } from "../support/locks.js";
 import { runHere } from "../support/commands.js";
 import { LIMITS } from "../../src/limits.js";
 import { startCollector } from "../support/collector.js";
@@ -116,6 +120,68 @@ it("says what is wrong with each part and what to do, and exits with 1", async (
   expect(said("public address")).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 cannot be reached from here/);
   expect(said("stripe")).toMatch(/^wrong: Stripe refuses: .*STRIPE_TEAM_PRICE_ID/);
   expect(JSON.stringify([...by])).not.toMatch(new RegExp(`${standIn.secretKey}|a-secret`));
+});
+
+it("says which table is bloated, which has no statistics, and why", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  const fill = `INSERT INTO audit_entry (id, door, action, detail)
+    SELECT gen_random_uuid(), 'rest', 'createTeam', repeat('x', 40) FROM generate_series(1, 200000)`;
+  await pool.query("ALTER TABLE audit_entry SET (autovacuum_enabled = false)");
+  const said = async () => (await examined({ DATABASE_URL: world.databaseUrl })).by.get("database")?.says;
+
+  await pool.query(fill);
+  await expect
+    .poll(said, { timeout: 20_000 })
+    .toMatch(/audit_entry \(200000 rows\) has no statistics.*ANALYZE audit_entry/);
+  expect(await said()).toMatch(/Autovacuum is off/);
+  await pool.query("ANALYZE audit_entry");
+  expect(await said()).toMatch(/^PostgreSQL/);
+  await pool.query("DELETE FROM audit_entry");
+  await expect.poll(said, { timeout: 20_000 }).toMatch(/audit_entry has 200000 dead rows beside 0 live ones/);
+  await pool.query("VACUUM audit_entry");
+  await expect.poll(said, { timeout: 20_000 }).toMatch(/^PostgreSQL/);
+});
+
+it("names who blocks statements, who has a transaction open for long, and when connections run out", async () => {
+  await using world = await createWorld();
+  await using lock = await lockMemories(world);
+  const client = new pg.Client(world.databaseUrl);
+  await client.connect();
+  const problemsWith = (bounds: Partial<Bounds>) =>
+    assertKept(client, { ...BOUNDS, ...bounds }).then(
+      () => "",
+      ({ message }: Error) => message,
+    );
+  const soon = { blockingSeconds: 0 };
+  expect(await problemsWith(soon)).toBe("");
+  const reading = world.database.models.memory.count().catch(() => {});
+  await expect.poll(() => lock.waiting()).toBe(1);
+
+  expect(await problemsWith(soon)).toMatch(
+    /^Process \d+ \(.*, idle in transaction\) has had a transaction open for \d+ s, and blocks \d+ statements?:/,
+  );
+  expect(await problemsWith({})).toBe("");
+  expect(await problemsWith({ openSeconds: 0 })).toMatch(/idle in transaction\) has had .* open for \d+ s:/);
+  expect(await problemsWith({ connectionsShare: 0 })).toMatch(/^\d+ of PostgreSQL's \d+ connections/);
+  await lock.release();
+  await reading;
+  await client.end();
+});
+
+it("names a replication slot that keeps the log of changes for nobody", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  const name = `unread_${randomUUID().replaceAll("-", "")}`;
+  await pool.query("SELECT pg_create_physical_replication_slot($1, true)", [name]);
+  try {
+    const kept = onConnection({ url: world.databaseUrl, variable: "DATABASE_URL" }, {}, (client) =>
+      assertKept(client, { ...BOUNDS, keptBytes: -1 }),
+    );
+    await expect(kept).rejects.toThrow(`The replication slot ${name}`);
+  } finally {
+    await pool.query("SELECT pg_drop_replication_slot($1)", [name]);
+  }
 });
 
 it("creates no database to look at", async () => {

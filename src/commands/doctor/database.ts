@@ -15,6 +15,7 @@ import { walPosition } from "../../platform/database/position-statement.js";
 import { withOptions } from "../../platform/database/session-settings.js";
 import { THROUGH_POOLER } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
+import { assertKept } from "./upkeep.js";
 
 const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
 
@@ -58,6 +59,7 @@ export async function checkDatabase(config: Config): Promise<string> {
     if ((await countPending(client)) > 0)
       throw new Problem("Migrations are pending: start the service, which applies them.");
     await assertWritable(client);
+    await assertKept(client);
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
   });
 }

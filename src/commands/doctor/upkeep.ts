@@ -1,0 +1,103 @@
+import type pg from "pg";
+import { Problem } from "./problem.js";
+
+/** From where on something is a problem. */
+export interface Bounds {
+  /** Smaller tables are fast by any plan. Their size would tell more, but asking for it waits for locks. */
+  readonly liveRows: number;
+  /** If there are more of them than live ones: autovacuum begins at a fifth. */
+  readonly deadRows: number;
+  /** The service's own transactions last 15 s at most; those of backups, and indexes, may take minutes. */
+  readonly blockingSeconds: number;
+  readonly openSeconds: number;
+  /** Of the write-ahead log that a replication slot keeps. */
+  readonly keptBytes: number;
+  readonly connectionsShare: number;
+}
+
+export const BOUNDS: Bounds = {
+  ...{ liveRows: 20_000, deadRows: 50_000 },
+  ...{ blockingSeconds: 20, openSeconds: 600 },
+  ...{ keptBytes: 1_073_741_824, connectionsShare: 0.9 },
+};
+
+/**
+ * Checks what makes a database slower from day to day, or stops it one day, while no request fails yet.
+ * @throws Problem that says what is wrong, and what to do.
+ */
+export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Promise<void> {
+  const problems: string[] = [];
+  const statements = [tables(bounds), transactions(bounds), slots(bounds), connections(bounds)];
+  for (const statement of statements) {
+    const { rows } = await client.query<{ problem: string }>(statement);
+    problems.push(...rows.map(({ problem }) => problem));
+  }
+  if (problems.length > 0) throw new Problem(problems.join(" "));
+}
+
+/** `pg_stats` is what the planner knows. */
+const tables = ({ liveRows, deadRows }: Bounds) => `
+  SELECT concat(
+    CASE
+      WHEN is_bloated
+      THEN format('The table %s has %s dead rows beside %s live ones, last vacuumed %s: run VACUUM ANALYZE %s. If they ' ||
+                  'stay, end what keeps them: an old transaction or an unused replication slot.',
+                  relname, n_dead_tup, n_live_tup, coalesce(to_char(vacuumed, '"at" YYYY-MM-DD HH24:MI'), 'never'), relname)
+      ELSE format('The table %s (%s rows) has no statistics, so PostgreSQL guesses its plans: run ANALYZE %s.',
+                  relname, n_live_tup, relname)
+    END,
+    CASE
+      WHEN current_setting('autovacuum') = 'off'
+      THEN ' Autovacuum is off: ALTER SYSTEM RESET autovacuum, and reload.'
+      WHEN options ~ 'autovacuum_enabled=(f|of|n|0)'
+      THEN format(' Autovacuum is off for it: ALTER TABLE %s RESET (autovacuum_enabled).', relname)
+    END
+  ) AS problem
+  FROM (
+    SELECT stat.*, reloptions::text AS options,
+           greatest(last_vacuum, last_autovacuum) AS vacuumed,
+           n_dead_tup > ${deadRows} AND n_dead_tup > n_live_tup AS is_bloated
+    FROM pg_stat_user_tables AS stat JOIN pg_class ON pg_class.oid = relid
+    WHERE schemaname = 'public'
+  ) AS kept
+  WHERE is_bloated
+    OR n_live_tup > ${liveRows}
+       AND NOT EXISTS (SELECT FROM pg_stats WHERE schemaname = 'public' AND tablename = relname)
+  ORDER BY n_live_tup + n_dead_tup DESC LIMIT 3`;
+
+/** Of other roles only the process is visible, unless ours is a member of pg_read_all_stats. */
+const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
+  WITH blocked AS (
+    SELECT blocker, count(*) AS statements
+    FROM pg_stat_activity, unnest(pg_blocking_pids(pid)) AS blocker
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+    GROUP BY blocker
+  )
+  (SELECT format('Process %s (%s, %s, %s)%s%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it.',
+                 pid, usename, coalesce(nullif(application_name, ''), 'no name'), coalesce(state, 'state not visible'),
+                 ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
+                 ', and blocks ' || statements || ' statements', pid) AS problem
+   FROM pg_stat_activity LEFT JOIN blocked ON blocker = pid
+   WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
+     AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
+          OR statements > 0 AND coalesce(xact_start < now() - interval '${blockingSeconds} s', true))
+   ORDER BY statements DESC NULLS LAST, xact_start LIMIT 3)
+  UNION ALL
+  SELECT format('The prepared transaction %L is open since %s: it keeps locks, and dead rows. ROLLBACK PREPARED it.',
+                gid, to_char(prepared, 'YYYY-MM-DD HH24:MI'))
+  FROM pg_prepared_xacts WHERE database = current_database() AND prepared < now() - interval '${openSeconds} s'`;
+
+const slots = ({ keptBytes }: Bounds) => `
+  SELECT format('The replication slot %s, which nobody reads, keeps %s of the write-ahead log, until the disk is full: ' ||
+                'start its reader, or SELECT pg_drop_replication_slot(%L).', slot_name, pg_size_pretty(kept), slot_name)
+         AS problem
+  FROM (SELECT *, pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) AS kept FROM pg_replication_slots) AS slots
+  WHERE NOT active AND kept > ${keptBytes}`;
+
+const connections = ({ connectionsShare }: Bounds) => `
+  SELECT format('%s of PostgreSQL''s %s connections are in use: look in pg_stat_activity whose they are, raise ' ||
+                'max_connections, or use PgBouncer.', used, most) AS problem
+  FROM (SELECT count(*) AS used FROM pg_stat_activity WHERE backend_type = 'client backend') AS clients,
+       (SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most)
+       AS settings
+  WHERE used > ${connectionsShare} * most`;
