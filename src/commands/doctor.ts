@@ -19,8 +19,8 @@ export const program = commandLine({
   script: "doctor",
   description:
     "Looks at everything that the service needs, and says what is wrong and what to do: configuration, database, its " +
-    "upkeep and migrations, pooler, replica, clock, Redis, mail server, Stripe, collector of traces, embeddings, public " +
-    "address, disk. It changes nothing.",
+    "upkeep and migrations, pooler, replica, clock, Redis, mail server, Stripe, collector of traces, embeddings, " +
+    "public address, disk. It changes nothing.",
   examples: [
     "npm run doctor",
     "NODE_ENV=production DATABASE_URL=… npm run doctor",

@@ -129,7 +129,7 @@ it("revokes the one key that the log names, with those that it made, and leaves 
   const ann = await world.user({ email: EMAIL });
   const bob = await world.user();
   const input = { name: "agent", scopes: ["memories:read", "keys:write"] };
-  const made = async (key: string) => String((await ask(`${url}/keys`, { key, body: input })).body["key"]);
+  const made = async (key: string) => ((await ask(`${url}/keys`, { key, body: input })).body as { key: string }).key;
   const agents = await made(ann.key);
   const agentsOwn = await made(agents);
   await ask(`${url}/v1/memories`, { key: agents });

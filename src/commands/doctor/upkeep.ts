@@ -40,9 +40,10 @@ const tables = ({ liveRows, deadRows }: Bounds) => `
   SELECT concat(
     CASE
       WHEN is_bloated
-      THEN format('The table %s has %s dead rows beside %s live ones, last vacuumed %s: run VACUUM ANALYZE %s. If they ' ||
-                  'stay, end what keeps them: an old transaction or an unused replication slot.',
-                  relname, n_dead_tup, n_live_tup, coalesce(to_char(vacuumed, '"at" YYYY-MM-DD HH24:MI'), 'never'), relname)
+      THEN format('The table %s has %s dead rows beside %s live ones, last vacuumed %s: run VACUUM ANALYZE %s. If ' ||
+                  'they stay, end what keeps them: an old transaction or an unused replication slot.',
+                  relname, n_dead_tup, n_live_tup, coalesce(to_char(vacuumed, '"at" YYYY-MM-DD HH24:MI'), 'never'),
+                  relname)
       ELSE format('The table %s (%s rows) has no statistics, so PostgreSQL guesses its plans: run ANALYZE %s.',
                   relname, n_live_tup, relname)
     END,
@@ -88,8 +89,9 @@ const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
   FROM pg_prepared_xacts WHERE database = current_database() AND prepared < now() - interval '${openSeconds} s'`;
 
 const slots = ({ keptBytes }: Bounds) => `
-  SELECT format('The replication slot %s, which nobody reads, keeps %s of the write-ahead log, until the disk is full: ' ||
-                'start its reader, or SELECT pg_drop_replication_slot(%L).', slot_name, pg_size_pretty(kept), slot_name)
+  SELECT format('The replication slot %s, which nobody reads, keeps %s of the write-ahead log, until the disk is ' ||
+                'full: start its reader, or SELECT pg_drop_replication_slot(%L).',
+                slot_name, pg_size_pretty(kept), slot_name)
          AS problem
   FROM (SELECT *, pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) AS kept FROM pg_replication_slots) AS slots
   WHERE NOT active AND kept > ${keptBytes}`;

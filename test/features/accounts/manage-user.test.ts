@@ -43,7 +43,7 @@ it("leaves no key to a thief who makes another one at the same moment", async ()
   for (let round = 0; round < ROUNDS; round++) {
     const ann = await world.user();
     const { userId } = ann.caller;
-    await manyAtOnce((index) =>
+    await manyAtOnce<unknown>((index) =>
       index === 1
         ? accounts.revokeKeysOf(services, userId)
         : ann.does(createApiKey, { name: `${index}`, scopes: ["memories:read"], expiresAt: null }),
