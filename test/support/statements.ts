@@ -39,3 +39,15 @@ export function listenTo({ databaseUrl, serve }: World): Ear {
 }
 
 const textOf = (query: unknown): string => (typeof query === "string" ? query : (query as { text: string }).text);
+
+/** Does something as soon as the statement with this name has run so many times, as another request might. */
+export function onceAfter({ database }: World, statement: string, act: () => Promise<unknown>, times = 1): void {
+  const run = database.run.bind(database) as (...asked: readonly unknown[]) => Promise<object[]>;
+  let left = times;
+  const runThenAct = async (asked: { readonly name: string }, ...values: readonly unknown[]) => {
+    const rows = await run(asked, ...values);
+    if (asked.name === statement && --left === 0) await act();
+    return rows;
+  };
+  vi.spyOn(database, "run").mockImplementation(runThenAct);
+}

@@ -1,9 +1,11 @@
 import { expect, it, vi } from "vitest";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memoryGraph } from "../../../src/features/views/memory-graph.js";
 import { idsIn, type stepFrom } from "../../../src/features/views/walk-statements.js";
 import { LIMITS } from "../../../src/limits.js";
 import type { RowOf } from "../../../src/platform/database/statement.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { onceAfter } from "../../support/statements.js";
 import { createWorld } from "../../support/world.js";
 
 it("draws the memories around one, with all relationships between them", async () => {
@@ -106,6 +108,37 @@ it("counts only relationships of drawn memories against the limit", async () => 
 
   expect(nodes.map(({ title }) => title)).not.toContain("Unseen");
   expect(edges).toHaveLength(pairs.length);
+});
+
+it("says when it does not look at all relationships of the drawn memories", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const start = await aMemory(ann);
+  const hubs = await manyMemories(world, ann, 200);
+  const leaves = await manyMemories(world, ann, 99);
+  const link = (ends: ReadonlyArray<{ readonly id: string }>) =>
+    manyLinks(
+      world,
+      ann,
+      hubs.flatMap((hub) => ends.map(({ id }) => [hub.id, id] as const)),
+    );
+  const draw = () => ann.did(memoryGraph, { memoryId: start.id, maxDepth: 1, limit: 500 });
+
+  await link([start, ...leaves.slice(1)]);
+  expect(await draw()).toMatchObject({ nodes: { length: 201 }, isCapped: false });
+  await link(leaves.slice(0, 1));
+
+  expect(200 * 100).toBe(LIMITS.views.drawnFrom);
+  expect(await draw()).toMatchObject({ nodes: { length: 201 }, edges: { length: 200 }, isCapped: true });
+});
+
+it("refuses a memory that is deleted before it is drawn", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  onceAfter(world, "step_from", () => ann.did(deleteMemory, { id }));
+
+  expect(await ann.does(memoryGraph, { memoryId: id })).toBeRefused("not_found");
 });
 
 it("draws nothing of other graphs, and refuses their memories", async () => {

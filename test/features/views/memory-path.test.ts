@@ -1,8 +1,10 @@
 import { expect, it, vi } from "vitest";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memoryPath } from "../../../src/features/views/memory-path.js";
 import { LIMITS } from "../../../src/limits.js";
 import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { onceAfter } from "../../support/statements.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
 interface End {
@@ -67,6 +69,25 @@ it("follows only relationships of the given direction and types", async () => {
   expect(await length({ types: ["UNHEARD_OF"] })).toBe(null);
 });
 
+it("follows the arrows, goes against them, or both, however long the path is", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const ring = await memoriesTitled(ann, "0", "1", "2", "3", "4", "5", "6");
+  for (const [place, memory] of ring.entries()) await aLink(ann, memory, ring[place + 1] ?? ring[0]);
+  // More memories at the start: so the search goes on from the end.
+  const [before, after] = await memoriesTitled(ann, "Before", "After");
+  await aLink(ann, before, ring[0]);
+  await aLink(ann, ring[0], after);
+
+  for (const [place, memory] of ring.entries()) {
+    const against = (ring.length - place) % ring.length;
+    const lengths = { out: place, in: against, any: Math.min(place, against) };
+    for (const [direction, length] of Object.entries(lengths)) {
+      expect(await pathOf(ann, ring[0], memory, { direction }), `${direction} ${place}`).toMatchObject({ length });
+    }
+  }
+});
+
 it("has at most the allowed number of relationships", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -81,6 +102,24 @@ it("has at most the allowed number of relationships", async () => {
   expect((await pathOf(ann, chain[0], chain[7], { maxDepth: 7 })).steps.map(({ title }) => title).join("")).toBe(
     "01234567",
   );
+});
+
+it("is another one if a memory on it is deleted before it is read", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [start, gone, one, other, end] = await memoriesTitled(ann, "Start", "Gone", "One", "Other", "End");
+  for (const way of [
+    [start, gone, end],
+    [start, one, other, end],
+  ])
+    for (const [place, memory] of way.slice(1).entries()) await aLink(ann, way[place] ?? start, memory);
+  const search = () => pathOf(ann, start, end);
+  expect((await search()).length).toBe(2);
+  onceAfter(world, "step_from", () => ann.did(deleteMemory, { id: gone.id }), 2);
+
+  const { length, steps } = await search();
+
+  expect([length, steps.map(({ title }) => title)]).toEqual([3, ["Start", "One", "Other", "End"]]);
 });
 
 it("of a memory to itself has no relationship", async () => {
