@@ -41,16 +41,23 @@ describe("importing into the service", () => {
     expect(await importInto(url, ann, text)).toEqual(reportOf({ memories: { created: 30 } }));
   });
 
-  it("stores memories that have more values together than one call may have", async () => {
+  it.each([
+    {
+      of: "values",
+      count: 500,
+      note: { content: "x", tags: Array.from({ length: 45 }, (_, place) => `tag-${place}`) },
+    },
+    { of: "bytes", count: 40, note: { content: "a word ".repeat(5_000) } },
+  ])("sends memories with more $of than one call may have in several calls, of which none is refused", async (file) => {
     await using world = await createWorld();
     const { url } = await world.serve();
-    const tags = Array.from({ length: 45 }, (_, place) => `tag-${place}`);
-    const notes = Array.from({ length: 500 }, (_, n) => ({ type: "fix", title: `Fix ${n}`, content: "x", tags }));
+    const client = clientOf(url, (await world.user()).key);
+    const calls = vi.spyOn(client, "createMemories");
+    const notes = Array.from({ length: file.count }, (_, n) => ({ type: "fix", title: `Fix ${n}`, ...file.note }));
 
-    expect(notes.length * tags.length).toBeGreaterThan(LIMITS.json.values);
-    expect(await importInto(url, await world.user(), jsonLines(...notes))).toEqual(
-      reportOf({ memories: { created: 500 } }),
-    );
+    expect(await runText(client, jsonLines(...notes))).toEqual(reportOf({ memories: { created: file.count } }));
+
+    expect(calls.mock.settledResults.map(({ type }) => type)).toEqual(["fulfilled", "fulfilled"]);
   });
 
   it.each([

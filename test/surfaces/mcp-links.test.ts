@@ -33,6 +33,14 @@ it.each(["SOLVES", "DEPRECATED_BY", "VALIDATED_BY", "OWNED_BY", "MENTIONS"])("le
   expect((await linked(type)).type).toBe(type);
 });
 
+it("lets programs use the types that it refuses an agent", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [one, other] = await memoriesTitled(ann, "One", "Other");
+
+  expect((await aLink(ann, one, other, { relationshipType: "SOLVED_BY" })).type).toBe("SOLVED_BY");
+});
+
 it("does not let an agent make two memories replace each other", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
