@@ -323,6 +323,16 @@ it.each(["1 December 2025", "December 1st, 2025", "1. Dezember 2025", "1er déce
   },
 );
 
+it("finds a date in digits by the month's name, of any month and in several languages", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const months = ["janvier", "fevereiro", "März", "апреля", "mayo", "juin", "Juli", "août", "sept", "octubre", "Nov"];
+  const dates = months.map((_name, month) => `Off since 2025-${String(month + 1).padStart(2, "0")}-03`);
+  await memoriesTitled(ann, ...dates);
+
+  for (const [month, name] of months.entries()) expect((await found(ann, `3 ${name} 2025`))[0]).toBe(dates[month]);
+});
+
 it("finds German nouns by their plural and by their singular, although others have these", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -392,10 +402,12 @@ it("finds short forms that are known in the field, and what they stand for", asy
     "The TTL of a record",
     "Updates over the air",
     "Temperature of a rack",
+    "The LB is down",
   );
 
   expect(await found(ann, "software bill of materials")).toEqual(["The SBOM is empty"]);
   expect(await found(ann, "time to live")).toEqual(["The TTL of a record"]);
+  expect(await found(ann, "load balancers")).toEqual(["The LB is down"]);
   expect(await found(ann, "ota")).toEqual(["Updates over the air"]);
   expect(await found(ann, "temp")).toEqual(["Temperature of a rack"]);
 });

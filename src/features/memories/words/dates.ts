@@ -27,6 +27,6 @@ export function dateOf(words: readonly string[]): string | undefined {
   const year = words.find((word) => YEAR.test(word));
   const day = words.find((word) => DAY.test(word));
   const month = words.flatMap((word) => MONTHS.findIndex((names) => names.has(word))).find((place) => place >= 0);
-  if (words.length !== 3 || year === undefined || day === undefined || month === undefined) return undefined;
+  if (year === undefined || day === undefined || month === undefined) return undefined;
   return `${year}${String(month + 1).padStart(2, "0")}${String(parseInt(day, 10)).padStart(2, "0")}`;
 }
