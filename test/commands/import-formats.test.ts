@@ -466,6 +466,7 @@ const OPEN_MEMORY = {
       ...{ created_at: "2025-05-11T08:00:00+00:00", updated_at: "2025-05-12T08:00:00+00:00" },
     },
     { id: "m2", user_id: "u1", app_id: null, content: "Lives in Berlin", state: "deleted", category_ids: [] },
+    { app_id: "a9", content: "Drinks tea", category_ids: ["c9"] },
   ],
   memory_categories: [{ memory_id: "0d1f2a3b-1111-4222-8333-444455556661", category_id: "c1" }],
   status_history: [],
@@ -482,10 +483,12 @@ it("reads a backup of OpenMemory: names of apps and categories instead of ids, a
       content: "Prefers dark mode\n\nuser_id: u1\nstate: active\napp: cursor",
       kept: { createdAt: new Date("2025-05-11T08:00:00Z"), updatedAt: new Date("2025-05-12T08:00:00Z") },
     },
+    // The backup lacks their names.
+    { title: "Drinks tea", tags: ["c9"], content: "Drinks tea\n\napp: a9" },
   ]);
   expect(leftOut(graph)).toEqual(['memory "Lives in Berlin" (memories[1]): it is marked as deleted']);
   expect([...graph.notCarried.keys()]).toEqual(["user", "apps", "categories", "memory_categories", "export_meta"]);
-  expect(graph.memories.read).toBe(2);
+  expect(graph.memories.read).toBe(3);
 });
 
 it.each([

@@ -85,6 +85,15 @@ describe("a client of the newest revision", () => {
     expect(world.bugs).toEqual([]);
   });
 
+  it("takes a notification that says nothing of its client", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { key } = await world.user();
+    const body = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
+
+    expect((await ask(`${url}/mcp`, { key, body, headers: { "mcp-protocol-version": NEW } })).status).toBe(202);
+  });
+
   it("is refused when its headers and its message differ", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
