@@ -98,7 +98,7 @@ it.each(named)("refuses in one line what `%s` does not accept, with exit code 2"
 
     expect({ code, output, lines: errors.trimEnd().split("\n").length }).toEqual({ code: 2, output: "", lines: 1 });
     expect(errors).toMatch(
-      /^(Unknown option '\S+'|Too many arguments|Required option '--email <address>').* npm run [\w-]+ -- --help shows how to use it\.\n$/,
+      /^(Unknown option '\S+'|Too many arguments|Required option '--\w+ <\w+>').* npm run [\w-]+ -- --help shows how to use it\.\n$/,
     );
   }
 });

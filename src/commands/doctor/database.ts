@@ -75,6 +75,7 @@ async function assertWritable(client: pg.Client): Promise<void> {
     );
   } catch (error) {
     if (sqlStateOf(error) !== "42501") throw error;
+    await client.query("ROLLBACK");
   }
 }
 
