@@ -100,6 +100,7 @@ export const LIMITS = {
     readinessKeptMs: 1_000, // How long `/readyz` caches its result.
     searchTimeoutMs: 2_000, // All statements of one search together.
     searchesPerAccount: 2, // Concurrent ones in one process.
+    exportsPerAccount: 1, // Pages of exports that are read at once: with three, others wait 1.5 times as long.
     poolSharePerAccount: 1 / 3, // How much of the pool one account may use at the same time.
     waitingPerAccount: 200, // Searches, and as many other statements, that wait for this share; more are refused.
   },
@@ -233,6 +234,7 @@ export const LIMITS = {
     items: 500, // Memories and relationships together that one call makes, and memories that one call deletes.
     itemsPerRequest: 25, // That count as one request of the budget: making 500 takes less time than 25 requests.
     bytesPerRequest: 100_000, // Of texts, the same: a megabyte takes PostgreSQL 1 to 3 s, however few memories it is.
+    // 50 kB of words that are all new take 0.2 s, three quarters of it to write them into the lexicon.
     sharedBytes: 4_000_000, // Of texts that one call moves into a team's graph.
     exportRequests: 20, // As how many requests a stream of a whole graph counts, whatever its size.
     relationshipsDeleted: 20_000, // By one call with its memories.

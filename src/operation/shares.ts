@@ -7,13 +7,13 @@ import { Patience } from "./patience.js";
 import type { Stopwatch, WaitedFor } from "./waits.js";
 
 const { connections, searchConnections, poolSharePerAccount } = LIMITS.database;
-const { searchesPerAccount, waitingPerAccount, lockWaitLeastMs } = LIMITS.database;
+const { searchesPerAccount, exportsPerAccount, waitingPerAccount, lockWaitLeastMs } = LIMITS.database;
 /** The maximum number of connections that one account uses at the same time, without those for searches. */
 export const CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(connections * poolSharePerAccount));
 
 /**
- * Gives each account a share of the database's connections, and a few searches at the same time. Further statements
- * wait in the account's own queue, so a busy account does not delay others.
+ * Gives each account a share of the database's connections, and a few searches and one page of an export at the same
+ * time. Further statements wait in the account's own queue, so a busy account does not delay others.
  */
 export class DatabaseShares {
   readonly #accounts = new Map<string, Share>();
@@ -29,7 +29,7 @@ export class DatabaseShares {
   /** How many statements wait: for any connection, or because their account has its share already. */
   get waiting(): Readonly<Record<Waited, number>> {
     let account = 0;
-    for (const { all, searches } of this.#accounts.values()) account += all.waiting + searches.waiting;
+    for (const share of this.#accounts.values()) for (const gate of Object.values(share)) account += gate.waiting;
     return { shared: this.#all.waiting, search: this.#searches.waiting, account };
   }
 
@@ -52,7 +52,7 @@ export class DatabaseShares {
       run: (statement, values) =>
         statement.reserved
           ? database.run(statement, values).catch(explained)
-          : all((locks) => database.run(statement, values, locks)),
+          : pass(statement.isPage ? "exports" : "all", (locks) => database.run(statement, values, locks)),
       search: (work) => pass("searches", (locks) => database.search(work, locks)),
       readPages: (read) => all((locks) => database.readPages(read, locks)),
       transaction: (work) => all((locks) => database.transaction(work, locks)),
@@ -68,6 +68,8 @@ export class DatabaseShares {
     const isSearch = kind === "searches";
     const gates = [
       { pool: "account", gate: share[kind] },
+      // In the share of all statements, too.
+      ...(kind === "exports" ? [{ pool: "account", gate: share.all } as const] : []),
       { pool: isSearch ? "search" : "shared", gate: isSearch ? this.#searches : this.#all },
     ] as const;
     const entered: Gate[] = [];
@@ -90,7 +92,7 @@ export class DatabaseShares {
       throw await this.database.explain(error);
     } finally {
       for (const gate of entered.reverse()) gate.leave();
-      if (share.all.isIdle && share.searches.isIdle) this.#accounts.delete(account);
+      if (Object.values(share).every((gate) => gate.isIdle)) this.#accounts.delete(account);
     }
   }
 
@@ -120,6 +122,7 @@ type Waited = Extract<WaitedFor, "shared" | "search" | "account">;
 interface Share {
   readonly all: Gate;
   readonly searches: Gate;
+  readonly exports: Gate;
 }
 
 const waitingLine = {
@@ -132,6 +135,7 @@ const waitingLine = {
 const newShare = (): Share => ({
   all: new Gate(CONNECTIONS_PER_ACCOUNT, waitingLine),
   searches: new Gate(searchesPerAccount, waitingLine),
+  exports: new Gate(exportsPerAccount, waitingLine),
 });
 
 type Pass = <T>(work: Work<T>) => Promise<T>;

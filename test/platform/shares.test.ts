@@ -1,7 +1,9 @@
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { memoriesBetween } from "../../src/features/bulk/export-statement.js";
 import { TooManyAtOnce, Unavailable } from "../../src/operation/failure.js";
+import { NIL_ID } from "../../src/operation/id.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { Patience } from "../../src/operation/patience.js";
 import { LOCK_NOT_AVAILABLE, sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
@@ -15,7 +17,7 @@ import { PATIENT } from "../support/patience.js";
 import { createWorld } from "../support/world.js";
 
 const { connections, poolSharePerAccount, searchesPerAccount, waitingPerAccount, connectionWaitMs } = LIMITS.database;
-const { searchConnections, lockWaitMs, statementTimeoutMs } = LIMITS.database;
+const { searchConnections, exportsPerAccount, lockWaitMs, statementTimeoutMs } = LIMITS.database;
 const SHARE = Math.floor(connections * poolSharePerAccount);
 const PATIENCE = { timeout: 60_000, interval: 20 };
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
@@ -53,6 +55,27 @@ it("lets an account run two searches at a time", async () => {
   await lock.release();
 
   expect((await all).length).toBe(searchesPerAccount + 1);
+});
+
+it("lets an account read one page of its exports at a time, within its share, and others go on", async () => {
+  await using world = await createWorld();
+  const database = world.services.shares.of("ann");
+  await using lock = await lockMemories(world);
+  const page = { graphId: NIL_ID, after: NIL_ID, until: NIL_ID, take: 1 };
+  const exportPage = () => database.run(memoriesBetween, page);
+
+  const pages = Array.from({ length: exportsPerAccount + 1 }, exportPage);
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(exportsPerAccount);
+  expect(world.services.shares.waiting.account).toBe(1);
+  const others = Array.from({ length: SHARE }, () => database.models.memory.count());
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(SHARE);
+  expect(world.services.shares.waiting).toEqual({ shared: 0, search: 0, account: 1 + exportsPerAccount });
+  const another = world.services.shares.of("bob").run(memoriesBetween, page);
+  await expect.poll(() => lock.waiting(), PATIENCE).toBe(SHARE + 1);
+  await lock.release();
+
+  await Promise.all([...pages, ...others, another]);
+  expect(world.services.shares.waiting.account).toBe(0);
 });
 
 it("says in the trace whether a statement waits for its account's share, or for any connection", async () => {

@@ -7,7 +7,7 @@ export interface Statement<Values extends object = readonly unknown[], Row = nev
   readonly names?: readonly string[];
   /** Runs on reserved connections, so that looking up a key does not wait for the statements of others. */
   readonly reserved?: boolean;
-  /** Reads a page of a graph; planned as `Database.readPages` describes. */
+  /** Reads a page of an export; planned as `Database.readPages` describes. */
   readonly isPage?: boolean;
   /** Never set. Tells the compiler the types of the values and of a row. */
   readonly types?: (values: Values) => Row;
