@@ -95,14 +95,15 @@ export class SubscriptionCopy {
 
   /**
    * Voids the open invoices of a subscription that has ended: Stripe leaves them open, and somebody who paid one would
-   * get nothing for it. A new subscription begins with its own invoice.
+   * get nothing for it. A new subscription begins with its own invoice. The latest one is voided last: by it `mayOwe`
+   * finds those that are left when the provider fails in between.
    */
   async #voidOpenInvoices(subscription: string): Promise<void> {
     const { session } = this;
     const { data } = await session.ask("list", (stripe, options) =>
       stripe.invoices.list({ subscription, status: "open", limit: 100 }, options),
     );
-    for (const { id: invoice } of data) {
+    for (const { id: invoice } of data.toReversed()) {
       const facts = { team_id: session.lock.teamId, subscription, invoice };
       try {
         await session.ask("invoice", (stripe, options) => stripe.invoices.voidInvoice(invoice, {}, options));

@@ -66,6 +66,28 @@ describe("a subscription that must not exist", () => {
     expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", seats: 10 });
   });
 
+  it("leaves no invoice open even if the provider fails while they are voided", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const payer = await aSubscriber(world);
+    await payer.owner.did(teamSubscription);
+    const customer = await customerOf(world, payer);
+    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+    world.stripe.setCard(customer, "declined");
+    await world.stripe.advance(65 * 24 * 3_600_000);
+    const openInvoices = async () => (await stripe.invoices.list({ customer, status: "open" })).data.length;
+    expect(await openInvoices()).toBe(2);
+    const [subscription] = (await stripe.subscriptions.list({ customer })).data;
+    await stripe.subscriptions.cancel(subscription?.id ?? "");
+
+    world.stripe.fail({ kind: "502-json", path: /\/void$/, after: 1, times: 10 });
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(502);
+    expect(await openInvoices()).toBe(1);
+    world.stripe.clearFaults();
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
+
+    expect(await openInvoices()).toBe(0);
+  });
+
   it("is ended if its team was deleted", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
