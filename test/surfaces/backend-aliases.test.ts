@@ -3,6 +3,8 @@ import { expect, it } from "vitest";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { manyLinks, manyMemories } from "../support/memories.js";
 import { LIMITS } from "../../src/limits.js";
+import { Unavailable } from "../../src/operation/failure.js";
+import { backendAliases } from "../../src/surfaces/rest/aliases/backend-aliases.js";
 import { backendMemoryOf } from "../../src/surfaces/rest/aliases/forms.js";
 import { createWorld } from "../support/world.js";
 
@@ -165,6 +167,23 @@ it("keeps the full texts when its tool sends back the cut ones", async () => {
   expect([changed.status, changed.body]).toMatchObject([200, { title, summary, tags: ["new"], importance: 0.9 }]);
   expect(kept.body).toMatchObject({ ...long, tags: ["new"] });
   expect(renamed.body).toMatchObject({ ...long, title: "Short…" });
+});
+
+it("stores no cut text while it cannot read the stored one", async () => {
+  const ran: string[] = [];
+  const run = (operation: string) => {
+    ran.push(operation);
+    return Promise.reject(new Unavailable("busy"));
+  };
+  const body = { id: "one", title: `${"t".repeat(199)}…` };
+  for (const [method, path] of [
+    ["PUT", "/memories/:id"],
+    ["POST", "/memories"],
+  ]) {
+    const alias = backendAliases.find((each) => each.method === method && each.path === path);
+    await expect(alias?.answer({ id: "one", query: {}, body }, run)).rejects.toBeInstanceOf(Unavailable);
+  }
+  expect(ran).toEqual(["memory", "memory"]);
 });
 
 it("keeps the blanks around a text that its tool sends back without them", async () => {

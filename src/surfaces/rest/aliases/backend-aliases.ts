@@ -74,11 +74,12 @@ export const backendAliases: readonly Alias[] = [
 
 /**
  * The stored texts of which the client sends what it was shown: its update sends back all texts, and its import those of
- * its export. Without the right to read, it was shown none.
+ * its export. Without the right to read, it was shown none. If the service cannot read now, the change is refused: it
+ * would store the cut texts.
  */
 async function storedTexts(run: RunNamed, id: string, body: Plain): Promise<Plain> {
   const stored = await run("memory", { id }).catch((error: unknown): Plain => {
-    if (error instanceof Failure) return {};
+    if (error instanceof Failure && ["forbidden", "not_found"].includes(error.kind)) return {};
     throw error;
   });
   return textsAsShown(stored, body);
