@@ -169,6 +169,31 @@ it("names who blocks statements, who has a transaction open for long, and when c
   await client.end();
 });
 
+it("counts connections and names who blocks a statement, although sessions of other roles are hidden", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  const role = `ordinary_${randomUUID().slice(0, 8)}`;
+  await pool.query(`CREATE ROLE ${role} LOGIN PASSWORD 'hush'; GRANT SELECT ON memory TO ${role}`);
+  onTestFinished(() =>
+    onServer(inject("databaseServer").url, async (server) => void (await server.query(`DROP ROLE ${role}`))),
+  );
+  const url = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" }).href;
+  await using lock = await lockMemories(world);
+  const [reader, client] = [new pg.Client(url), new pg.Client(url)];
+  await Promise.all([reader.connect(), client.connect()]);
+  const reading = reader.query("SELECT count(*) FROM memory");
+  await expect.poll(() => lock.waiting()).toBe(1);
+
+  const waits = { ...BOUNDS, blockingSeconds: 0 };
+  await expect(assertKept(client, waits)).rejects.toThrow(/state not visible\), and blocks 1 statements/);
+  await assertKept(client);
+  const used = assertKept(client, { ...BOUNDS, connectionsShare: 0 });
+  await expect(used).rejects.toThrow(/^([3-9]|\d{2,}) of PostgreSQL's/);
+  await lock.release();
+  await reading;
+  await Promise.all([reader.end(), client.end()]);
+});
+
 it("names a replication slot that keeps the log of changes for nobody", async () => {
   await using world = await createWorld();
   const { pool } = world.database;

@@ -35,6 +35,9 @@ export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Pr
   if (problems.length > 0) throw new Problem(problems.join(" "));
 }
 
+/** The type is not visible of sessions of other roles. */
+const IS_CLIENT = "coalesce(backend_type, 'client backend') = 'client backend' AND datname IS NOT NULL";
+
 /** `pg_stats` is what the planner knows. */
 const tables = ({ liveRows, deadRows }: Bounds) => `
   SELECT concat(
@@ -66,10 +69,13 @@ const tables = ({ liveRows, deadRows }: Bounds) => `
        AND NOT EXISTS (SELECT FROM pg_stats WHERE schemaname = 'public' AND tablename = relname)
   ORDER BY n_live_tup + n_dead_tup DESC LIMIT 3`;
 
-/** Of other roles only the process is visible, unless ours is a member of pg_read_all_stats. */
+/**
+ * Of sessions of other roles only the process is visible, unless ours is a member of pg_read_all_stats: then the time
+ * that a statement has waited for one counts.
+ */
 const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
   WITH blocked AS (
-    SELECT blocker, count(*) AS statements
+    SELECT blocker, count(*) AS statements, min(query_start) AS waiting_since
     FROM pg_stat_activity, unnest(pg_blocking_pids(pid)) AS blocker
     WHERE datname = current_database() AND wait_event_type = 'Lock'
     GROUP BY blocker
@@ -79,9 +85,9 @@ const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
                  ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
                  ', and blocks ' || statements || ' statements', pid) AS problem
    FROM pg_stat_activity LEFT JOIN blocked ON blocker = pid
-   WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
+   WHERE pid <> pg_backend_pid() AND ${IS_CLIENT}
      AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
-          OR statements > 0 AND coalesce(xact_start < now() - interval '${blockingSeconds} s', true))
+          OR coalesce(xact_start, waiting_since) < now() - interval '${blockingSeconds} s' AND statements > 0)
    ORDER BY statements DESC NULLS LAST, xact_start LIMIT 3)
   UNION ALL
   SELECT format('The prepared transaction %L is open since %s: it keeps locks, and dead rows. ROLLBACK PREPARED it.',
@@ -99,7 +105,7 @@ const slots = ({ keptBytes }: Bounds) => `
 const connections = ({ connectionsShare }: Bounds) => `
   SELECT format('%s of PostgreSQL''s %s connections are in use: look in pg_stat_activity whose they are, raise ' ||
                 'max_connections, or use PgBouncer.', used, most) AS problem
-  FROM (SELECT count(*) AS used FROM pg_stat_activity WHERE backend_type = 'client backend') AS clients,
+  FROM (SELECT count(*) AS used FROM pg_stat_activity WHERE ${IS_CLIENT}) AS clients,
        (SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most)
        AS settings
   WHERE used > ${connectionsShare} * most`;
