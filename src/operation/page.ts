@@ -45,6 +45,8 @@ export const cursorOf = (place: string): string => Buffer.from(place).toString("
 
 /** As many rows are read before their size is known: at most 5 MB of memories. */
 const FIRST_READ = 25;
+/** Else small rows after large ones would be read one by one. */
+const LEAST_READ = 5;
 
 /**
  * Reads rows for `pageOf`: one more than the limit, or fewer if their texts do not fit into a page. Else a page of the
@@ -62,7 +64,7 @@ export async function readForPage<Row extends object | undefined>(
     bytes += next.reduce((sum, row) => sum + textBytesOf(row), 0);
     if (next.length < take || bytes > PAGE_BYTES) break;
     const fitting = Math.floor(((PAGE_BYTES - bytes) * rows.length) / (bytes + 1)) + 1;
-    take = Math.min(limit + 1 - rows.length, fitting);
+    take = Math.min(limit + 1 - rows.length, Math.max(fitting, LEAST_READ));
   }
   return rows;
 }

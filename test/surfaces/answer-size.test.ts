@@ -328,5 +328,17 @@ it("reads for a page at most twice its bytes, and says whether rows are left, wh
   }
 });
 
+it("reads small rows after large ones in few statements", async () => {
+  const all = Array.from({ length: 101 }, (_, id) => ({ content: "x".repeat(id < 25 ? 165_100 : 10), id }));
+  let reads = 0;
+  const rows = await readForPage(100, async (last: { id: number } | undefined, take) => {
+    reads++;
+    return all.slice(last ? last.id + 1 : 0).slice(0, take);
+  });
+
+  expect(rows).toHaveLength(101);
+  expect(reads).toBeLessThanOrEqual(17);
+});
+
 /** Items of 200 kB that fit into a page, and as many that are read before their size is known. */
 const LARGEST_READ = 30;
