@@ -74,7 +74,7 @@ export class Metrics implements Meter {
   readonly #fallbacks = this.#counter("redis_fallbacks_total", "Budgets that were counted without Redis.", []);
   readonly #replica = this.#counter(
     "replica_failures_total",
-    "Failures of the replica, and looks that found it too far behind.",
+    "Failures of the replica, and checks that found it too far behind.",
     [],
   );
   readonly #embeddings = this.#counter("embeddings_failed_total", "Requests that the embeddings server failed.", []);
