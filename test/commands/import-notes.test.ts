@@ -200,6 +200,7 @@ it.each([
   ["Note.md", "- **SOLVES** -> [Used](f47ac10b-58cc-4372-a567-0e02b2c3d479)", ["SOLVES Used"]],
   ["Note.md", "- **SOLVES** → [[Draft] a list[int]](f47ac10b-58cc-4372-a567-0e02b2c3d479)", ["SOLVES Used"]],
   ["Note.md", "[see [u](Use_it_f47ac10b.md), too](B/Index.md), [[Top]](a comment)", ["LINKS_TO Used", "LINKS_TO Top"]],
+  ["Note.md", "[[Top]](B/Index.md says more)", ["LINKS_TO Top"]],
   ["Note.md", "**See also**: [u](Use_it_f47ac10b.md), [b](B/Index.md).", ["SEE_ALSO Used", "SEE_ALSO In B"]],
   ["Note.md", "Note: read [u](Use_it_f47ac10b.md) or [[Top]]", ["LINKS_TO Used", "LINKS_TO Top"]],
   ["Note.md", "Supersedes [1. Use it](Use_it_f47ac10b.md)", ["REPLACES Used"]],

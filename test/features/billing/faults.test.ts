@@ -3,9 +3,11 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
+import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { LIMITS } from "../../../src/limits.js";
+import { cursorOf } from "../../../src/operation/page.js";
 import { ANSWERED_WITHIN_S } from "../../../src/platform/billing/payments.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import type { Fault } from "../../../src/stand-in/stripe/index.js";
@@ -201,6 +203,29 @@ it("says whether a change may still be made, was refused, or was none", async ()
     expect(await said("502-html", path, body)).toEqual([502, expect.stringMatching(/Nothing was changed: try again/)]);
     expect(await said("400", path, body)).toEqual([502, expect.stringMatching(refused)]);
   }
+});
+
+it("does not say that nothing was changed when only the reading after a change is refused", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner } = await aSubscriber(world, { seats: 10 });
+  await owner.did(teamSubscription);
+  // The first reading is before the change.
+  world.stripe.fail({ kind: "400", method: "GET", path: /^\/v1\/subscriptions(\?|$)/, after: 1, times: 9 });
+
+  const answer = await ask(`${world.app.url}/billing/team-upgrade`, { key: owner.key, body: { max_members: 12 } });
+  world.stripe.clearFaults();
+
+  expect([answer.status, JSON.stringify(answer.body)]).toEqual([502, expect.stringMatching(/may still be made/)]);
+  expect(await owner.did(teamSubscription)).toMatchObject({ seats: 12, stale: false });
+});
+
+it("does not take a customer that the provider does not know for a wrong page of invoices", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner } = await aSubscriber(world);
+  await world.database.pool.query("UPDATE billing_account SET customer_id = 'cus_unknown'");
+
+  expect(await owner.does(teamInvoices)).toBeRefused("payment_provider_error");
+  expect(await owner.does(teamInvoices, { cursor: cursorOf("in_unknown") })).toBeRefused("bad_request");
 });
 
 it.concurrent("waits while another request holds the subscription at Stripe, under one idempotency key", async () => {
