@@ -5,7 +5,6 @@ import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
 import { countGraph } from "./statistics-statement.js";
 import { TypeCount } from "./type-count.js";
 
-const COUNTED = LIMITS.views.counted;
 const MOST_COMMON = `the ${LIMITS.views.types} most common first`;
 
 @ArgsType()
@@ -38,7 +37,7 @@ export class GraphStatistics {
   averageConfidence!: number | null;
 
   @Field(() => Boolean, {
-    description: `Whether counting ended at ${COUNTED.toLocaleString("en")} memories, or relationships: there may be more.`,
+    description: `Whether counting ended at ${LIMITS.views.counted.toLocaleString("en")} memories, or relationships: there may be more.`,
   })
   isCapped!: boolean;
 }
@@ -69,7 +68,8 @@ export const graphStatistics = defineOperation({
     },
   },
   async handle({ caller, database }, input) {
-    const rows = await database.run(countGraph, { graphId: chosenGraphId(caller, input) });
+    const most = LIMITS.views.counted;
+    const rows = await database.run(countGraph, { graphId: chosenGraphId(caller, input), most });
     const memories = rows.filter(({ what }) => what === "memory");
     const relationships = rows.filter(({ what }) => what === "relationship");
     const memoriesTotal = memories[0]?.total ?? 0;
@@ -81,7 +81,7 @@ export const graphStatistics = defineOperation({
       relationshipsByType: relationships.map(toTypeCount),
       averageImportance: memories[0]?.averageImportance ?? null,
       averageConfidence: memories[0]?.averageConfidence ?? null,
-      isCapped: Math.max(memoriesTotal, relationshipsTotal) >= COUNTED,
+      isCapped: Math.max(memoriesTotal, relationshipsTotal) >= most,
     };
   },
 });

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import { defineStatement, oneOf } from "../../platform/database/statement.js";
 
-const { counted, types } = LIMITS.views;
+const { types } = LIMITS.views;
 
 /**
  * How many memories and relationships of each type a graph holds. SQL, since no model groups a limited number of rows.
@@ -9,7 +9,7 @@ const { counted, types } = LIMITS.views;
  */
 export const countGraph = defineStatement({
   name: "count_graph",
-  values: { graphId: "uuid" },
+  values: { graphId: "uuid", most: "int4" },
   row: {
     ...{ what: oneOf<"memory" | "relationship">(), type: "text", count: "int4", total: "int4" },
     ...{ averageImportance: "float8?", averageConfidence: "float8?" },
@@ -25,7 +25,7 @@ function countsOf(table: "memory" | "relationship", numbers: string): string {
     (SELECT '${table}' AS what, type, count(*)::int4 AS count, (sum(count(*)) OVER ())::int4 AS total,
        ${averageOf("importance")} AS "averageImportance",
        ${averageOf("confidence")} AS "averageConfidence"
-     FROM (SELECT type, ${numbers} FROM ${table} WHERE graph_id = :graphId LIMIT ${counted}) rows
+     FROM (SELECT type, ${numbers} FROM ${table} WHERE graph_id = :graphId LIMIT :most) rows
      GROUP BY type ORDER BY count(*) DESC, type LIMIT ${types})`;
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { graphStatistics } from "../../../src/features/views/graph-statistics.js";
+import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
@@ -62,4 +63,18 @@ it("lists the hundred most common types, and counts the memories of all", async 
 
   expect(memoriesTotal).toBe(101);
   expect(memoriesByType).toHaveLength(100);
+});
+
+it("says when it has not counted all, and counts no more than it may", async () => {
+  using _limit = withLimits("views", { counted: 3 });
+  await using world = await createWorld();
+  const ann = await world.user();
+  const hub = await aMemory(ann);
+  await aLink(ann, hub, await aMemory(ann));
+  const before = await ann.did(graphStatistics, {});
+  for (let more = 0; more < 3; more++) await aLink(ann, hub, await aMemory(ann));
+  const after = await ann.did(graphStatistics, {});
+
+  expect([before.memoriesTotal, before.isCapped]).toEqual([2, false]);
+  expect([after.memoriesTotal, after.relationshipsTotal, after.isCapped]).toEqual([3, 3, true]);
 });
