@@ -94,8 +94,7 @@ async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<
  * what ends the server.
  */
 async function forgive({ database: { models } }: Embedding, claimed: readonly DueMemory[]): Promise<void> {
-  for (const { graphId, memoryId, dueAt, attempts } of claimed) {
-    if (attempts <= FORGIVEN_TO) continue;
+  for (const { graphId, memoryId, dueAt } of claimed) {
     await models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data: { attempts: FORGIVEN_TO } });
   }
 }
