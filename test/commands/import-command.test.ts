@@ -81,6 +81,26 @@ describe("progress", () => {
       "2 of 4 done, about 2 min left, waiting 12 s: rate limit reached\n",
     ]);
   });
+
+  it("leaves pauses out of the time per item that it measures, also while they last", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const measured: Array<number | undefined> = [];
+    using progress = showProgress({
+      total: 40,
+      stream: { isTTY: true, columns: 80, write: () => true } as unknown as WriteStream,
+      secondsLeft: (_steps, each) => measured.push(each),
+    });
+
+    vi.advanceTimersByTime(10_000);
+    progress.step(20);
+    progress.pause(60, "rate limit reached");
+    measured.length = 0;
+    vi.advanceTimersByTime(60_000);
+
+    expect(measured.length).toBeGreaterThan(0);
+    for (const each of measured) expect(each).toBeCloseTo(0.5);
+  });
 });
 
 describe("the command", () => {

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { expect, describe, it, vi } from "vitest";
+import { deleteMemory } from "../../src/features/memories/delete-memory.js";
 import { memory } from "../../src/features/memories/get-memory.js";
 import { updateMemory } from "../../src/features/memories/update-memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
@@ -321,6 +322,24 @@ describe("importing into the service", () => {
     expect(reports.flatMap(leftOut)).toEqual([]);
     expect(await world.database.models.memory.count()).toBe(702);
     expect(await world.database.models.memory.count({ where: { content: "one\ntwo" } })).toBe(3);
+  });
+
+  it("looks up a few times what another program stores meanwhile and deletes again, and then leaves it out", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const client = clientOf(url, ann.key);
+    const create = client.createMemories.bind(client);
+    const calls = vi.spyOn(client, "createMemories").mockImplementation(async (notes) => {
+      expect(calls.mock.calls.length).toBeLessThan(9);
+      const other = await aMemory(ann, { clientId: notes[0]?.kept?.clientId });
+      return create(notes).finally(() => ann.did(deleteMemory, { id: other.id }));
+    });
+
+    const report = await runText(client, jsonLines(entity("Retry", "x")));
+
+    expect(leftOut(report)).toEqual([expect.stringContaining('memory "Retry": ')]);
+    expect(calls).toHaveBeenCalledTimes(4);
   });
 
   it("leaves a memory without an id as it was changed in the service, and says so", async () => {

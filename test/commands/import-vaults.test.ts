@@ -127,7 +127,10 @@ it("finds the note of a link to one of its blocks", async () => {
 });
 
 /** What is no day, has not come, or may be the day of an event, a number or a version. */
-const NO_TIMES = ["2024-02-30", "2999-01-01", "1989-11-09 The wall falls", "2024-03_05", "202403", "2024-03-05.1"];
+const NO_TIMES = [
+  ...["2024-02-30", "2999-01-01", "1989-11-09 The wall falls", "2024-03_05", "202403", "2024-03-05.1"],
+  ...["2024030510111213", "202403051011a"],
+];
 
 it.each<readonly [name: string, time: string | undefined]>([
   ["2024-03-05", "2024-03-05T00:00:00Z"],

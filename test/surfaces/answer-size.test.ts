@@ -9,6 +9,7 @@ import { pageOf, readForPage, withinPage } from "../../src/operation/page.js";
 import { type Answer, ask } from "../support/http.js";
 import { linkMemories, storeMemories } from "../support/hubs.js";
 import { rowsRead } from "../support/rows-read.js";
+import { listenTo } from "../support/statements.js";
 import { type World, createWorld } from "../support/world.js";
 
 const { restPageBytes, graphqlBytes, graphqlPlaces } = LIMITS.answer;
@@ -104,6 +105,24 @@ it("refuses a GraphQL answer whose relations multiply it, and says what to do", 
   expect(errors[0]?.message).toContain(graphqlPlaces.toLocaleString("en"));
   expect(errors.length).toBeLessThanOrEqual(20);
   expect(world.bugs).toEqual([]);
+});
+
+it("reads no more contexts of relationships than an answer has room for", async () => {
+  await using world = await createWorld();
+  using ear = listenTo(world);
+  const { url } = await ear.serve();
+  const ann = await world.user();
+  await storeMemories(world, ann, 70, "Something.");
+  await linkMemories(world, ann, 69);
+  await world.database.pool.query("UPDATE relationship SET context = repeat('x', 10000)");
+  ear.heard(/./);
+
+  const query = "{ memories(limit: 70) { memories { relationships { context } } } }";
+  const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  expect(JSON.stringify(body)).toContain("answer_too_large");
+  // Of ten, each of 250 relationships with 2.5 MB of contexts.
+  expect(ear.heard(/FROM "public"."relationship"/)).toHaveLength(4);
 });
 
 describe("a hundred linked memories of 50,000 characters", () => {

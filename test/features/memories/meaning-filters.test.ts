@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { chooseNear, findFewWithin } from "../../../src/features/memories/meaning/choose-near.js";
 import { ROW_FILTERS } from "../../../src/features/memories/memory-filter.js";
+import { TUNING } from "../../../src/features/memories/words/tuning.js";
 import { LIMITS } from "../../../src/limits.js";
 import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
@@ -101,8 +102,8 @@ it("looks at more and more of the nearest until enough pass, at each once and at
   await using world = await createWorld();
   const ann = await world.user();
   const ids = (await manyMemories(world, ann, 4 * mergedByMeaning)).map(({ id }) => id);
-  const choose = async (owners: readonly string[], versionOf: (place: number) => number) => {
-    const near = owners.map((owner, place) => ({ owner, version: versionOf(place), score: 1, piece: 0, pieces: 1 }));
+  const choose = async (owners: readonly string[], versionOf: (place: number) => number, score = 1) => {
+    const near = owners.map((owner, place) => ({ owner, version: versionOf(place), score, piece: 0, pieces: 1 }));
     const asked: number[] = [];
     const chosen = await chooseNear(world.services, ann.caller.personalGraphId, {}, async (most) => {
       expect(asked.push(most)).toBeLessThan(9);
@@ -118,6 +119,8 @@ it("looks at more and more of the nearest until enough pass, at each once and at
   expect(some).toEqual({ asked: [first, 10 * first], chosen: unchanged });
   const strangers = Array.from({ length: 2 * filtered }, () => randomUUID());
   expect(await choose(strangers, () => 1)).toEqual({ asked: [first, 10 * first, filtered], chosen: [] });
+  // What is less near means something else, and so do all after it.
+  expect(await choose(strangers, () => 1, TUNING.meaning.nearness - 0.01)).toEqual({ asked: [first], chosen: [] });
 });
 
 /** Adds memories with the vector of another one. */

@@ -180,6 +180,14 @@ it("finds a name of the field by a form of it, and by its own misspelling with o
   expect(await found(ann, "deletes")).toEqual(["Deleting rows", "Removing rows"]);
 });
 
+it("finds a synonym of a name with its number by the short form of both", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Upgrade to Postgres 16", "Upgrade to Postgres", "Upgrade to 16");
+
+  expect(await found(ann, "pg16")).toEqual(["Upgrade to Postgres 16"]);
+});
+
 it("ignores stop words, unless there are no others", async () => {
   await using world = await createWorld();
   const ann = await world.user();
