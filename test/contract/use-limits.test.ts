@@ -126,6 +126,7 @@ it.each([
   ["no use", 2, [], 0],
   ["one of two", 2, [10_000], 0],
   ["two of two: until the older one is a minute old", 2, [50_000, 10_000], 10],
+  ["two of two, in the other order", 2, [10_000, 50_000], 10],
   ["a use that was longer ago than the window", 2, [61_000, 10_000], 0],
   ["more than there may be: until enough are old", 1, [50_000, 30_000], 30],
 ])("waits after %s", async (_name, limit, ages, seconds) => {

@@ -7,7 +7,7 @@ import { LIMITS } from "../../src/limits.js";
 import { Client, close } from "../../src/platform/database/client.js";
 import { sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
 import { isTimeout, openDatabase } from "../../src/platform/database/database.js";
-import type { Statement } from "../../src/platform/database/statement.js";
+import { BEFORE_COMMIT, type Statement } from "../../src/platform/database/statement.js";
 import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { createWorld } from "../support/world.js";
 
@@ -49,6 +49,22 @@ it("uses a connection no longer whose settings cannot be restored", async () => 
 
   expect(sqlStateOf(reason)).toBe("22012");
   expect(database.searchPool.totalCount).toBe(0);
+});
+
+it("takes the failure of a transaction's last statement for no failure of the next transaction", async () => {
+  await using world = await createWorld();
+  const client = await world.database.pool.connect();
+  const send = (text: string) => client.query({ text });
+
+  await send("BEGIN");
+  await send(`${BEFORE_COMMIT} SELECT 1 / 0`);
+  expect(sqlStateOf(await reasonOf(send("COMMIT")))).toBe("22012");
+  await send("BEGIN");
+  await send("CREATE TABLE kept ()");
+  await send("COMMIT");
+  client.release();
+
+  expect((await world.database.pool.query("SELECT FROM kept")).rowCount).toBe(0);
 });
 
 it("cuts the connection if PostgreSQL refuses to begin a transaction, so that no statement runs without one", async () => {
