@@ -6,7 +6,7 @@ import { createUser } from "../../src/features/access/index.js";
 import { SearchTooSlow } from "../../src/features/memories/search/search-memories.js";
 import type { Context } from "../../src/operation/context.js";
 import { Unavailable } from "../../src/operation/failure.js";
-import { readOlder } from "../../src/operation/older-reads.js";
+import { readOlder, tellPosition } from "../../src/operation/older-reads.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import type { Logger } from "../../src/platform/telemetry/logger.js";
@@ -188,6 +188,16 @@ it("is left alone for its own failures, not for slow searches or a full share of
 });
 
 const reasonOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
+
+it("tells a position that no replica reaches when that of a stored change cannot be read", async () => {
+  const told: bigint[] = [];
+  const older = { position: () => Promise.reject(new Unavailable("lost")) };
+  const readAfter = { tell: (position: bigint) => told.push(position) };
+
+  await tellPosition({ older, readAfter } as unknown as Context);
+
+  expect(told.map(writePosition)).toEqual(["FFFFFFFF/FFFFFFFF"]);
+});
 
 it("reads positions only as PostgreSQL writes them", () => {
   for (const text of ["0/0", "16/B374D848", "FFFFFFFF/FFFFFFFF"])
