@@ -159,7 +159,7 @@ it("names who blocks statements, who has a transaction open for long, and when c
   await expect.poll(() => lock.waiting()).toBe(1);
 
   expect(await problemsWith(soon)).toMatch(
-    /^Process \d+ \(.*, idle in transaction\) has had a transaction open for \d+ s, and blocks \d+ statements?:/,
+    /^Process \d+ \(.*, idle in transaction\) has had a transaction open for \d+ s, and blocks others \(\d+\):/,
   );
   expect(await problemsWith({})).toBe("");
   expect(await problemsWith({ openSeconds: 0 })).toMatch(/idle in transaction\) has had .* open for \d+ s:/);
@@ -185,7 +185,7 @@ it("counts connections and names who blocks a statement, although sessions of ot
   await expect.poll(() => lock.waiting()).toBe(1);
 
   const waits = { ...BOUNDS, blockingSeconds: 0 };
-  await expect(assertKept(client, waits)).rejects.toThrow(/state not visible\), and blocks 1 statements/);
+  await expect(assertKept(client, waits)).rejects.toThrow(/state not visible\), and blocks others \(1\)/);
   await assertKept(client);
   const used = assertKept(client, { ...BOUNDS, connectionsShare: 0 });
   await expect(used).rejects.toThrow(/^([3-9]|\d{2,}) of PostgreSQL's/);

@@ -83,7 +83,7 @@ const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
   (SELECT format('Process %s (%s, %s, %s)%s%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it.',
                  pid, usename, coalesce(nullif(application_name, ''), 'no name'), coalesce(state, 'state not visible'),
                  ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
-                 ', and blocks ' || statements || ' statements', pid) AS problem
+                 ', and blocks others (' || statements || ')', pid) AS problem
    FROM pg_stat_activity LEFT JOIN blocked ON blocker = pid
    WHERE pid <> pg_backend_pid() AND ${IS_CLIENT}
      AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
