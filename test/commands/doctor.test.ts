@@ -192,6 +192,7 @@ it("counts connections and names who blocks a statement, although sessions of ot
   await lock.release();
   await reading;
   await Promise.all([reader.end(), client.end()]);
+  await pool.query(`DROP OWNED BY ${role}`);
 });
 
 it("names a replication slot that keeps the log of changes for nobody", async () => {
