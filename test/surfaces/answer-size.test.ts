@@ -270,7 +270,7 @@ it("creates one error for all fields that do not fit, since there may be ten tho
 });
 
 it("reads hardly more of large items than fit into a page, and still every item", async () => {
-  await using world = await createWorld();
+  await using world = await createWorld({ fresh: true });
   const ann = await world.user();
   const count = 60;
   // Of the past, as the ids of exports must be.

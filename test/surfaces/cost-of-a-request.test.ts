@@ -212,10 +212,10 @@ type Cost = Awaited<ReturnType<typeof during>>["cost"];
 /** The maximum of each request. Whoever raises it should know why. */
 const MOST: Readonly<Record<string, Cost>> = {
   "REST get": { promises: 79, turns: 2, proxies: 0, routes: 30 },
-  "REST create": { promises: 76, turns: 2, proxies: 0, routes: 23 },
+  "REST create": { promises: 77, turns: 2, proxies: 0, routes: 23 },
   "GraphQL get": { promises: 138, turns: 3, proxies: 0, routes: 17 },
   "GraphQL nested": { promises: 230, turns: 4, proxies: 0, routes: 17 },
-  "GraphQL create": { promises: 128, turns: 3, proxies: 0, routes: 17 },
+  "GraphQL create": { promises: 129, turns: 3, proxies: 0, routes: 17 },
   "MCP get": { promises: 89, turns: 2, proxies: 0, routes: 14 },
 };
 
