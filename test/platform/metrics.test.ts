@@ -33,6 +33,15 @@ function valueOf(text: string, series: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(series.length));
 }
 
+/** Sources of metrics without any work. */
+const NOTHING = {
+  pools: {},
+  waiting: () => ({}),
+  errors: () => 0,
+  backlog: async () => ({}),
+  isReadOnly: async () => false,
+};
+
 it("counts requests by door, operation and outcome, and measures their time", async () => {
   await using world = await createWorld();
   const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
@@ -246,14 +255,7 @@ it("answers one request for each connection, and collects once for simultaneous 
   const { metricsUrl = "" } = await world.serve({ METRICS_PORT: "0" });
   let collected = 0;
   const isReady = async () => ++collected > 0;
-  const nothing = {
-    pools: {},
-    waiting: () => ({}),
-    errors: () => 0,
-    backlog: async () => ({}),
-    isReadOnly: async () => false,
-  };
-  const metrics = new Metrics({ ...nothing, isReady });
+  const metrics = new Metrics({ ...NOTHING, isReady });
 
   const answers = await exchange(metricsUrl, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
   expect(answers.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(1);
@@ -268,14 +270,7 @@ const connectionsOf = (server: Server): Promise<number> =>
   promisify<number>((done) => server.getConnections((error, count) => done(error, count)))();
 
 it("accepts a limited number of connections, and says when the metrics cannot be read", async () => {
-  const nothing = {
-    pools: {},
-    waiting: () => ({}),
-    errors: () => 0,
-    backlog: async () => ({}),
-    isReadOnly: async () => false,
-  };
-  const server = new Metrics({ ...nothing, isReady: () => Promise.reject(new Error("broken")) }).createServer();
+  const server = new Metrics({ ...NOTHING, isReady: () => Promise.reject(new Error("broken")) }).createServer();
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   onTestFinished(() => {
@@ -292,14 +287,7 @@ it("accepts a limited number of connections, and says when the metrics cannot be
 });
 
 it("parses hardly more than the first request of a connection, whatever is sent ahead", async () => {
-  const nothing = {
-    pools: {},
-    waiting: () => ({}),
-    errors: () => 0,
-    backlog: async () => ({}),
-    isReadOnly: async () => false,
-  };
-  const server = new Metrics({ ...nothing, isReady: async () => true }).createServer().listen(0, "127.0.0.1");
+  const server = new Metrics({ ...NOTHING, isReady: async () => true }).createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   let parsed = 0;
   server.on("request", () => parsed++);
