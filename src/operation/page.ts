@@ -43,7 +43,7 @@ export function olderThan(cursor: string | null | undefined): { readonly id?: { 
 /** Encodes a place as a cursor. */
 export const cursorOf = (place: string): string => Buffer.from(place).toString("base64url");
 
-/** As many rows are read before their size is known: at most 5 MB of memories. */
+/** As many rows are read before their size is known: at most 5 MB of memories, and more than the default page. */
 const FIRST_READ = 25;
 /** Else small rows after large ones would be read one by one. */
 const LEAST_READ = 5;

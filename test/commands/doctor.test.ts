@@ -5,15 +5,12 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
-import { BOUNDS, type Bounds, assertKept } from "../../src/commands/doctor/upkeep.js";
-import { onConnection } from "../../src/platform/database/one-connection.js";
-import { lockMemories } from "../support/locks.js";
 import { runHere } from "../support/commands.js";
+import { examined } from "../support/doctor.js";
 import { LIMITS } from "../../src/limits.js";
 import { startCollector } from "../support/collector.js";
 import { onServer } from "../bench/on-server.js";
@@ -22,18 +19,6 @@ import { withLimits } from "../support/limits.js";
 import { fakeService } from "../support/imports.js";
 import { startMailServer } from "../support/mail-server.js";
 import { createWorld } from "../support/world.js";
-
-interface Finding {
-  readonly part: string;
-  readonly state: string;
-  readonly says: string;
-}
-
-async function examined(environment: Record<string, string>) {
-  const { code, output, errors } = await runHere(program, ["--json"], environment);
-  const { findings } = JSON.parse(output) as { findings: readonly Finding[] };
-  return { code, errors, by: new Map(findings.map((finding) => [finding.part, finding])) };
-}
 
 it("finds no problem in a healthy installation, and says what is not configured", async () => {
   using _patient = withLimits("embeddings", { searchMs: 60_000 });
@@ -120,99 +105,6 @@ it("says what is wrong with each part and what to do, and exits with 1", async (
   expect(said("public address")).toMatch(/^wrong: http:\/\/127\.0\.0\.1:1 cannot be reached from here/);
   expect(said("stripe")).toMatch(/^wrong: Stripe refuses: .*STRIPE_TEAM_PRICE_ID/);
   expect(JSON.stringify([...by])).not.toMatch(new RegExp(`${standIn.secretKey}|a-secret`));
-});
-
-it("says which table is bloated, which has no statistics, and why", async () => {
-  // Other tests leave dead rows in a database that is used again.
-  await using world = await createWorld({ fresh: true });
-  const client = new pg.Client(world.databaseUrl);
-  await client.connect();
-  const run = async (text: string) => {
-    await client.query(text);
-    // Otherwise the connection would report its changes only after seconds.
-    await client.query("SELECT pg_stat_force_next_flush()");
-  };
-  const said = async () => (await examined({ DATABASE_URL: world.databaseUrl })).by.get("database")?.says;
-  await run("ALTER TABLE audit_entry SET (autovacuum_enabled = false)");
-
-  await run(`INSERT INTO audit_entry (id, door, action, detail)
-    SELECT gen_random_uuid(), 'rest', 'createTeam', repeat('x', 40) FROM generate_series(1, 200000)`);
-  await expect.poll(said).toMatch(/audit_entry \(200000 rows\) has no statistics.*ANALYZE audit_entry/);
-  expect(await said()).toMatch(/Autovacuum is off/);
-  await run("ANALYZE audit_entry");
-  await expect.poll(said).toMatch(/^PostgreSQL/);
-  await run("DELETE FROM audit_entry");
-  await expect.poll(said).toMatch(/audit_entry has 200000 dead rows beside 0 live ones/);
-  await run("VACUUM audit_entry");
-  await expect.poll(said).toMatch(/^PostgreSQL/);
-  await client.end();
-});
-
-it("names who blocks statements, who has a transaction open for long, and when connections run out", async () => {
-  await using world = await createWorld({ fresh: true });
-  await using lock = await lockMemories(world);
-  const client = new pg.Client(world.databaseUrl);
-  await client.connect();
-  const problemsWith = (bounds: Partial<Bounds>) =>
-    assertKept(client, { ...BOUNDS, ...bounds }).then(
-      () => "",
-      ({ message }: Error) => message,
-    );
-  const soon = { blockingSeconds: 0 };
-  expect(await problemsWith(soon)).toBe("");
-  const reading = world.database.models.memory.count().catch(() => {});
-  await expect.poll(() => lock.waiting()).toBe(1);
-
-  expect(await problemsWith(soon)).toMatch(
-    /^Process \d+ \(.*, idle in transaction\) has had a transaction open for \d+ s, and blocks others \(\d+\):/,
-  );
-  expect(await problemsWith({})).toBe("");
-  expect(await problemsWith({ openSeconds: 0 })).toMatch(/idle in transaction\) has had .* open for \d+ s:/);
-  expect(await problemsWith({ connectionsShare: 0 })).toMatch(/^\d+ of PostgreSQL's \d+ connections/);
-  await lock.release();
-  await reading;
-  await client.end();
-});
-
-it("counts connections and names who blocks a statement, although sessions of other roles are hidden", async () => {
-  await using world = await createWorld({ fresh: true });
-  const { pool } = world.database;
-  const role = `ordinary_${randomUUID().slice(0, 8)}`;
-  await pool.query(`CREATE ROLE ${role} LOGIN PASSWORD 'hush'; GRANT SELECT ON memory TO ${role}`);
-  onTestFinished(() =>
-    onServer(inject("databaseServer").url, async (server) => void (await server.query(`DROP ROLE ${role}`))),
-  );
-  const url = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" }).href;
-  await using lock = await lockMemories(world);
-  const [reader, client] = [new pg.Client(url), new pg.Client(url)];
-  await Promise.all([reader.connect(), client.connect()]);
-  const reading = reader.query("SELECT count(*) FROM memory");
-  await expect.poll(() => lock.waiting()).toBe(1);
-
-  const waits = { ...BOUNDS, blockingSeconds: 0 };
-  await expect(assertKept(client, waits)).rejects.toThrow(/state not visible\), and blocks others \(1\)/);
-  await assertKept(client);
-  const used = assertKept(client, { ...BOUNDS, connectionsShare: 0 });
-  await expect(used).rejects.toThrow(/^([3-9]|\d{2,}) of PostgreSQL's/);
-  await lock.release();
-  await reading;
-  await Promise.all([reader.end(), client.end()]);
-  await pool.query(`DROP OWNED BY ${role}`);
-});
-
-it("names a replication slot that keeps the log of changes for nobody", async () => {
-  await using world = await createWorld();
-  const { pool } = world.database;
-  const name = `unread_${randomUUID().replaceAll("-", "")}`;
-  await pool.query("SELECT pg_create_physical_replication_slot($1, true)", [name]);
-  try {
-    const kept = onConnection({ url: world.databaseUrl, variable: "DATABASE_URL" }, {}, (client) =>
-      assertKept(client, { ...BOUNDS, keptBytes: -1 }),
-    );
-    await expect(kept).rejects.toThrow(`The replication slot ${name}`);
-  } finally {
-    await pool.query("SELECT pg_drop_replication_slot($1)", [name]);
-  }
 });
 
 it("creates no database to look at", async () => {

@@ -187,7 +187,8 @@ export const STEPS: readonly Step[] = [
     step: "Database",
     bound:
       `${CONNECTIONS_PER_ACCOUNT} of ${database.connections} connections, ${database.searchesPerAccount} searches and ` +
-      `${database.exportsPerAccount} page of an export at once an account, ${seconds(database.connectionWaitMs)} in total to wait for a slot and a connection, ` +
+      `${database.exportsPerAccount} page of an export at once an account, ` +
+      `${seconds(database.connectionWaitMs)} in total to wait for a slot and a connection, ` +
       `${seconds(database.lockWaitMs)} for a lock or what is left of these, ` +
       `${count(database.waitingPerAccount)} waiting an account, ` +
       `${seconds(database.statementTimeoutMs)} a statement, ${seconds(database.searchTimeoutMs)} a search`,

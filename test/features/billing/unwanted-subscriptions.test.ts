@@ -6,6 +6,7 @@ import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { LIMITS } from "../../../src/limits.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
+  type BillingWorld,
   aPayer,
   aSubscriber,
   accountNow,
@@ -15,6 +16,15 @@ import {
   sendEvent,
 } from "../../support/billing.js";
 import { CALLERS, manyAtOnce } from "../../support/races.js";
+
+/** A subscriber whose next payments fail. */
+async function withDeclinedCard(world: BillingWorld) {
+  const payer = await aSubscriber(world);
+  await payer.owner.did(teamSubscription);
+  const customer = await customerOf(world, payer);
+  world.stripe.setCard(customer, "declined");
+  return { payer, customer, stripe: stripeClient(world.stripe.secretKey, world.stripe.url) };
+}
 
 describe("a subscription that must not exist", () => {
   it("is ended if it is a second one: the older one stays, and an alert is logged", async () => {
@@ -47,11 +57,7 @@ describe("a subscription that must not exist", () => {
 
   it("gets no credit for time that is not paid, and its invoice cannot be paid any more", async () => {
     await using world = await createBillingWorld({ deaf: true });
-    const payer = await aSubscriber(world);
-    await payer.owner.did(teamSubscription);
-    const customer = await customerOf(world, payer);
-    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
-    world.stripe.setCard(customer, "declined");
+    const { payer, customer, stripe } = await withDeclinedCard(world);
     const items = [{ price: world.stripe.priceId, quantity: 9 }];
     const { id: second } = await stripe.subscriptions.create({ customer, items });
     const invoicesOf = async () =>
@@ -68,11 +74,7 @@ describe("a subscription that must not exist", () => {
 
   it("leaves no invoice open even if the provider fails while they are voided", async () => {
     await using world = await createBillingWorld({ deaf: true });
-    const payer = await aSubscriber(world);
-    await payer.owner.did(teamSubscription);
-    const customer = await customerOf(world, payer);
-    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
-    world.stripe.setCard(customer, "declined");
+    const { customer, stripe } = await withDeclinedCard(world);
     await world.stripe.advance(65 * 24 * 3_600_000);
     const openInvoices = async () => (await stripe.invoices.list({ customer, status: "open" })).data.length;
     expect(await openInvoices()).toBe(2);

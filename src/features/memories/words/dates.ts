@@ -1,20 +1,26 @@
 import { fold } from "./fold.js";
 
-/** The names of the months in English, German, French, Spanish, Portuguese and Russian; abbreviations are their beginnings. */
-const MONTHS: ReadonlyArray<ReadonlySet<string>> = [
-  "jan january januar janvier enero janeiro январь января",
-  "feb february februar fevrier febrero fevereiro февраль февраля",
-  "mar march marz maerz mars marzo marco март марта",
-  "apr april avril abril апрель апреля",
-  "may mai mayo maio май мая",
-  "jun june juni juin junio junho июнь июня",
-  "jul july juli juillet julio julho июль июля",
-  "aug august aout agosto август августа",
-  "sep sept september septembre septiembre setembro сентябрь сентября",
-  "oct october oktober octobre octubre outubro октябрь октября",
-  "nov november novembre noviembre novembro ноябрь ноября",
-  "dec december dezember decembre diciembre dezembro декабрь декабря",
-].map((names) => new Set(fold(names).split(" ")));
+/** The months in English, with abbreviations, German, French, Spanish, Portuguese and Russian: each by its names. */
+const MONTHS: ReadonlyMap<string, number> = new Map(
+  [
+    "jan january januar janvier enero janeiro январь января",
+    "feb february februar fevrier febrero fevereiro февраль февраля",
+    "mar march marz maerz mars marzo marco март марта",
+    "apr april avril abril апрель апреля",
+    "may mai mayo maio май мая",
+    "jun june juni juin junio junho июнь июня",
+    "jul july juli juillet julio julho июль июля",
+    "aug august aout agosto август августа",
+    "sep sept september septembre septiembre setembro сентябрь сентября",
+    "oct october oktober octobre octubre outubro октябрь октября",
+    "nov november novembre noviembre novembro ноябрь ноября",
+    "dec december dezember decembre diciembre dezembro декабрь декабря",
+  ].flatMap((names, index) =>
+    fold(names)
+      .split(" ")
+      .map((name) => [name, index + 1]),
+  ),
+);
 
 const YEAR = /^(?:19|20)\d\d$/;
 const DAY = /^(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er)?$/;
@@ -26,7 +32,7 @@ const DAY = /^(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er)?$/;
 export function dateOf(words: readonly string[]): string | undefined {
   const year = words.find((word) => YEAR.test(word));
   const day = words.find((word) => DAY.test(word));
-  const month = words.flatMap((word) => MONTHS.findIndex((names) => names.has(word))).find((place) => place >= 0);
+  const month = words.map((word) => MONTHS.get(word)).find(Boolean);
   if (year === undefined || day === undefined || month === undefined) return undefined;
-  return `${year}${String(month + 1).padStart(2, "0")}${String(parseInt(day, 10)).padStart(2, "0")}`;
+  return [year, month, parseInt(day, 10)].map((part) => String(part).padStart(2, "0")).join("");
 }
