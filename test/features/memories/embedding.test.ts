@@ -241,7 +241,7 @@ it("embeds of a graph no more in a day than it may, whatever is changed, and the
   await fillModel(context);
   const { charactersPerDay, timesHeldPerDay } = LIMITS.embeddings;
   const budgets = { take: vi.spyOn(at.world.services.budgets, "take") };
-  const { id } = await aMemory(ann, { title: "The automobile" });
+  const { id, title, content } = await aMemory(ann, { title: "The automobile" });
   const spend = { limit: Number.MAX_SAFE_INTEGER, windowMs: LIMITS.embeddings.dayMs };
   const name = `embedded:${ann.caller.personalGraphId}`;
   const { bytes } = await at.world.database.models.graphUsage.findUniqueOrThrow({
@@ -253,6 +253,8 @@ it("embeds of a graph no more in a day than it may, whatever is changed, and the
   // The last one within the limit.
   await embedDueMemories(context);
   expect(await waiting(at.world)).toBe(0);
+  const { used } = await at.world.services.budgets.take(name, { ...spend, cost: 0 });
+  expect(used).toBe(limit - 1 + title.length + content.length);
   const asked = at.server.asked.length;
   await ann.did(updateMemory, { id, title: "The wagen" });
   // The earlier version is held, too.
