@@ -4,7 +4,7 @@ import { type Operation, methodsOf } from "../../operation/operation.js";
 import { type Permission, SCOPES, SCOPE_DESCRIPTIONS } from "../../operation/permission.js";
 import { type Html, html, prose } from "../../platform/html.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { documentationRoute } from "./layout.js";
+import { documentationRoute, tableOf } from "./layout.js";
 
 /** A page of the scopes of keys, and of the scope and role that each operation needs. */
 export const accessPage = (operations: readonly Operation[]): Router =>
@@ -47,33 +47,19 @@ const bodyOf = (operations: readonly Operation[]): Html =>
       Memories and relationships need no role: every member of a team works on the team's graph, and a user without a
       team on their own graph.
     </p>
-    <table>
-      <thead>
-        <tr>
-          <th>GraphQL</th>
-          <th>REST</th>
-          <th>MCP</th>
-          <th>Scope</th>
-          <th>Role</th>
-          <th>What it does</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${operations.map(rowOf)}
-      </tbody>
-    </table>`;
+    ${tableOf(["GraphQL", "REST", "MCP", "Scope", "Role", "What it does"], operations.map(rowOf))}`;
 
-function rowOf({ name, kind, summary, rest, mcp, permission, team }: Operation): Html {
-  const routes = methodsOf(rest).map((method) => html`<div>${breakable(routeOf({ ...rest, method }))}</div>`);
-  return html`<tr id="${name}">
-    <th><span class="aside">${kind}</span> <code>${name}</code></th>
-    <td data-label="REST">${routes}</td>
-    <td data-label="MCP">${mcp ? html`<code>${mcp.name}</code>` : "none"}</td>
-    <td data-label="Scope">${scopeNeeded(permission)}</td>
-    <td data-label="Role">${team ? ROLES[team.role] : "none"}</td>
-    <td data-label="What it does">${prose(summary)}</td>
-  </tr>`;
-}
+const rowOf = ({ name, kind, summary, rest, mcp, permission, team }: Operation) => ({
+  id: name,
+  cells: [
+    html`<span class="aside">${kind}</span> <code>${name}</code>`,
+    methodsOf(rest).map((method) => html`<div>${breakable(routeOf({ ...rest, method }))}</div>`),
+    mcp ? html`<code>${mcp.name}</code>` : "none",
+    scopeNeeded(permission),
+    team ? ROLES[team.role] : "none",
+    prose(summary),
+  ],
+});
 
 /** A route as code, with line breaks allowed between the parts of its path. */
 const breakable = (route: string): Html =>

@@ -6,7 +6,7 @@ import { type Html, html, prose } from "../../platform/html.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import { BUG_MESSAGE, KIND_DESCRIPTIONS } from "../http.js";
 import { HTTP_STATUS } from "../http-status.js";
-import { documentationRoute } from "./layout.js";
+import { documentationRoute, tableOf } from "./layout.js";
 
 /** A failure, and the operations that raise it, or a description of what raises it. */
 export interface RaisedFailure {
@@ -51,36 +51,19 @@ const bodyOf = (source: Source): Html =>
     </dl>`;
 
 function section(kind: FailureKind, { failures, routes }: Source): Html {
-  const rows = failures.filter(({ failure }) => failure.kind === kind);
+  const rows = failures.filter(({ failure }) => failure.kind === kind).map((one) => ({ cells: cellsOf(one, routes) }));
   return html`<h2 id="${kind}"><code>${kind}</code></h2>
     <p>
       ${HTTP_STATUS[kind]} by REST, <code>${kind.toUpperCase()}</code> by GraphQL. ${prose(KIND_DESCRIPTIONS[kind])}
     </p>
-    ${rows.length === 0 ? html`<p>The message is: ${BUG_MESSAGE}</p>` : tableOf(rows, routes)}`;
+    ${rows.length === 0 ? html`<p>The message is: ${BUG_MESSAGE}</p>` : tableOf(["Reason", "Message", "Raised by"], rows)}`;
 }
 
-const tableOf = (rows: readonly RaisedFailure[], routes: Routes): Html =>
-  html`<table>
-    <thead>
-      <tr>
-        <th>Reason</th>
-        <th>Message</th>
-        <th>Raised by</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${rows.map(
-        ({ failure, by }) =>
-          html`<tr>
-            <th>
-              ${failure.reason === undefined ? html`<span class="aside">no reason</span>` : html`<code>${failure.reason}</code>`}
-            </th>
-            <td data-label="Message">${isExample(failure) ? "For example: " : ""}${messageOf(failure, routes)}</td>
-            <td data-label="Raised by">${typeof by === "string" ? by : linksTo(by)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+const cellsOf = ({ failure, by }: RaisedFailure, routes: Routes): readonly unknown[] => [
+  failure.reason === undefined ? html`<span class="aside">no reason</span>` : html`<code>${failure.reason}</code>`,
+  [isExample(failure) ? "For example: " : "", messageOf(failure, routes)],
+  typeof by === "string" ? by : linksTo(by),
+];
 
 /** Whether the message depends on the request. */
 const isExample = ({ constructor }: Failure): boolean => (constructor as FailureClass).example !== undefined;

@@ -51,6 +51,31 @@ const STYLE = `
 /** Code in lines of its own. Long lines scroll, also by keyboard. */
 export const showCode = (code: string): Html => html`<pre tabindex="0"><code>${code}</code></pre>`;
 
+interface Row {
+  /** For links to the row. */
+  readonly id?: string;
+  readonly cells: readonly unknown[];
+}
+
+/** A table. On a narrow screen it is a list, in which each cell but the first of its row is labelled by its heading. */
+export const tableOf = (headings: readonly string[], rows: readonly Row[]): Html =>
+  html`<table>
+    <thead>
+      <tr>
+        ${headings.map((heading) => html`<th>${heading}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        ({ id, cells: [first, ...others] }) =>
+          html`<tr${id === undefined ? "" : html` id="${id}"`}>
+            <th>${first}</th>
+            ${others.map((cell, index) => html`<td data-label="${headings[index + 1]}">${cell}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+
 /** Built as one string, so that no space is added between the tags: its hash must stay the same. */
 const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 

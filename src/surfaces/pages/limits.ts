@@ -3,7 +3,7 @@ import { LIMITS } from "../../limits.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../operation/shares.js";
 import { formatLimit } from "../../operation/use-limit.js";
 import { type Html, html } from "../../platform/html.js";
-import { documentationRoute } from "./layout.js";
+import { documentationRoute, tableOf } from "./layout.js";
 
 /** A step of a request: its limit, and the time and memory that it takes at most. */
 export interface Step {
@@ -256,26 +256,7 @@ const bodyOf = (): Html =>
       refusal names the limit. Time and memory are maximums. How to call the service is described in
       <a href="../docs">the reference</a> and in <a href="./graphql">GraphQL from a frontend</a>.
     </p>
-    <table>
-      <thead>
-        <tr>
-          <th>Step</th>
-          <th>Bound</th>
-          <th>Time</th>
-          <th>Memory</th>
-          <th>Beyond</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${STEPS.map(
-          ({ step, bound, time, memory, beyond }) =>
-            html`<tr>
-              <th>${step}</th>
-              <td data-label="Bound">${bound}</td>
-              <td data-label="Time">${time}</td>
-              <td data-label="Memory">${memory}</td>
-              <td data-label="Beyond">${beyond}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>`;
+    ${tableOf(
+      ["Step", "Bound", "Time", "Memory", "Beyond"],
+      STEPS.map(({ step, bound, time, memory, beyond }) => ({ cells: [step, bound, time, memory, beyond] })),
+    )}`;
