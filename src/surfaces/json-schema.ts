@@ -19,7 +19,6 @@ import {
   isScalarType,
 } from "graphql";
 import { inRestNames, snakeCase } from "../operation/names.js";
-import type { Operation } from "../operation/operation.js";
 import { restNameOf } from "../operation/output.js";
 import { relationAt } from "../operation/relation.js";
 
@@ -49,13 +48,8 @@ export interface PlainField {
   readonly nullable: boolean;
 }
 
-/** The fields of an operation's input, required ones first: made from the type and the bounds that check them. */
-export const plainFieldsOf = (
-  type: GraphQLInputObjectType,
-  { input }: Pick<Operation, "input">,
-): readonly PlainField[] => fieldsOfInput(type, input);
-
-function fieldsOfInput(type: GraphQLInputObjectType, inputClass: object): readonly PlainField[] {
+/** The fields of an input, required ones first: made from its type, and from the bounds that check its class. */
+export function plainFieldsOf(type: GraphQLInputObjectType, inputClass: object): readonly PlainField[] {
   const bounds = boundsStorage().getTargetValidationMetadatas(inputClass as never, "", false, false);
   const fields = Object.values(type.getFields()).map((field) =>
     plainField(
@@ -143,7 +137,7 @@ function valueSchema(type: GraphQLType, bounds: readonly Bound[] = []): JsonSche
   if (isListType(nullable)) return { type: "array", items: valueSchema(nullable.ofType, bounds) };
   if (isInputObjectType(nullable)) {
     const [inputClass] = bounds.find(({ name }) => name === "nested")?.constraints ?? [];
-    return objectSchema(fieldsOfInput(nullable, inputClass as object));
+    return objectSchema(plainFieldsOf(nullable, inputClass as object));
   }
   if (isEnumType(nullable)) return enumSchema(nullable);
   if (isScalarType(nullable)) return scalarSchema(nullable);
@@ -189,17 +183,13 @@ function orNull(schema: JsonSchema): JsonSchema {
 /** Schemas by their names, as `$ref` finds them. */
 export type NamedSchemas = Record<string, JsonSchema>;
 
-/** Describes an answer by reference, and adds every schema that it refers to to `named`. */
-export function answerSchema(type: GraphQLObjectType, named: NamedSchemas): JsonSchema {
-  return presentSchema(type, named);
-}
-
 function outputSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
-  if (!isNonNullType(type)) return orNull(presentSchema(type, named));
-  return presentSchema(type.ofType, named);
+  if (!isNonNullType(type)) return orNull(answerSchema(type, named));
+  return answerSchema(type.ofType, named);
 }
 
-function presentSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
+/** Describes a value of an answer, without null; objects by reference, and adds each of their types to `named`. */
+export function answerSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
   if (isListType(type)) return { type: "array", items: outputSchema(type.ofType, named) };
   if (!isObjectType(type)) {
     const schema = valueSchema(type);
@@ -228,7 +218,7 @@ function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonl
     if (parts?.length && isObjectType(inner)) return typeSchema(inner, named, parts);
     // In GraphQL such a field is null when it was not loaded or failed. REST omits it, so its schema has no null.
     const isLeftOut = (parts || followed.has(field.name)) && !field.extensions["mayBeNull"];
-    return isLeftOut ? presentSchema(inner, named) : outputSchema(field.type, named);
+    return isLeftOut ? answerSchema(inner, named) : outputSchema(field.type, named);
   };
   return {
     type: "object",

@@ -177,7 +177,7 @@ describe.each(byName.filter(([, { notes }]) => notes !== undefined))("the notes 
 
 describe.each(byName)("the input that the document allows for %s", (_name, operation) => {
   const fields = inputFields(inputTypeOf(schema, operation));
-  const validate = validator(objectSchema(plainFieldsOf(inputTypeOf(schema, operation), operation)));
+  const validate = validator(objectSchema(plainFieldsOf(inputTypeOf(schema, operation), operation.input)));
   const example = JSON.parse(JSON.stringify(plainNames(operation.example?.input ?? {}))) as Readonly<
     Record<string, unknown>
   >;

@@ -27,7 +27,7 @@ export const isOffered = (operation: Operation, input: Readonly<Record<string, u
 /** Whether a tool reads this input unchanged. Tools also convert other forms, which the other doors refuse. */
 export function isReadAsIs(schema: GraphQLSchema, operation: Operation, input: Readonly<Record<string, unknown>>) {
   const args = argumentsOf(input);
-  const fields = plainFieldsOf(inputTypeOf(schema, operation), operation);
+  const fields = plainFieldsOf(inputTypeOf(schema, operation), operation.input);
   return isDeepStrictEqual(
     readArguments(nameArguments(args, fields), fields, { isReading: operation.kind === "query" }),
     args,

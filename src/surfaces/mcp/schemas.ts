@@ -44,7 +44,7 @@ export function inputSchema(type: GraphQLInputObjectType, operation: Operation, 
   const { inputs = {}, most = {}, inParts } = tool;
   const described = new Map(Object.entries(inputs).map(([name, text]) => [snakeCase(name), text]));
   const limits = new Map(Object.entries(most).map(([name, maximum]) => [snakeCase(name), { maximum }]));
-  const fields = plainFieldsOf(type, operation);
+  const fields = plainFieldsOf(type, operation.input);
   const properties = fields.map(({ name, description, schema }) => [
     name,
     { ...forAgents(schema), ...limits.get(name), description: described.get(name) ?? description },

@@ -92,7 +92,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const outputs = outputsOf(tool.outputs);
   const given = pickOutputs(answer, outputs);
   const takes = inputSchema(inputType, operation, tool);
-  const fields = [...plainFieldsOf(inputType, operation), ...(inParts ? [partField(inParts)] : [])];
+  const fields = [...plainFieldsOf(inputType, operation.input), ...(inParts ? [partField(inParts)] : [])];
   const run = runnerOf(operation, schema, {
     ...{ door: "mcp", inputType },
     complete: (input) => issuesOfLimits(Object.assign(input, defaults), inputType, Object.keys(most)),

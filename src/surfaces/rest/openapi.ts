@@ -75,7 +75,7 @@ const KEY_DESCRIPTION =
  */
 function describe(operation: Operation, method: HttpMethod, source: Source): Json {
   const { name, rest, summary, notes, permission, limits, input } = operation;
-  const fields = plainFieldsOf(inputTypeOf(source.schema, operation), operation);
+  const fields = plainFieldsOf(inputTypeOf(source.schema, operation), input);
   const inBody = takesBody(rest);
   const isInPath = (field: PlainField) => rest.path.split("/").includes(`:${field.name}`);
   const bodyFields = inBody ? fields.filter((field) => !isInPath(field)) : [];
