@@ -2,11 +2,10 @@ import { GraphQLInputObjectType, type GraphQLObjectType } from "graphql";
 import { describeRange } from "../../operation/bounds.js";
 import type { Range } from "../../operation/class-bounds.js";
 import { snakeCase } from "../../operation/names.js";
-import type { Operation } from "../../operation/operation.js";
 import { type InputField, rangeOf } from "../../operation/read-value.js";
 import type { ToolRoute } from "../../operation/tool.js";
 import { type Outputs, WHOLE } from "./outputs.js";
-import { type JsonSchema, type NamedSchemas, type PlainField, answerSchema, plainFieldsOf } from "../json-schema.js";
+import { type JsonSchema, type NamedSchemas, type PlainField, answerSchema } from "../json-schema.js";
 
 /**
  * Schemas of tools use the part of JSON Schema that every client supports: roots are objects, there are no
@@ -40,22 +39,16 @@ export const leftOutDefaults = (type: GraphQLInputObjectType, { leftOut = [] }: 
       .map(({ name, defaultValue }) => [name, defaultValue]),
   );
 
-export function inputSchema(type: GraphQLInputObjectType, operation: Operation, tool: ToolRoute): JsonSchema {
-  const { inputs = {}, most = {}, inParts } = tool;
+export function inputSchema(fields: readonly PlainField[], { inputs = {}, most = {} }: ToolRoute): JsonSchema {
   const described = new Map(Object.entries(inputs).map(([name, text]) => [snakeCase(name), text]));
   const limits = new Map(Object.entries(most).map(([name, maximum]) => [snakeCase(name), { maximum }]));
-  const fields = plainFieldsOf(type, operation.input);
   const properties = fields.map(({ name, description, schema }) => [
     name,
     { ...forAgents(schema), ...limits.get(name), description: described.get(name) ?? description },
   ]);
-  const part = inParts ? [partField(inParts)] : [];
   return {
     type: "object",
-    properties: Object.fromEntries([
-      ...properties,
-      ...part.map(({ name, description, schema }) => [name, { ...schema, description }]),
-    ]),
+    properties: Object.fromEntries(properties),
     ...requiring(fields.filter(({ required }) => required).map(({ name }) => name)),
   };
 }

@@ -88,10 +88,9 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const tool = { ...declared, leftOut: names.filter((name) => isLeftOut(operation, name)) };
   const inputType = toolInputType(full, tool);
   const defaults = leftOutDefaults(full, tool);
-  const { inParts, most = {} } = tool;
+  const { inParts, most = {}, ifCut = operation.kind === "mutation" ? IF_CHANGED : undefined } = tool;
   const outputs = outputsOf(tool.outputs);
   const given = pickOutputs(answer, outputs);
-  const takes = inputSchema(inputType, operation, tool);
   const fields = [...plainFieldsOf(inputType, operation.input), ...(inParts ? [partField(inParts)] : [])];
   const run = runnerOf(operation, schema, {
     ...{ door: "mcp", inputType },
@@ -105,7 +104,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       name: tool.name,
       title: titleOf(tool.name),
       description: tool.description,
-      inputSchema: takes,
+      inputSchema: inputSchema(fields, tool),
       outputSchema: outputSchema(given),
       annotations: annotationsOf(operation, tool),
     },
@@ -122,8 +121,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       const plain = await run(services, scope, { path: {}, query: {}, body: others }, found);
       const output = pick(plain, given) as Output;
       const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
-      const { inParts: name, ifCut = operation.kind === "mutation" ? IF_CHANGED : undefined } = tool;
-      return answerOf(output, { inParts: name, ifCut }, { from, endsEarly: plain["truncated"] === true, hints });
+      return answerOf(output, { inParts, ifCut }, { from, endsEarly: plain["truncated"] === true, hints });
     },
   };
 }
@@ -220,7 +218,7 @@ const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(v
  * refusal would be longer than the description of the tool.
  */
 function splitByName(args: Output, fields: readonly PlainField[]): { known: Output; unknown: readonly InputIssue[] } {
-  const names = fields.toSorted((one, other) => Number(other.required) - Number(one.required)).map(({ name }) => name);
+  const names = fields.map(({ name }) => name);
   const unknown = Object.keys(args).filter((name) => !names.includes(name));
   if (unknown.length === 0) return { known: args, unknown: [] };
   // Not by the entries of all arguments, which may be thousands.
