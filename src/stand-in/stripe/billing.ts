@@ -14,6 +14,21 @@ import {
   newId,
 } from "./state.js";
 
+/** What an invoice has of its subscription, before anybody tried to pay it. */
+const unpaidInvoiceOf = (scene: Scene, subscription: SubscriptionRecord) => ({
+  created: scene.now(),
+  customer: subscription.customer,
+  subscription: subscription.id,
+  subscriptionMetadata: subscription.metadata,
+  currency: subscription.currency,
+  isTaxed: subscription.isTaxed ?? false,
+  taxIsIncluded: scene.state.tax.behavior === "inclusive",
+  percentOff: subscription.percentOff,
+  attempts: 0,
+  paidAt: null,
+  voidedAt: null,
+});
+
 /** Creates an open invoice, which becomes the subscription's latest. */
 export function makeInvoice(
   scene: Scene,
@@ -24,22 +39,10 @@ export function makeInvoice(
   customer.invoices++;
   customer.currency ??= subscription.currency;
   const invoice: InvoiceRecord = {
+    ...unpaidInvoiceOf(scene, subscription),
     id: newId("in"),
-    created: scene.now(),
     number: `${prefixOf(customer)}-${String(customer.invoices).padStart(4, "0")}`,
-    customer: customer.id,
-    subscription: subscription.id,
-    subscriptionMetadata: subscription.metadata,
-    currency: subscription.currency,
-    isTaxed: subscription.isTaxed ?? false,
-    taxIsIncluded: scene.state.tax.behavior === "inclusive",
-    percentOff: subscription.percentOff,
-    reason,
-    lines,
-    status: "open",
-    attempts: 0,
-    paidAt: null,
-    voidedAt: null,
+    ...{ reason, lines, status: "open" },
   };
   scene.state.invoices[invoice.id] = invoice;
   subscription.latestInvoice = invoice.id;
@@ -61,22 +64,9 @@ export function previewInvoice(
   };
   const prorations = prorates ? prorationLines(scene, subscription, items) : [];
   return {
-    id: newId("upcoming_in"),
-    created: scene.now(),
-    number: null,
-    customer: subscription.customer,
-    subscription: subscription.id,
-    subscriptionMetadata: subscription.metadata,
-    currency: subscription.currency,
-    isTaxed: subscription.isTaxed ?? false,
-    taxIsIncluded: scene.state.tax.behavior === "inclusive",
-    percentOff: subscription.percentOff,
-    reason: "upcoming",
+    ...unpaidInvoiceOf(scene, subscription),
+    ...{ id: newId("upcoming_in"), number: null, reason: "upcoming", status: "draft" },
     lines: [...pendingLines, ...prorations, ...periodLines(scene, { ...subscription, ...next })],
-    status: "draft",
-    attempts: 0,
-    paidAt: null,
-    voidedAt: null,
   };
 }
 
