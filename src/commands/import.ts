@@ -145,10 +145,9 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   const report = newRestoreReport();
   const interrupt = new AbortController();
   process.on("SIGINT", () => interrupt.abort());
-  const pausing = { tell: (_seconds: number, _why: string) => {} };
-  const client = clientOf(options, interrupt.signal, (seconds, why) => pausing.tell(seconds, why));
-  if (!client) return;
   let progress: ReturnType<typeof showProgress> | undefined;
+  const client = clientOf(options, interrupt.signal, (seconds, why) => progress?.pause(seconds, why));
+  if (!client) return;
   const onStart = async (records: number) => {
     await client.greet();
     const work = { items: records, bytes: (await stat(file)).size };
@@ -159,7 +158,6 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
       ...{ total: records, stream: process.stderr },
       secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client.budget, each }),
     });
-    pausing.tell = progress.pause;
   };
   try {
     const onStep = (records: number) => progress?.step(records);
@@ -199,8 +197,7 @@ interface Run {
 
 /** Prints what was found, the estimated time and the progress, all on standard error. */
 async function runWithProgress(graph: ImportedGraph, { options, report, interrupt, onBegin }: Run): Promise<void> {
-  const pausing = { tell: (_seconds: number, _why: string) => {} };
-  const client = clientOf(options, interrupt, (seconds, why) => pausing.tell(seconds, why));
+  const client = clientOf(options, interrupt, (seconds, why) => progress.pause(seconds, why));
   const found = `Found ${graphInWords(graph.notes.size, graph.links.size)}`;
   console.error(client ? `${found}. Reading the existing memories …` : `${found}: ${timeByPlan(graph)}.`);
   const work = workOf(graph);
@@ -208,7 +205,6 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
     ...{ total: work.items, stream: process.stderr },
     secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client?.budget, each }),
   });
-  pausing.tell = progress.pause;
   await runImport(graph, {
     store: options.dryRun || !client ? dryRun(client) : client,
     report,
