@@ -46,7 +46,7 @@ import { lostPage } from "./surfaces/pages/lost.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
 import { oauthRoutes } from "./surfaces/oauth/routes.js";
-import { challenge, oauthUrls } from "./surfaces/oauth/urls.js";
+import { type OAuthUrls, challenge, oauthUrls } from "./surfaces/oauth/urls.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
 import { exportStream } from "./surfaces/rest/export-stream.js";
 import { docsRoutes } from "./surfaces/rest/docs.js";
@@ -109,7 +109,8 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.use(assertHeadFits(http));
   app.use(answerOptions(chargeAddress(budgets)));
   app.use(admitAddress(work, http));
-  if (config.publicUrl !== undefined) app.use(await serveOAuth(config.publicUrl, services));
+  const urls = config.publicUrl === undefined ? undefined : oauthUrls(config.publicUrl);
+  if (urls) app.use(await serveOAuth(urls, services));
   app.use(DISCOVERY, noSuchPath);
   app.use(
     unlessCalled([
@@ -124,7 +125,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       billingPages((address, sessionId) => refreshCheckout(servicesFor(services, "checkouts"), address, sessionId)),
       homePage(chargeAddress(budgets)),
       agentsPage(operations, {
-        ...{ publicUrl: services.publicUrl, offersOAuth: config.publicUrl !== undefined },
+        ...{ publicUrl: services.publicUrl, offersOAuth: urls !== undefined },
         charge: chargeAddress(budgets),
       }),
       graphqlPage(services.publicUrl),
@@ -141,8 +142,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const identified = [authenticate(identify, budgets, { optional: false }), admitsKey];
   const mcp = { schema, services, instructions: AGENT_INSTRUCTIONS, routes };
   app.use(mcpDoor(operations, { ...mcp, path: "/mcp", identified }));
-  if (config.publicUrl !== undefined) {
-    const urls = oauthUrls(config.publicUrl);
+  if (urls) {
     const byToken = (token: string | undefined) => callerOfToken(token, urls.resource, { ...services, database });
     const connected = [challenge(urls), authenticate(byToken, budgets, { optional: false }), admitsKey];
     app.use(mcpDoor(operations, { ...mcp, path: "/mcp/oauth", identified: connected }));
@@ -160,10 +160,10 @@ export async function createDoors({ config, services, http, work, health, waitMs
 }
 
 /** The authorization server, for programs that take no key. They call only tools, so it grants only their scopes. */
-function serveOAuth(publicUrl: string, shared: Services): Promise<Handler> {
+function serveOAuth(urls: OAuthUrls, shared: Services): Promise<Handler> {
   const services = servicesFor(shared, "oauth");
   return oauthRoutes({
-    ...{ publicUrl, services, signUp, connect: connectClient },
+    ...{ urls, services, signUp, connect: connectClient },
     scopes: SCOPES.filter((scope) =>
       operations.some(({ mcp, permission }) => mcp && scopesOf(permission).includes(scope)),
     ),

@@ -9,7 +9,7 @@ import { codeIn, formIn } from "../body.js";
 import { scopeOf } from "../request-scope.js";
 import { innerRequest } from "./inner-request.js";
 import type { AuthorizationServer, PendingRequest } from "./server.js";
-import { BASE, oauthUrls } from "./urls.js";
+import { BASE, type OAuthUrls } from "./urls.js";
 
 /** What the page shows. */
 interface View extends Pick<PendingRequest, "clientName" | "scopes" | "email"> {
@@ -19,7 +19,7 @@ interface View extends Pick<PendingRequest, "clientName" | "scopes" | "email"> {
 }
 
 export interface ConnectParts {
-  readonly publicUrl: string;
+  readonly urls: OAuthUrls;
   /** What a program can be allowed: the scopes of the tools. */
   readonly scopes: readonly Scope[];
   readonly services: Services;
@@ -70,7 +70,7 @@ export class ConnectPage {
     }
     await pending.rememberEmail(email);
     // Redirected to a GET, so that reloading the page does not send another code.
-    response.redirect(303, oauthUrls(this.#parts.publicUrl).pagePath + pending.id);
+    response.redirect(303, this.#parts.urls.pagePath + pending.id);
   };
 
   readonly answer: Handler = async (request, response) => {
@@ -91,11 +91,7 @@ export class ConnectPage {
   };
 
   async #pending(request: Request, response: Response): Promise<PendingRequest> {
-    const inner = innerRequest(
-      request,
-      oauthUrls(this.#parts.publicUrl).issuer,
-      request.originalUrl.slice(BASE.length),
-    );
+    const inner = innerRequest(request, this.#parts.urls.issuer, request.originalUrl.slice(BASE.length));
     const pending = await this.#server.pending(inner, response);
     if (pending.id !== request.params["id"])
       throw new InvalidInput([{ path: "", message: "This page is for another request. Connect the program again." }]);
@@ -117,9 +113,9 @@ export class ConnectPage {
   }
 
   #send(response: Response, pending: PendingRequest, problem?: Failure): void {
-    const { pages, publicUrl } = this.#parts;
+    const { pages, urls } = this.#parts;
     const { id, clientName, scopes, email, redirectUri } = pending;
-    const path = oauthUrls(publicUrl).pagePath + id;
+    const path = urls.pagePath + id;
     response.set(pages.headers(redirectUri));
     response.send(pages.show({ path, clientName, host: hostOf(redirectUri), scopes, email, problem }));
   }

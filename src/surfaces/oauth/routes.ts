@@ -12,7 +12,7 @@ import { DocumentReadings } from "./documents.js";
 import { innerRequest } from "./inner-request.js";
 import { registrationIn } from "./registration.js";
 import type { AuthorizationServer, OAuthStore } from "./server.js";
-import { BASE, ENDPOINTS, GRANT_TYPES, issuerMetadata, oauthUrls, resourceMetadata } from "./urls.js";
+import { BASE, ENDPOINTS, GRANT_TYPES, issuerMetadata, resourceMetadata } from "./urls.js";
 
 export interface OAuthParts extends ConnectParts {
   readonly store: OAuthStore;
@@ -41,8 +41,7 @@ const FALLBACK_TOKEN = "/token";
 
 /** The routes of the authorization server, and of the page on which a person allows or refuses a program. */
 export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
-  const { publicUrl, scopes, services, chargeAddress } = parts;
-  const urls = oauthUrls(publicUrl);
+  const { urls, scopes, services, chargeAddress } = parts;
   const server = await loadServer(parts);
   const router = Router({ caseSensitive: true, strict: true });
   const body = readBodyUpTo(LIMITS.oauth.bodyBytes);
@@ -107,10 +106,10 @@ export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
 }
 
 /** The authorization server takes megabytes, so it is loaded only where it is configured. */
-async function loadServer({ publicUrl, scopes, services, store, pages }: OAuthParts): Promise<AuthorizationServer> {
+async function loadServer({ urls, scopes, services, store, pages }: OAuthParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import("./provider.js");
   return createAuthorizationServer({
-    ...{ urls: oauthUrls(publicUrl), scopes, store, documents: new DocumentReadings(services) },
+    ...{ urls, scopes, store, documents: new DocumentReadings(services) },
     renderProblem: (description) => ({ html: pages.showProblem(description), headers: pages.headers() }),
     note(error, response) {
       if (!response.destroyed) noteFailure(error, response as Response);
