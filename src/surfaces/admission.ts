@@ -9,11 +9,7 @@ import type { Work } from "./work.js";
 
 /** Limits the concurrent requests of one address, before bodies are read and keys are looked up. */
 export function admitAddress(work: Work, limits: HttpLimits): Handler {
-  const room = {
-    slots: limits.connectionsPerAddress,
-    waiting: limits.waitingPerAddress,
-    waitMs: limits.waitForSlotMs,
-  };
+  const room = { slots: limits.connectionsPerAddress, waiting: limits.waitingPerAddress, waitMs: limits.waitForSlotMs };
   const slots = new Slots(room);
   return (request, response, next) => {
     // Never refused: health checks decide whether the process is restarted.
@@ -27,8 +23,7 @@ export function admitAddress(work: Work, limits: HttpLimits): Handler {
 
 /** Limits the concurrent requests of one key, before their bodies are read. */
 export function admitKey(limits: HttpLimits): Handler {
-  const { connectionsPerKey: slots, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
-  const room = { slots, waiting, waitMs };
+  const room = { slots: limits.connectionsPerKey, waiting: limits.waitingPerKey, waitMs: limits.waitForSlotMs };
   const admit = slotsOf(room, ({ keyId }) => keyId);
   return (_request, response, next) => {
     const admission = admit(response);
@@ -44,8 +39,7 @@ export function admitKey(limits: HttpLimits): Handler {
  * disconnected while it waited.
  */
 export function admitLarge(limits: HttpLimits): (response: Response) => Promise<void> {
-  const { graphqlPerAccount: slots, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
-  const room = { slots, waiting, waitMs };
+  const room = { slots: limits.graphqlPerAccount, waiting: limits.waitingPerKey, waitMs: limits.waitForSlotMs };
   const admit = slotsOf(room, ({ userId }) => userId);
   return async (response) => {
     const admission = await admit(response);
