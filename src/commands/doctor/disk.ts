@@ -22,12 +22,11 @@ export async function checkDisk({ dataDir, databaseUrl }: Config): Promise<strin
 
 /** A folder that does not exist yet will be made in the one around it. */
 async function existingFolder(folder: string): Promise<string> {
-  const isThere = await access(folder).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT" || dirname(folder) === folder) throw error;
-      return false;
-    },
-  );
-  return isThere ? folder : existingFolder(dirname(folder));
+  try {
+    await access(folder);
+    return folder;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(folder) === folder) throw error;
+    return existingFolder(dirname(folder));
+  }
 }
