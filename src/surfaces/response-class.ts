@@ -43,8 +43,7 @@ export function responseClass({ limits, behindProxies, isStopping, connections }
     override write(...args: readonly unknown[]): boolean {
       const hasRoom = super.write(...(args as [string]));
       const [data] = args;
-      const isLarge = (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
-      if (isLarge && !hasRoom) connections().trackUnsent(this.req.socket, this, Buffer.byteLength(data), "drain");
+      if (isLarge(data) && !hasRoom) connections().trackUnsent(this.req.socket, this, Buffer.byteLength(data), "drain");
       return hasRoom;
     }
 
@@ -52,9 +51,8 @@ export function responseClass({ limits, behindProxies, isStopping, connections }
     override end(...args: readonly unknown[]): this {
       this.emit("answered");
       const [data] = args;
-      const isLarge = (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
-      if (!isLarge || this.req.method === "HEAD") return super.end(...(args as []));
-      const bytes = Buffer.isBuffer(data) ? data : Buffer.from(data as string);
+      if (!isLarge(data) || this.req.method === "HEAD") return super.end(...(args as []));
+      const bytes = Buffer.isBuffer(data) ? data : Buffer.from(data);
       if (!this.headersSent && !this.hasHeader("Content-Length")) this.setHeader("Content-Length", bytes.length);
       connections().trackUnsent(this.req.socket, this, bytes.length);
       this.#endInPieces(bytes, 0);
@@ -72,6 +70,9 @@ export function responseClass({ limits, behindProxies, isStopping, connections }
   // Its request is always the server's own, which Node's types cannot express.
   return AppResponse as typeof ServerResponse;
 }
+
+const isLarge = (data: unknown): data is string | Uint8Array =>
+  (typeof data === "string" || data instanceof Uint8Array) && data.length > PIECE_BYTES;
 
 const mayBeTooLong = ({ headers }: IncomingMessage, { bodyBytes }: HttpLimits): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytes;
