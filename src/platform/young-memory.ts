@@ -13,9 +13,9 @@ const GROWTH_BYTES = 8_388_608;
  * collected at intervals: a collection takes 1 ms then. V8 also leaves old garbage and, from Node 22 on, pages that it
  * no longer uses: after exports of 100,000 memories 70 MB, for ever. So all objects are collected when nothing was
  * served for a while. That takes 40 ms, which a request that comes just then must wait.
- * @param isQuiet whether nothing is served, and nothing was since the last call; by default that is never known.
+ * @param isQuiet whether nothing is served, and nothing was since the last call.
  */
-export function giveMemoryBack(isQuiet: () => boolean = () => false): Disposable {
+export function giveMemoryBack(isQuiet: () => boolean): Disposable {
   let quietIntervals = 0;
   let bytesBefore = 0;
   const collect = () => {
