@@ -6,7 +6,6 @@ import { LIMITS } from "../../src/limits.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import type { Database } from "../../src/platform/database/database.js";
 import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
-import { UseLog } from "../../src/platform/rate-limit/use-log.js";
 import { Connections } from "../../src/surfaces/connections.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { Turns } from "../../src/surfaces/turns.js";
@@ -100,22 +99,23 @@ it("keeps budgets within 30 MB, for any number of unknown clients and any length
 });
 
 it("keeps the times of uses within 60 MB, for any number of names and uses", async () => {
-  const log = new UseLog();
-  const allowance = { limit: 300, windowMs: 3_600_000 };
+  let now = 0;
+  const budgets = new ProcessBudgets(() => now);
+  const use = (name: string) => budgets.use(name, { limit: 300, windowMs: 3_600_000 });
   const before = await heapMegabytes();
 
-  for (let index = 0; index < 120_000; index++) log.use(`${"x".repeat(250)}${index}`, allowance, index);
+  for (; now < 120_000; now++) await use(`${"x".repeat(250)}${now}`);
   const manyNames = (await heapMegabytes()) - before;
   // More times than are kept, by nearly as many names as are kept: that takes the most memory.
-  for (let index = 0; index < 90_000; index++) {
-    for (let use = 0; use < 12; use++) log.use(`name ${index}`, allowance, 120_000 + index);
+  for (let index = 0; index < 90_000; index++, now++) {
+    for (let times = 0; times < 12; times++) await use(`name ${index}`);
   }
   const manyUses = (await heapMegabytes()) - before;
 
   expect([manyNames, manyUses].map((megabytes) => megabytes < 60)).toEqual([true, true]);
   // The newest one is still known, the oldest no more.
-  expect(log.use("name 89999", allowance, 210_000)).toHaveLength(12);
-  expect(log.use("name 0", allowance, 210_000)).toHaveLength(0);
+  expect(await use("name 89999")).toHaveLength(12);
+  expect(await use("name 0")).toHaveLength(0);
 });
 
 /** Work in the name of an address, a key or an account, from its beginning to its end. */

@@ -38,8 +38,10 @@ const { windowMs: WINDOW_MS } = LIMITS.budgets;
  * then the oldest.
  */
 const REMEMBERED_MAX = 100_000;
-/** A longer name, such as one with a long e-mail address, is stored as its hash. */
 const NAME_MAX_LENGTH = 64;
+
+/** A longer name, such as one with a long e-mail address, is stored as its hash. */
+const shortName = (name: string): string => (name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64"));
 
 /** Budgets in this process: exact if it is the only one. */
 export class ProcessBudgets implements Budgets {
@@ -58,7 +60,7 @@ export class ProcessBudgets implements Budgets {
     const now = Math.floor(this.#clock());
     const windows = this.#windowsByLength.get(windowMs) ?? new Map<string, Window>();
     this.#windowsByLength.set(windowMs, windows);
-    const key = name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64");
+    const key = shortName(name);
     let window = windows.get(key);
     if (!window || window.endsAt <= now) {
       // Deleted and added again, so that the oldest come first.
@@ -73,7 +75,7 @@ export class ProcessBudgets implements Budgets {
   }
 
   async use(name: string, allowance: { limit: number; windowMs: number }): Promise<readonly number[]> {
-    return this.#uses.use(name, allowance, this.#clock());
+    return this.#uses.use(shortName(name), allowance, this.#clock());
   }
 
   async close(): Promise<void> {}

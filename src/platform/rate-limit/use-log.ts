@@ -1,10 +1,6 @@
-import { hash } from "node:crypto";
-
 /** How many names and times a process keeps, of each window length: about 60 MB. Beyond that the oldest are deleted. */
 const NAMES_MAX = 100_000;
 const TIMES_MAX = 1_000_000;
-/** A longer name is stored as its hash. */
-const NAME_MAX_LENGTH = 64;
 
 /** The times of uses in this process, by name, within a sliding window. */
 export class UseLog {
@@ -18,14 +14,13 @@ export class UseLog {
   use(name: string, { limit, windowMs }: { limit: number; windowMs: number }, now: number): readonly number[] {
     const window = this.#byLength.get(windowMs) ?? newWindow();
     this.#byLength.set(windowMs, window);
-    const key = name.length <= NAME_MAX_LENGTH ? name : hash("sha256", name, "base64");
-    const known = window.names.get(key) ?? [];
+    const known = window.names.get(name) ?? [];
     const before = known.filter((time) => time > now - windowMs);
     const times = before.length < limit ? [...before, now] : before;
     window.times += times.length - known.length;
     // Deleted and added again, so that the oldest come first.
-    window.names.delete(key);
-    window.names.set(key, times);
+    window.names.delete(name);
+    window.names.set(name, times);
     removeOld(window, now - windowMs);
     return before.map((time) => now - time);
   }
