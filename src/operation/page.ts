@@ -86,8 +86,8 @@ export function pageOf<Row extends object>(rows: readonly Row[], limit: number, 
 
 /** One UTF-16 unit becomes at most this many bytes of JSON: `\\u0001`. */
 const BYTES_PER_UNIT = 6;
-/** The rest is for the JSON around the items, and for longer field names in REST. */
-const PAGE_BYTES = LIMITS.answer.restPageBytes - 65_536;
+/** The rest is for the JSON around the items, the user in an export, and longer field names in REST. */
+export const PAGE_BYTES = LIMITS.answer.restPageBytes - 65_536;
 
 /** As many of the items as fit into a page, but at least the first. */
 export function withinPage<Item extends object>(items: readonly Item[]): Item[] {

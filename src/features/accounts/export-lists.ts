@@ -1,8 +1,8 @@
-import { LIMITS } from "../../limits.js";
 import { NIL_ID, UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
+import { PAGE_BYTES } from "../../operation/page.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
-import { type Invitation, readReceivedInvitations, readSentInvitations, type AuditEntry } from "../teams/index.js";
+import { type AuditEntry, type Invitation, readInvitations } from "../teams/index.js";
 import type { Memory, MemoryVersion } from "../memories/index.js";
 import type { Relationship } from "../relationships/index.js";
 
@@ -48,10 +48,13 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
   // If the address is not verified, invitations to it may be for somebody else.
   invitationsReceived: async (context, after, take) => {
     const { email, emailIsVerified } = context.caller;
-    return emailIsVerified ? byId(await readReceivedInvitations(context, email, after?.id ?? null, take)) : [];
+    const where = { email, ...afterId(after) };
+    return emailIsVerified ? byId(await readInvitations(context, { where, order: "asc", limit: take })) : [];
   },
-  invitationsSent: async (context, after, take) =>
-    byId(await readSentInvitations(context, context.caller.userId, after?.id ?? null, take)),
+  invitationsSent: async (context, after, take) => {
+    const where = { invitedBy: context.caller.userId, ...afterId(after) };
+    return byId(await readInvitations(context, { where, order: "asc", limit: take }));
+  },
   events: async ({ caller, database }, after, take) => {
     const where = { actorId: caller.userId, ...afterId(after) };
     return byId(await database.models.auditEntry.findMany({ where, orderBy: { id: "asc" }, take }));
@@ -84,8 +87,6 @@ const NAMES = Object.keys(READERS) as ReadonlyArray<keyof Lists>;
 
 /** Rows are read a few at a time, so that not many more bytes are read than fit into a page. */
 const READ_AT_ONCE = 10;
-/** The bytes of a page besides its rows: the user, and JSON's own characters. */
-const RESERVED_BYTES = 65_536;
 
 /** A place in the export: the number of the list, and the place in it. */
 export interface ExportPlace {
@@ -111,7 +112,7 @@ export async function pageOfLists(context: Context, from: ExportPlace, limit: nu
     ...{ keys: [], invitationsReceived: [], invitationsSent: [], events: [] },
     ...{ memories: [], versions: [], relationships: [] },
   };
-  let [room, bytes] = [limit, LIMITS.answer.restPageBytes - RESERVED_BYTES];
+  let [room, bytes] = [limit, PAGE_BYTES];
   for (let list = from.list, { after } = from; list < NAMES.length;) {
     const name = NAMES[list] as keyof Lists;
     const rows = await READERS[name](context, after, READ_AT_ONCE);

@@ -20,14 +20,8 @@ import { updateTeam } from "./update-team.js";
 
 export { acceptInvitation, declineInvitation, invitation, invitationById, mailInvitation };
 export { teamChores } from "./chores.js";
-export { Invitation } from "./invitations/invitation.js";
-export {
-  forgetInvitationsTo,
-  readReceivedInvitations,
-  readSentInvitations,
-  withdrawInvitationTo,
-  withdrawInvitationsBy,
-} from "./invitations/invitations-of-user.js";
+export { Invitation, readInvitations } from "./invitations/invitation.js";
+export { forgetInvitationsTo, withdrawInvitationTo, withdrawInvitationsBy } from "./invitations/invitations-of-user.js";
 export { markBounced } from "./invitations/mark-bounced.js";
 export { type InvitationToSend, newInvitationToken } from "./invitations/invitation-token.js";
 export { OwnerMustTransfer } from "./leave-team.js";

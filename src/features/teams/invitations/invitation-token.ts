@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { timeOf } from "../../../operation/clock-statement.js";
 import { sha256 } from "../../../operation/sha256.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database/database-errors.js";
-import { INVITATION_FIELDS, type Invitation, type Reading, toInvitation } from "./invitation.js";
+import { type Invitation, type Reading, toInvitation } from "./invitation.js";
 import { pendingAt } from "./pending.js";
+import { SHOWN_FIELDS } from "./shown-invitation.js";
 
 /** The content of an invitation's mail. */
 export interface InvitationToSend extends Pick<Invitation, "role" | "expiresAt"> {
@@ -20,7 +21,7 @@ export async function newInvitationToken(services: Reading, invitationId: string
   const now = await timeOf(database);
   const found = await models.invitation.findUnique({
     where: { id: invitationId, ...pendingAt(now) },
-    select: { ...INVITATION_FIELDS, invitedBy: true, team: { select: { name: true } } },
+    select: SHOWN_FIELDS,
   });
   const inviter = found && (await models.user.findUnique({ where: { id: found.invitedBy } }));
   if (!inviter) return null;

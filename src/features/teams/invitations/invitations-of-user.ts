@@ -3,18 +3,7 @@ import type { Database } from "../../../platform/database/database.js";
 import type { Prisma } from "../../../platform/prisma/client.js";
 import { type PastAddress, cameTo } from "../../access/index.js";
 import { forgetAddressesInAudit } from "./audited-address.js";
-import { type Reading, readInvitations } from "./invitation.js";
 import { pendingAt } from "./pending.js";
-
-/** The invitations to an address, oldest first, after the one with this id. */
-export const readReceivedInvitations = (services: Reading, email: string, after: string | null, limit: number) =>
-  readInvitations(services, { where: { email, ...afterId(after) }, order: "asc", limit });
-
-/** The invitations that a user has sent, for any team. */
-export const readSentInvitations = (services: Reading, userId: string, after: string | null, limit: number) =>
-  readInvitations(services, { where: { invitedBy: userId, ...afterId(after) }, order: "asc", limit });
-
-const afterId = (after: string | null) => (after === null ? {} : { id: { gt: after } });
 
 /**
  * For a user who is being deleted: deletes the invitations to their addresses, with tokens and mails, and removes the
