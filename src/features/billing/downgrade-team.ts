@@ -4,7 +4,7 @@ import { Between } from "../../operation/bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import type { Database } from "../../platform/database/database.js";
-import { PaymentsError } from "../../platform/billing/payments.js";
+import { isRefusal } from "../../platform/billing/payments.js";
 import {
   BillingNotConfigured,
   PaymentProviderError,
@@ -79,7 +79,7 @@ export const downgradeTeam = defineTeamOperation({
         .send("downgrade", buildDowngrade(account, maxMembers), requester, (inner) => lowerTeam(inner, id, maxMembers))
         .catch(async (error: unknown) => {
           // Stripe refused: the refresh gives the team its size back.
-          if (error instanceof PaymentsError && error.outcome === "refused") await copy.refresh();
+          if (isRefusal(error)) await copy.refresh();
           throw error;
         });
     });

@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
 import type { Database } from "../../platform/database/database.js";
-import { PaymentsError, pricesIn } from "../../platform/billing/payments.js";
+import { PaymentsError, isRefusal, pricesIn } from "../../platform/billing/payments.js";
 import type { BillingAccount } from "./account.js";
 import { PaymentProviderError } from "./failures.js";
 import { writeAccount } from "./lock.js";
@@ -77,7 +77,7 @@ export class OpenCheckouts {
       await this.session.requests.send("expire", { id, params: {} }, requester);
       return { isPaid: false };
     } catch (error) {
-      if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
+      if (!isRefusal(error)) throw error;
     }
     const { status } = await this.#read(id);
     if (status === "open") throw new PaymentProviderError();

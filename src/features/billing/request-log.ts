@@ -4,7 +4,7 @@ import type { AuditAction } from "../../operation/audit-action.js";
 import { IdempotencyKeyReused } from "../../operation/idempotency.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
-import { PaymentsError } from "../../platform/billing/payments.js";
+import { PaymentsError, isRefusal } from "../../platform/billing/payments.js";
 import type { BillingRequest, Prisma } from "../../platform/prisma/client.js";
 import { PaymentProviderError } from "./failures.js";
 import { writeAccount } from "./lock.js";
@@ -33,27 +33,22 @@ export class RequestLog {
 
   /**
    * Resends the recorded request whose outcome is unknown, under its original idempotency key, so that it has one
-   * effect however often it arrives. Returns the request if it was done. One older than `REPEATABLE_MS` is abandoned
-   * instead.
+   * effect however often it arrives. One older than `REPEATABLE_MS` is abandoned instead.
    * @throws PaymentsError when the outcome is still unknown.
    */
-  async resend(): Promise<RecordedRequest | undefined> {
+  async resend(): Promise<void> {
     const { models } = this.#database;
     const row = await models.billingRequest.findFirst({ where: { teamId: this.#teamId, outcome: null } });
-    if (!row) return undefined;
+    if (!row) return;
     const open = recordedOf(row);
     if (open.createdAt < this.#ago(REPEATABLE_MS)) {
       // The next refresh of the copy shows whether it had an effect.
       await this.#close(this.#database, open, "abandoned");
-      return undefined;
+      return;
     }
-    try {
-      await this.#complete(open);
-      return open;
-    } catch (error) {
-      if (error instanceof PaymentsError && error.outcome === "refused") return undefined;
-      throw error;
-    }
+    await this.#complete(open).catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+    });
   }
 
   /**
@@ -101,10 +96,8 @@ export class RequestLog {
       if (!hasTeam && kind !== "expire") throw new PaymentProviderError();
       await writeAccount(inner, this.session.lock, { lockedBy: this.session.lock.holder });
       await alongside?.(inner);
-      const { actorId, keyId, door, clientKeyHash, clientRequestHash } = requester;
-      const who = { actorId, keyId, door, clientKeyHash, clientRequestHash };
       const what = { id: this.session.services.newId(), teamId, kind, request: asJson(request) };
-      return inner.models.billingRequest.create({ data: { ...what, ...who } });
+      return inner.models.billingRequest.create({ data: { ...what, ...requester } });
     });
     return this.#complete<Kind>(recordedOf<Kind>(row));
   }
@@ -117,7 +110,7 @@ export class RequestLog {
     const answer = await this.session
       .ask<Answers[Kind]>(object, (stripe, options) => send(stripe, request, { ...options, idempotencyKey }))
       .catch(async (error: unknown) => {
-        if (error instanceof PaymentsError && error.outcome === "refused") {
+        if (isRefusal(error)) {
           // A server error that Stripe replays for the key may have had an effect.
           if (error.isDoubtful) await this.session.copy.doubt();
           await this.#close(this.#database, recorded, "refused");

@@ -5,7 +5,7 @@ import { LIMITS } from "../../limits.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
-import { PaymentsError, pricesIn } from "../../platform/billing/payments.js";
+import { PaymentsError, isRefusal, pricesIn } from "../../platform/billing/payments.js";
 import { type BillingAccount, NO_SUBSCRIPTION, isLive, isPaid } from "./account.js";
 import { writeAccount } from "./lock.js";
 import { type Grace, changeGrace, tellOwner, withdrawMails } from "./grace.js";
@@ -109,7 +109,7 @@ export class SubscriptionCopy {
         await session.ask("invoice", (stripe, options) => stripe.invoices.voidInvoice(invoice, {}, options));
         session.services.log.info(facts, "an open invoice of an ended subscription is voided");
       } catch (error) {
-        if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
+        if (!isRefusal(error)) throw error;
         const alert = "invoiceOfEndedSubscription";
         session.services.log.error({ ...facts, alert, err: error }, "it cannot be voided: check whether it was paid");
       }
@@ -133,7 +133,7 @@ export class SubscriptionCopy {
         stripe.subscriptions.cancel(id, isPaid(subscription) ? { invoice_now: true, prorate: true } : {}, options),
       )
       .catch(async (error: unknown) => {
-        if (!(error instanceof PaymentsError && error.outcome === "refused")) throw error;
+        if (!isRefusal(error)) throw error;
         const known = await session.ask("subscription", (stripe, options) =>
           stripe.subscriptions.retrieve(id, {}, options),
         );

@@ -43,6 +43,9 @@ export class PaymentsError extends Error {
   }
 }
 
+export const isRefusal = (error: unknown): error is PaymentsError =>
+  error instanceof PaymentsError && error.outcome === "refused";
+
 /**
  * The longest time to answer changes and reads, even if Stripe hangs: `LIMITS.payments` plus the work around the calls.
  */
