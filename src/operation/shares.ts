@@ -144,27 +144,29 @@ type Pass = <T>(work: Work<T>) => Promise<T>;
  * Prisma's models, where each call waits at the gate. Prisma starts a call only when it is awaited: inside the gate. A
  * shorter wait for locks can only be set in a transaction.
  */
-function gateModels(database: Database, pass: Pass): Models {
-  const call = (models: Models, model: string | symbol, method: string | symbol, values: unknown[]): unknown => {
-    const target = Reflect.get(models, model) as object;
-    return Reflect.apply(Reflect.get(target, method) as (...all: unknown[]) => unknown, target, values);
-  };
-  return mapProperties(database.models, (model, modelName) =>
-    mapProperties(model as object, (method, name) =>
-      typeof method === "function"
-        ? (...values: unknown[]) =>
-            pass(async (locks) =>
-              locks
-                ? database.transaction(async ({ models }) => call(models, modelName, name, values), locks)
-                : call(database.models, modelName, name, values),
-            )
-        : method,
+const gateModels = (database: Database, pass: Pass): Models =>
+  passCalls(database.models, (call) =>
+    pass(async (locks) =>
+      locks ? database.transaction(async ({ models }) => call(models), locks) : call(database.models),
     ),
   );
-}
+
+/** The same models, whose calls go through `pass`: it gets what makes the call, on any models, and the call's name. */
+export const passCalls = (
+  own: Models,
+  pass: (call: (models: Models) => unknown, name: readonly (string | symbol)[]) => unknown,
+): Models =>
+  mapProperties(own, (model, modelName) =>
+    mapProperties(model as object, (method, name) => {
+      if (typeof method !== "function") return method;
+      const callOn = (models: Models, values: unknown[]): unknown => {
+        const target = Reflect.get(models, modelName) as object;
+        return Reflect.apply(Reflect.get(target, name) as typeof method, target, values);
+      };
+      return (...values: unknown[]) => pass((models) => callOn(models, values), [modelName, name]);
+    }),
+  );
 
 /** A view of an object with changed properties. */
-export const mapProperties = <T extends object>(
-  target: T,
-  change: (value: unknown, name: string | symbol) => unknown,
-): T => new Proxy(target, { get: (_target, name) => change(Reflect.get(target, name), name) });
+const mapProperties = <T extends object>(target: T, change: (value: unknown, name: string | symbol) => unknown): T =>
+  new Proxy(target, { get: (_target, name) => change(Reflect.get(target, name), name) });

@@ -1,6 +1,6 @@
 import type { Database, Models } from "../platform/database/database.js";
 import type { Tracer } from "../platform/telemetry/tracer.js";
-import { mapProperties } from "./shares.js";
+import { passCalls } from "./shares.js";
 
 /**
  * The same database with a span for each statement, call of a model, search and transaction. Spans have names, but no
@@ -42,11 +42,4 @@ function partsOf(database: Database, tracer: Tracer): Database {
 type During = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 const traceModels = (models: Models, during: During): Models =>
-  mapProperties(models, (model, modelName) =>
-    mapProperties(model as object, (method, name) =>
-      typeof method === "function"
-        ? (...values: unknown[]) =>
-            during(`${String(modelName)}.${String(name)}`, async () => Reflect.apply(method, model, values) as unknown)
-        : method,
-    ),
-  );
+  passCalls(models, (call, name) => during(name.map(String).join("."), async () => call(models)));
