@@ -4,6 +4,7 @@ import { LIMITS } from "../limits.js";
 import { UNAVAILABLE, whyUnavailable } from "./database/database-errors.js";
 import type { Logger } from "./telemetry/logger.js";
 import { warnSeldom } from "./telemetry/warn-seldom.js";
+import { withinTime } from "./within-time.js";
 
 /** A background job that runs again and again. */
 export interface Chore {
@@ -44,7 +45,9 @@ async function repeat(
   while (!signal.aborted) {
     let more = false;
     try {
-      more = await withinTime(run(), runMs);
+      more = await withinTime(run(), runMs, () => {
+        throw new Error(`The background job has not ended after ${runMs} ms; it was abandoned.`);
+      });
     } catch (err) {
       const why = whyUnavailable(err);
       const todo = why ? `. ${UNAVAILABLE[why]}` : "";
@@ -57,18 +60,5 @@ async function repeat(
       );
     }
     if (!more) await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
-  }
-}
-
-async function withinTime<T>(run: Promise<T>, runMs: number): Promise<T> {
-  const over = new AbortController();
-  const late = sleep(runMs, undefined, { signal: over.signal, ref: false }).then(() => {
-    throw new Error(`The background job has not ended after ${runMs} ms; it was abandoned.`);
-  });
-  try {
-    return await Promise.race([run, late]);
-  } finally {
-    late.catch(() => {});
-    over.abort();
   }
 }

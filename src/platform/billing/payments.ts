@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
 import { LIMITS } from "../../limits.js";
 import { type Watchers, stripeClient } from "./stripe-client.js";
+import { withinTime } from "../within-time.js";
 
 /** The ids of the prices of a seat, by billing period. */
 export interface Prices {
@@ -118,19 +119,16 @@ export class Payments {
     send: Send<Answer>,
   ): Promise<Answer> {
     const timeout = Math.max(1, Math.round(Math.min(this.waits.requestMs, deadline.remainingMs)));
-    const late = new AbortController();
-    try {
-      // The client's own timeout covers only silence; an answer that arrives very slowly must end too.
-      const answer = await Promise.race([send(this.#stripe, { timeout }), tooLate(deadline, late.signal)]);
-      // A proxy's error may be JSON too, without the `error` by which the client recognises errors.
-      const { statusCode } = answer.lastResponse;
-      if (statusCode >= 300 || answer.object !== object || !isWhole(answer)) {
-        throw new PaymentsError("unknown", `Stripe answered ${statusCode}, but not with a ${object}.`);
-      }
-      return answer;
-    } finally {
-      late.abort();
+    // The client's own timeout covers only silence; an answer that arrives very slowly must end too.
+    const answer = await withinTime(send(this.#stripe, { timeout }), deadline.remainingMs, () => {
+      throw new PaymentsError("unknown", "Stripe did not answer in time.");
+    });
+    // A proxy's error may be JSON too, without the `error` by which the client recognises errors.
+    const { statusCode } = answer.lastResponse;
+    if (statusCode >= 300 || answer.object !== object || !isWhole(answer)) {
+      throw new PaymentsError("unknown", `Stripe answered ${statusCode}, but not with a ${object}.`);
     }
+    return answer;
   }
 
   /** The event in a webhook's body; undefined unless Stripe has signed it within five minutes before `now`. */
@@ -154,11 +152,6 @@ export class Payments {
 /** Whether a list has its items, and any other object its id. */
 const isWhole = (answer: { readonly object: string; readonly id?: unknown; readonly data?: unknown }): boolean =>
   answer.object === "list" ? Array.isArray(answer.data) : typeof answer.id === "string" && answer.id !== "";
-
-async function tooLate(deadline: Deadline, signal: AbortSignal): Promise<never> {
-  await sleep(deadline.remainingMs, undefined, { signal });
-  throw new PaymentsError("unknown", "Stripe did not answer in time.");
-}
 
 /**
  * Decides from an error what effect the request had. 409 and 429 had no effect, but can be retried under the same key;

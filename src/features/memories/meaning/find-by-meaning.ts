@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
 import { EmbeddingsFailed, type TextUse, type Vector } from "../../../platform/meaning/embeddings.js";
@@ -8,6 +7,7 @@ import { DIMENSION_MAX } from "../../../platform/meaning/near-indexes.js";
 import { NoRoomForVectors } from "../../../platform/meaning/vector-loads.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
+import { withinTime } from "../../../platform/within-time.js";
 import { type Filter, chooseNear, findFewWithin } from "./choose-near.js";
 import { nearVectors } from "./embedding-statements.js";
 
@@ -39,15 +39,7 @@ export async function findByMeaning(
   filter: Filter,
 ): Promise<readonly NearMemory[] | null> {
   if (!meaning) return null;
-  const over = new AbortController();
   const { searchMs } = meaning.bounds;
-  const late = sleep(searchMs, null, { signal: over.signal, ref: false }).then(
-    () => {
-      warnSeldom(context.log, "late meaning", { waited_ms: searchMs }, "a search did not wait longer for its meaning");
-      return null;
-    },
-    () => null,
-  );
   const found = find(context, meaning, { graphId, ...meant, filter }).catch((error: unknown) => {
     // A locked table, or a graph without room, is no fault of the embeddings server.
     if (error instanceof EmbeddingsFailed) context.meter?.embeddingsFailed();
@@ -56,11 +48,10 @@ export async function findByMeaning(
     warnSeldom(context.log, kind, { reason }, "a search was by words alone");
     return null;
   });
-  try {
-    return await Promise.race([found, late]);
-  } finally {
-    over.abort();
-  }
+  return withinTime(found, searchMs, () => {
+    warnSeldom(context.log, "late meaning", { waited_ms: searchMs }, "a search did not wait longer for its meaning");
+    return null;
+  });
 }
 
 async function find(

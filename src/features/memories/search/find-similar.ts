@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
 import { type Database, isTimeout } from "../../../platform/database/database.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
+import { withinTime } from "../../../platform/within-time.js";
 import { piecesOf } from "../meaning/memory-pieces.js";
 import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { readNearMemories } from "./merge-by-rank.js";
@@ -17,19 +17,8 @@ const { most, scoreMin, compared, comparedCharacters, queryLength, ...bounds } =
  * Finds memories that may say the same as this one: by the words of its whole text, and by meaning if there is an
  * embeddings server. Null after a failure or when time is up: storing a memory never fails because of this search.
  */
-export async function findSimilar(
-  context: Context,
-  graphId: string,
-  memory: MemoryText,
-): Promise<SimilarMemory[] | null> {
-  const over = new AbortController();
-  const late = sleep(LIMITS.similar.waitMs, null, { signal: over.signal, ref: false }).catch(() => null);
-  try {
-    return await Promise.race([search(context, graphId, memory), late]);
-  } finally {
-    over.abort();
-  }
-}
+export const findSimilar = (context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> =>
+  withinTime(search(context, graphId, memory), LIMITS.similar.waitMs, () => null);
 
 type MemoryText = Parameters<typeof piecesOf>[0];
 
