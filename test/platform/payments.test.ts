@@ -22,6 +22,27 @@ it.each([
   { how: "large", changeMs: 5_000 },
   { how: "slow", changeMs: 500 },
 ])("closes the connection when the provider's answer is too $how", async ({ how, changeMs }) => {
+  await using provider = await aProvider(TOO_MUCH[how]);
+
+  await expect(askFor(provider, changeMs, new Deadline(changeMs))).rejects.toMatchObject({ outcome: "unknown" });
+
+  expect(provider.answers()).toBeGreaterThan(0);
+  await expect.poll(() => provider.open.size).toBe(0);
+});
+
+it("waits for a read no longer than until its deadline, though the answer may go on", async () => {
+  await using provider = await aProvider(TOO_MUCH["slow"]);
+
+  const asked = askFor(provider, 300_000, new Deadline(500));
+
+  await expect(asked).rejects.toMatchObject({ outcome: "unknown", message: "Stripe did not answer in time." });
+  expect([provider.answers(), provider.open.size]).toEqual([1, 1]);
+});
+
+type Provider = Awaited<ReturnType<typeof aProvider>>;
+
+/** A provider that answers each request like this. */
+async function aProvider(answerTo: ((answer: ServerResponse) => void) | undefined) {
   const open = new Set<ServerResponse>();
   let answers = 0;
   const server = createServer((_request, answer) => {
@@ -29,23 +50,23 @@ it.each([
     open.add(answer);
     answer.once("close", () => open.delete(answer));
     answer.writeHead(200, { "Content-Type": "application/json" });
-    TOO_MUCH[how]?.(answer);
+    answerTo?.(answer);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const apiBase = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    open,
+    answers: () => answers,
+    async [Symbol.asyncDispose]() {
+      server.close().closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+function askFor({ apiBase }: Provider, changeMs: number, deadline: Deadline) {
   const settings = { secretKey: "sk_test_x", webhookSecret: "whsec_x", priceId: "price_x", apiBase };
-  const payments = new Payments(settings, { requestMs: 20_000, changeMs, readMs: changeMs });
-
-  const asked = payments.ask("customer", new Deadline(changeMs), (stripe, options) =>
-    stripe.customers.retrieve("cus_1", {}, options),
-  );
-
-  try {
-    await expect(asked).rejects.toMatchObject({ outcome: "unknown" });
-    expect(answers).toBeGreaterThan(0);
-    await expect.poll(() => open.size).toBe(0);
-  } finally {
-    server.close().closeAllConnections();
-  }
-});
+  const payments = new Payments(settings, { requestMs: 300_000, changeMs, readMs: changeMs });
+  return payments.ask("customer", deadline, (stripe, options) => stripe.customers.retrieve("cus_1", {}, options));
+}
