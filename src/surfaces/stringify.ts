@@ -46,6 +46,23 @@ export async function stringify(answer: object, pause: () => Promise<void>): Pro
   return pieces.join("");
 }
 
+/** Joins what `write` makes of each item, over several turns of the event loop, for which `pause` waits. */
+export async function join<Item>(
+  items: readonly Item[],
+  write: (item: Item) => string,
+  pause: () => Promise<void>,
+): Promise<string> {
+  let [text, length] = ["", 0];
+  for (const item of items) {
+    if (text.length - length >= PIECE_LENGTH) {
+      length = text.length;
+      await pause();
+    }
+    text += write(item);
+  }
+  return text;
+}
+
 function hasLongList(value: unknown, levels: number): boolean {
   if (Array.isArray(value)) return value.length >= LIST_LONG;
   if (levels === 0 || typeof value !== "object" || value === null || value instanceof Date) return false;

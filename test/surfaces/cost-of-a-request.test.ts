@@ -23,7 +23,7 @@ import { FieldErrors } from "../../src/surfaces/graphql/field-errors.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { type Ask, ask } from "../support/http.js";
 import { messageOf } from "../support/mcp.js";
-import { aLink, manyLinks, manyMemories, memoriesTitled } from "../support/memories.js";
+import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../support/memories.js";
 import { PATIENT } from "../support/patience.js";
 import { countTrips } from "../support/round-trips.js";
 import { connected, nextAnswer } from "../support/socket.js";
@@ -453,6 +453,24 @@ it("lets other events run while it checks many long memories, by REST and by Gra
     expect((await turnsOf(long[index] ?? short)) - few).toBeGreaterThanOrEqual(3);
   }
 });
+
+it.each(["jsonl", "memorygraph"])(
+  "lets other events run while it writes a large page of an export: %s",
+  async (format) => {
+    await using world = await createWorld();
+    const { url } = await world.serve({}, undefined, { turnMs: 0 });
+    const exportOf = async (content: string) => {
+      const ann = await world.user();
+      for (let count = 0; count < 20; count++) await aMemory(ann, { content });
+      const { cost, result } = await during(() => send(url, ann.key, rest(`/v1/export?format=${format}`)));
+      expect(result.status).toBe(200);
+      return cost.turns;
+    };
+
+    // A million characters, in pieces of an eighth: written, and then encoded.
+    expect((await exportOf("\u4e00".repeat(50_000))) - (await exportOf("Short."))).toBeGreaterThanOrEqual(10);
+  },
+);
 
 it("shares the turns of the event loop with other requests while it checks a large input, at every door", async () => {
   await using world = await createWorld();

@@ -1,8 +1,8 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Writes records as text, page by page. */
+/** Writes records as text, one after the other. */
 interface Writer {
-  write(records: readonly Fields[]): string;
+  write(record: Fields): string;
   end(): string;
 }
 
@@ -17,12 +17,10 @@ const JSON_LINES: ExportFormat = {
   begin() {
     const counts = { memories: 0, relationships: 0 };
     return {
-      write(records) {
-        for (const { record } of records) {
-          if (record === "memory") counts.memories++;
-          if (record === "relationship") counts.relationships++;
-        }
-        return records.map((record) => `${JSON.stringify(record)}\n`).join("");
+      write(record) {
+        if (record["record"] === "memory") counts.memories++;
+        if (record["record"] === "relationship") counts.relationships++;
+        return `${JSON.stringify(record)}\n`;
       },
       end: () => `${JSON.stringify({ record: "end", ...counts })}\n`,
     };
@@ -47,14 +45,11 @@ const MEMORY_GRAPH: ExportFormat = {
       return '\n],"relationships":[';
     };
     return {
-      write: (records) =>
-        records
-          .map(({ record, ...fields }) => {
-            if (record === "graph") return describe(fields);
-            if (record === "memory") return item(fields);
-            return `${list === "memories" ? beginRelationships() : ""}${item(relationship(fields))}`;
-          })
-          .join(""),
+      write({ record, ...fields }) {
+        if (record === "graph") return describe(fields);
+        if (record === "memory") return item(fields);
+        return `${list === "memories" ? beginRelationships() : ""}${item(relationship(fields))}`;
+      },
       end: () => `${list === "memories" ? beginRelationships() : ""}\n],"exported":${JSON.stringify(counts)}}\n`,
     };
   },

@@ -12,6 +12,7 @@ import { type RequestScope, scopeOf } from "../request-scope.js";
 import { noteFailure } from "../http.js";
 import { refuseOtherMethods, throwInRestNames } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
+import { encode, join } from "../stringify.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export-formats.js";
 import { readRequest } from "./request.js";
 
@@ -96,7 +97,8 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
   if (request.method === "HEAD") return void response.end();
   try {
     for (;;) {
-      const hasRoom = response.write(writer.write(page.records));
+      const text = await join(page.records, (record) => writer.write(record), scope.pause);
+      const hasRoom = response.write(await encode(text, scope.pause));
       // The written records are dropped, so that memory does not hold them while a slow client reads.
       page = { records: [], nextCursor: page.nextCursor };
       if (!hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
