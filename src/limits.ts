@@ -115,7 +115,7 @@ export const LIMITS = {
     begunWrongly: 2, // Of these, compared with words of three other beginnings, if nothing else is like them.
     joined: 20, // The first words of a query whose runs may have a short form.
     middles: 100, // Parts between two known ones of a word.
-    inflected: 6, // Words that are looked up in other forms, in languages of other scripts than the Latin one.
+    inflected: 6, // Words that are looked up in other forms, and as many in forms of languages in Latin script.
     alike: 20, // Known words that may replace one that is misspelt or incomplete.
     variants: 64, // Known words that may replace all words together; as many as `terms`, so that each may have one.
     candidates: 1_001, // For each way to match: one more than is counted, to know whether there are more.

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { countWordsOfGraph } from "../../../src/features/memories/words/count-words.js";
 import { formsOf } from "../../../src/features/memories/words/endings.js";
+import { inflectionsOf } from "../../../src/features/memories/words/inflections.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
@@ -87,6 +89,56 @@ describe("other forms of a word", () => {
       "ه".repeat(1_000),
     ])
       expect(formsOf(word).size, word).toBeLessThanOrEqual(150);
+  });
+});
+
+describe("words with endings of languages in Latin script, and Russian verbs", () => {
+  it.each([
+    ["French", "déployer", "Le service est déployé"],
+    ["Spanish", "aprobar", "Aprobación de pedidos"],
+    ["Portuguese", "plantões", "Plantão de dezembro"],
+    ["Italian", "richiesta", "Richieste di ferie"],
+    ["German, of a participle", "verschlüsseln", "Neue Verschlüsselung"],
+    ["German, with an inner syllable", "abschalten", "Warnung abgeschaltet"],
+    ["German, without it", "geprüft", "Wir prüfen alles"],
+    ["Dutch, with one vowel less", "taak", "Alle taken"],
+    ["Dutch, with two consonants", "knop", "Groene knoppen"],
+    ["Dutch, with another consonant", "schijven", "Volle schijf"],
+    ["Polish", "sprawdzić", "Kasia sprawdza teksty"],
+    ["Russian", "продлить", "Продление домена"],
+  ])("are found: %s", async (_what, query, title) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    // A memory has the word as in the query, so it is not taken as a typo.
+    await memoriesTitled(ann, title, query);
+
+    expect(await found(ann, query)).toEqual([query, title]);
+  });
+
+  it("are found where no memory has the word as in the query", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "Tradução do aplicativo", "Something else");
+
+    expect(await found(ann, "traduzir traduções")).toEqual(["Tradução do aplicativo"]);
+  });
+
+  it("are no forms of a word if over 30 times more memories have them", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const notes = Array.from({ length: 31 }, (_, index) => `Notes on release ${index}`);
+    await memoriesTitled(ann, "Nota fiscal", ...notes);
+    await countWordsOfGraph(world.services);
+
+    expect(await found(ann, "nota")).toEqual(["Nota fiscal"]);
+  });
+
+  it("are limited for any word", () => {
+    expect(inflectionsOf("日志").size).toBe(0);
+    expect(inflectionsOf("v2").size).toBe(0);
+    expect(inflectionsOf("a".repeat(1_000)).size).toBe(0);
+    for (const word of ["messages", "zuruckgesetzt", "fallire", "versturen", "aangevraagd", "реализованные"])
+      expect(inflectionsOf(word).size, word).toBeLessThanOrEqual(180);
   });
 });
 

@@ -43,6 +43,7 @@ interface Asked {
   readonly known: Known;
   readonly signs: readonly string[];
   readonly forms: Forms;
+  readonly inflections: Forms;
 }
 
 /** The unknown words that are compared with those of the graph. */
@@ -51,7 +52,7 @@ const misspeltOf = (unknown: readonly QueryWord[]): QueryWord[] =>
 
 /** Looks up the words of the graph that may be meant: misspelt, begun, in other forms, or parts of a word. */
 export async function findAlike(
-  { words, unknown, begun, known, signs, forms }: Asked,
+  { words, unknown, begun, known, signs, forms, inflections }: Asked,
   lookups: Lookups,
 ): Promise<readonly AlikeWord[]> {
   const misspelt = misspeltOf(unknown).map(({ text }) => text);
@@ -68,7 +69,7 @@ export async function findAlike(
     ...new Set([
       ...misspelt.flatMap(nearSpellings),
       ...kin,
-      ...[...forms.values()].flatMap((all) => [...all]),
+      ...[...forms.values(), ...inflections.values()].flatMap((all) => [...all]),
       ...parts,
       ...words.flatMap(({ composed, otherScripts }) => [...composed, ...otherScripts]),
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),

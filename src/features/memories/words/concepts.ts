@@ -1,6 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
+import { inflectionsOf } from "./inflections.js";
 import { isTelling } from "./names.js";
 import type { Piece, SearchQuery } from "./query.js";
 import { TITLE } from "./tsquery.js";
@@ -60,11 +61,17 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const inflected = words.filter(({ text }) => hasForms(text)).slice(0, LIMITS.search.inflected);
   const begun = query.lastName && !known.get(keyOf(query.lastName))?.known ? query.lastName : undefined;
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
-  const halves = await findAlike({ words, unknown, begun, known, signs, forms }, lookups);
+  const inflections = new Map(
+    words
+      .map(({ text }) => [text, inflectionsOf(text)] as const)
+      .filter(([, others]) => others.size > 0)
+      .slice(0, LIMITS.search.inflected),
+  );
+  const halves = await findAlike({ words, unknown, begun, known, signs, forms, inflections }, lookups);
   const alike = sortAlike([...halves, ...(await findFurther(unknown, halves, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
   const variants = limitVariants(
-    words.map((word) => withAlike(word, { known, alike, forms, isUnknown: unknown.includes(word) })),
+    words.map((word) => withAlike(word, { known, alike, forms, inflections, isUnknown: unknown.includes(word) })),
   );
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];

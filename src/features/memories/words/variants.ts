@@ -50,11 +50,18 @@ interface Finds {
   readonly known: Known;
   readonly alike: Alike;
   readonly forms: Forms;
+  readonly inflections: Forms;
   readonly isUnknown: boolean;
 }
 
+/**
+ * An inflection that so many times more memories have than the word itself is another word, mostly of another language:
+ * "notes" is none of "nota".
+ */
+const COMMONER_MAX = 30;
+
 /** What a word may stand for: what is written, and the words of the graph that are alike. */
-export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: Finds): Variant[] {
+export function withAlike(word: QueryWord, { known, alike, forms, inflections, isUnknown }: Finds): Variant[] {
   const { spelt } = alike;
   const lookUp = (texts: readonly string[]) => texts.flatMap((text) => spelt.get(text) ?? []);
   const longer = alike.longer.get(word.text)?.filter(({ word: other }) => other !== word.text) ?? [];
@@ -63,10 +70,17 @@ export function withAlike(word: QueryWord, { known, alike, forms, isUnknown }: F
     word.parts.length > 0 && (longer.length > 0 || written.some(({ way, isKnown }) => way === "word" && isKnown));
   const isMisspelt = isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length > 0);
   const wayOfWord = isUnknown ? "begun" : "beginning";
+  const near = isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
+  const meant = [...written.filter(({ isKnown }) => isKnown), ...near].map(({ documents }) => documents);
+  const most = meant.length > 0 ? COMMONER_MAX * Math.max(...meant) : Infinity;
+  const inflected = lookUp([...(inflections.get(word.text) ?? [])])
+    .filter(({ documents }) => documents <= most)
+    .filter((other) => !word.text.startsWith(other.word) || isStem(other));
   const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
     [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
     [isUnknown ? lookUp(shortHashes(word.text)) : [], "abbreviation"],
-    [isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [], "spelling"],
+    [near, "spelling"],
+    [mostCommon(inflected), "form"],
     [lookUp(word.otherScripts), "word"],
     [lookUp(word.composed), "parts"],
     [longer, isName ? "name" : wayOfWord],
@@ -97,7 +111,11 @@ const stemsOf = ({ lexemes }: Variant): string => lexemes.join(" ");
 const isStem = ({ word, stem }: AlikeWord): boolean => stem.length === 0 || stem.includes(word);
 
 const mostCommon = (words: readonly AlikeWord[]): AlikeWord[] =>
-  words.toSorted((one, other) => other.documents - one.documents).slice(0, LIMITS.search.alike);
+  words
+    .map((word) => [word.documents, word] as const)
+    .toSorted(([one], [other]) => other - one)
+    .slice(0, LIMITS.search.alike)
+    .map(([, word]) => word);
 
 /** The words of the graph with which a word that may be misspelt is compared. */
 const comparedWith = ({ text }: QueryWord, { near, spelt }: Alike): readonly AlikeWord[] => [
