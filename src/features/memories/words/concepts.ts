@@ -50,6 +50,9 @@ export interface Concepts {
   readonly memories: number;
 }
 
+/** A word that more memories have is not looked up in other forms: some would be other words, as "date" for "data". */
+const ENOUGH = 20;
+
 /** Finds out what the words of a query stand for in a graph. */
 export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Concepts> {
   const pieces = piecesOf(query);
@@ -63,6 +66,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
   const inflections = new Map(
     words
+      .filter((word) => !variantsOf(word, known).some(({ documents }) => documents > ENOUGH))
       .map(({ text }) => [text, inflectionsOf(text)] as const)
       .filter(([, others]) => others.size > 0)
       .slice(0, LIMITS.search.inflected),
