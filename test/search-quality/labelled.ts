@@ -50,9 +50,12 @@ const setOf = (name: string, files: string): LabelledSet => ({
 /**
  * `first`: 394 memories of developers and agents, with queries in six classes. `own`: 72 memories with queries as
  * people type them: parts of identifiers, beginnings of words, pasted errors, Chinese, Japanese and Korean,
- * abbreviations, questions. Half of its memories' queries are held back.
+ * abbreviations, questions. Half of its memories' queries are held back. `languages`: 144 memories of teams that write
+ * in one of twelve languages, with queries of a few words, and of one word in another form than the memory has it; the
+ * class is the language. Half of each language's queries are held back.
  */
-export const labelledSet = (name: "first" | "own"): LabelledSet => setOf(name, `test/search-quality/data/${name}-`);
+export const labelledSet = (name: "first" | "own" | "languages"): LabelledSet =>
+  setOf(name, `test/search-quality/data/${name}-`);
 
 /** The set in `memories.jsonl` and `queries.jsonl` of a folder. */
 export const labelledFolder = (folder: string): LabelledSet => setOf("given", join(folder, "/"));
