@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { countWordsOfGraph } from "../../../src/features/memories/words/count-words.js";
 import { formsOf } from "../../../src/features/memories/words/endings.js";
-import { inflectionsOf } from "../../../src/features/memories/words/inflections.js";
+import { hasInflections, inflectionsOf } from "../../../src/features/memories/words/inflections.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
@@ -143,9 +143,7 @@ describe("words with endings of languages in Latin script, and Russian verbs", (
   });
 
   it("are limited for any word", () => {
-    expect(inflectionsOf("日志").size).toBe(0);
-    expect(inflectionsOf("v2").size).toBe(0);
-    expect(inflectionsOf("a".repeat(1_000)).size).toBe(0);
+    expect(["日志", "v2", "a".repeat(1_000)].filter(hasInflections)).toEqual([]);
     for (const word of ["messages", "zuruckgesetzt", "fallire", "versturen", "aangevraagd", "реализованные"])
       expect(inflectionsOf(word).size, word).toBeLessThanOrEqual(180);
   });

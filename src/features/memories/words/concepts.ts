@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
-import { inflectionsOf } from "./inflections.js";
+import { hasInflections, inflectionsOf } from "./inflections.js";
 import { isTelling } from "./names.js";
 import type { Piece, SearchQuery } from "./query.js";
 import { TITLE } from "./tsquery.js";
@@ -59,18 +59,15 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const rows = pieces.length > 0 ? await lookups.words(pieces) : [];
   const known = new Map(rows.map((row) => [keyOf(pieces[row.place - 1]), row]));
   const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
-  const unknown = words.filter((word) => !variantsOf(word, known).some(({ isKnown }) => isKnown));
+  const written = new Map(words.map((word) => [word, variantsOf(word, known)]));
+  const unknown = words.filter((word) => !written.get(word)?.some(({ isKnown }) => isKnown));
   const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
   const inflected = words.filter(({ text }) => hasForms(text)).slice(0, LIMITS.search.inflected);
   const begun = query.lastName && !known.get(keyOf(query.lastName))?.known ? query.lastName : undefined;
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
-  const inflections = new Map(
-    words
-      .filter((word) => !variantsOf(word, known).some(({ documents }) => documents > ENOUGH))
-      .map(({ text }) => [text, inflectionsOf(text)] as const)
-      .filter(([, others]) => others.size > 0)
-      .slice(0, LIMITS.search.inflected),
-  );
+  const rare = words.filter((word) => !written.get(word)?.some(({ documents }) => documents > ENOUGH));
+  const inflectable = rare.filter(({ text }) => hasInflections(text)).slice(0, LIMITS.search.inflected);
+  const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text)]));
   const halves = await findAlike({ words, unknown, begun, known, signs, forms, inflections }, lookups);
   const alike = sortAlike([...halves, ...(await findFurther(unknown, halves, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;

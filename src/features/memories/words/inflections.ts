@@ -78,9 +78,10 @@ const ENGLISH = new Set(
 const STEM_LENGTH_MIN = 3;
 const INFLECTED = /^(?:[a-z]{4,30}|\p{Script=Cyrillic}{5,30})$/u;
 
+export const hasInflections = (word: string): boolean => INFLECTED.test(word) && !ENGLISH.has(word);
+
 /** The other forms that a word may have in texts, if it is of one of these languages. */
 export function inflectionsOf(word: string): ReadonlySet<string> {
-  if (!INFLECTED.test(word) || ENGLISH.has(word)) return new Set();
   const [, prefix = "", rest] = PARTICIPLE.exec(word) ?? [];
   const forms = KINDS.flatMap((one) => [
     ...inflect(word, one),
