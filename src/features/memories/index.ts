@@ -54,7 +54,7 @@ export {
 export { MemoryHead } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
-export { AMONG_IDS, relationshipsOfEach, removeMemories, storeRelationships } from "./many-statements.js";
+export { AMONG_IDS, relationshipsOfEach, removeMemories, rowsWith, storeRelationships } from "./many-statements.js";
 export { findExistingIds, resolveEnds, resolveEveryId, resolveMemoryIds, withResolvedId } from "./resolve-memory-id.js";
 export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";

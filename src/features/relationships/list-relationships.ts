@@ -1,10 +1,10 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, olderThan, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
 import type { Database } from "../../platform/database/database.js";
 import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withResolvedId } from "../memories/index.js";
-import { newestAtMemory } from "./newest-statement.js";
+import { newestAtMemory, newestOfTypes } from "./newest-statement.js";
 import { RELATIONSHIP_EXAMPLE, Relationship, UNSEEN, toRelationship } from "./relationship.js";
 
 @ArgsType()
@@ -45,19 +45,14 @@ export const relationships = defineOperation({
   },
   async handle({ caller, database }, input) {
     const { limit, memoryId } = input;
-    const all = { graphId: chosenGraphId(caller, input), ...olderThan(input.cursor) };
+    const graphId = chosenGraphId(caller, input);
     const types = input.types && [...new Set(input.types)];
+    const part = { before: placeOf(input.cursor), take: limit + 1 };
     const rows =
       memoryId == null
-        ? await readNewest(database, limit + 1, ofTypes(all, types))
-        : await withResolvedId({ database }, { graphId: all.graphId, id: memoryId }, async ({ graphId, id }) => {
-            const values = {
-              graphId,
-              memoryId: id,
-              before: placeOf(input.cursor),
-              types: types ?? null,
-              take: limit + 1,
-            };
+        ? await readNewest(database, graphId, types, part)
+        : await withResolvedId({ database }, { graphId, id: memoryId }, async (place) => {
+            const values = { graphId: place.graphId, memoryId: place.id, types: types ?? null, ...part };
             const found = await database.run(newestAtMemory, values);
             return found.length === 0 ? undefined : found;
           });
@@ -66,27 +61,20 @@ export const relationships = defineOperation({
   },
 });
 
-type Condition = {
-  graphId: string;
-  id?: { lt: string };
-  type?: string;
-};
+interface Part {
+  readonly before: string | null;
+  readonly take: number;
+}
 
-/** One condition for each type, since an index has the relationships of one type in the order of their ids. */
-const ofTypes = (all: Condition, types: string[] | null | undefined): Condition[] =>
-  types ? types.map((type) => ({ ...all, type })) : [all];
-
-/**
- * Reads the newest relationships of each condition, which contain the newest of all. No relationship matches two
- * conditions.
- */
-async function readNewest(database: Database, take: number, conditions: readonly Condition[]) {
-  const rows = await database.readPages(async (models) => {
-    const found = [];
-    for (const where of conditions) {
-      found.push(...(await models.relationship.findMany({ where, omit: UNSEEN, orderBy: { id: "desc" }, take })));
-    }
-    return found;
-  });
-  return rows.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, take);
+async function readNewest(
+  database: Database,
+  graphId: string,
+  types: readonly string[] | null | undefined,
+  { before, take }: Part,
+) {
+  if (types) return database.run(newestOfTypes, { graphId, types, before, take });
+  const where = { graphId, ...(before !== null && { id: { lt: before } }) };
+  return database.readPages(({ relationship }) =>
+    relationship.findMany({ where, omit: UNSEEN, orderBy: { id: "desc" }, take }),
+  );
 }

@@ -1,10 +1,15 @@
 import { defineStatement } from "../../platform/database/statement.js";
-import { LINK_COLUMNS, LINK_TYPES } from "../memories/index.js";
+import { LINK_COLUMNS, LINK_TYPES, rowsWith } from "../memories/index.js";
 
 const COLUMNS = [...LINK_COLUMNS]
   .filter(([name]) => name !== "createdBy")
   .map(([name, column]) => `${column} AS "${name}"`)
   .join(", ");
+
+const ROW = {
+  ...({ graphId: "uuid", id: "uuid", fromId: "uuid", toId: "uuid", type: "text" } as const),
+  ...({ ...LINK_TYPES, createdAt: "timestamptz" } as const),
+};
 
 /**
  * `OFFSET 0` makes PostgreSQL find the memory's own relationships before it sorts. Otherwise it would read those of the
@@ -21,12 +26,34 @@ const selectAtEnd = (end: "from_id" | "to_id"): string => `
 export const newestAtMemory = defineStatement({
   name: "newest_at_memory",
   values: { graphId: "uuid", memoryId: "uuid", before: "uuid?", types: "text[]?", take: "int4" },
-  row: {
-    ...{ graphId: "uuid", id: "uuid", fromId: "uuid", toId: "uuid", type: "text" },
-    ...{ ...LINK_TYPES, createdAt: "timestamptz" },
-  },
+  row: ROW,
   text: `
     SELECT graph_id AS "graphId", ${COLUMNS}
     FROM (${selectAtEnd("from_id")} UNION ALL ${selectAtEnd("to_id")}) both_ways
     ORDER BY id DESC LIMIT :take`,
+});
+
+/** No id is above it. */
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/**
+ * The newest relationships of some types, below an id. An index has those of each type in the order of their ids: only
+ * these are read for each type, and only the contexts of the page. SQL, since models would read a page for each type:
+ * 50 MB for 50 types.
+ */
+export const newestOfTypes = defineStatement({
+  name: "newest_of_types",
+  values: { graphId: "uuid", before: "uuid?", types: "text[]", take: "int4" },
+  row: ROW,
+  text: `
+    SELECT graph_id AS "graphId", ${COLUMNS} FROM (
+      SELECT r.* FROM (
+        SELECT of_type.id FROM unnest((SELECT :types)) AS wanted(type) CROSS JOIN LATERAL (
+          SELECT id FROM relationship
+          WHERE graph_id = :graphId AND type = wanted.type
+            AND id <= coalesce(:before, '${LAST_ID}') AND id IS DISTINCT FROM :before
+          ORDER BY id DESC LIMIT :take
+        ) of_type ORDER BY of_type.id DESC LIMIT :take
+      ) newest CROSS JOIN LATERAL (${rowsWith("relationship", "id", "newest.id")}) r
+    ) page ORDER BY id DESC`,
 });

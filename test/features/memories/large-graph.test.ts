@@ -67,6 +67,10 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   relationship: ({ relationship: id }) => [{ id }],
   relationships: ({ middle: memoryId, relationship }) => [
     ...[{}, { limit: 50 }, { types: ["NONE"] }, { cursor: cursorOf(relationship) }],
+    ...[
+      { types: ["RELATED_TO", "REPLACES"], limit: 50 },
+      { types: ["RELATED_TO", "REPLACES"], cursor: cursorOf(relationship) },
+    ],
     ...[{ memoryId }, { memoryId, types: ["NONE"] }, { memoryId, cursor: cursorOf(relationship) }],
   ],
   updateRelationship: ({ relationship: id }) => [{ id, strength: 1 }],

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
 import { aLink, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
-import { type Actor, createWorld } from "../../support/world.js";
+import { rowsRead } from "../../support/rows-read.js";
+import { type Actor, type World, createWorld } from "../../support/world.js";
 
 const idsOf = async (actor: Actor, wishes: object = {}) =>
   (await actor.did(relationships, wishes)).relationships.map(({ id }) => id);
@@ -75,3 +76,34 @@ it("finds a rare type without reading all relationships of the graph", async () 
   expect(rows.map((row) => row["QUERY PLAN"]).join("\n")).toContain("relationship_graph_id_type_id_idx");
   expect(await idsOf(ann, { types: ["CAUSES"] })).toHaveLength(1);
 });
+
+it("reads only the contexts of the page, however many types are asked for", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { pool } = world.database;
+  await pool.query("ALTER TABLE relationship SET (autovacuum_enabled = off, toast.autovacuum_enabled = off)");
+  const ann = await world.user();
+  const [hub, ...others] = await manyMemories(world, ann, 21);
+  const pairs = others.map(({ id }) => [hub?.id ?? "", id] as const);
+  const types = Array.from({ length: 10 }, (_, index) => `TYPE_${index}`);
+  for (const type of types) await manyLinks(world, ann, pairs, type);
+  // Outside of their rows, in as many pieces each.
+  await pool.query("ALTER TABLE relationship ALTER COLUMN context SET STORAGE EXTERNAL");
+  await pool.query("UPDATE relationship SET context = repeat('x', 10000)");
+  const [first, before] = [await idsOf(ann, { types: types.slice(0, 1), limit: 10 }), await piecesRead(world)];
+
+  const found = await idsOf(ann, { types, limit: 10 });
+
+  const piecesOfContext = Math.ceil(10_000 / 1_996);
+  expect(await piecesRead(world)).toBe(before + 11 * piecesOfContext);
+  expect([first.length, found.length]).toEqual([10, 10]);
+});
+
+/** How many pieces of long texts of relationships PostgreSQL has read so far. */
+async function piecesRead(world: World): Promise<number> {
+  await rowsRead(world);
+  const { rows } = await world.database.pool.query<{ read: number }>(
+    `SELECT pg_stat_get_tuples_fetched(i.indexrelid)::int AS read FROM pg_class c
+     JOIN pg_index i ON i.indrelid = c.reltoastrelid WHERE c.relname = 'relationship'`,
+  );
+  return rows[0]?.read ?? 0;
+}
