@@ -7,6 +7,12 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** A UUID that no row has, and that is below all others. */
 export const NIL_ID = "00000000-0000-0000-0000-000000000000";
 
+/** The lowest UUIDv7 of a time, or of 1970 if that is later. */
+export function lowestIdAt(time: Date): string {
+  const digits = Math.max(0, time.getTime()).toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
+}
+
 /** Longest id that a client may give a memory. */
 export const CLIENT_ID_MAX = 200;
 

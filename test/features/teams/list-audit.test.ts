@@ -11,9 +11,11 @@ import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { type AuditEntry, teamAudit } from "../../../src/features/teams/list-audit.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
+import { DAY_MS } from "../../../src/durations.js";
 import { ask } from "../../support/http.js";
 import { callTool } from "../../support/mcp.js";
 import { aMemory } from "../../support/memories.js";
+import { rowsRead } from "../../support/rows-read.js";
 import { aTeam, anInvitee, manyOf } from "../../support/teams.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
@@ -153,6 +155,53 @@ it("can be filtered by operation, user and time", async () => {
   expect(await actions({ createdBefore: at })).toEqual(["updateTeam", "createTeam"]);
   expect(await owner.does(teamAudit, { teamId, cursor: "bm8tcGxhY2U" })).toBeRefused("bad_request");
 });
+
+it("reads little more than it shows, however many entries a team has", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { pool } = world.database;
+  await pool.query("ALTER TABLE audit_entry SET (autovacuum_enabled = off)");
+  const { teamId, owner, admin } = await aTeam(world);
+  const [ann, bob] = [owner.caller.userId, admin.caller.userId];
+  // One in a minute until now, the actions of each by turns.
+  await pool.query(
+    `INSERT INTO audit_entry (id, team_id, actor_id, door, action, created_at)
+     SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || left(md5(n::text), 20))::uuid,
+       $1, CASE n % 2 WHEN 0 THEN $2::uuid ELSE $3::uuid END, 'rest',
+       CASE n % 2 WHEN 0 THEN 'updateTeam' ELSE 'leaveTeam' END, at
+     FROM generate_series(1, 6000) n,
+       LATERAL (SELECT date_trunc('second', now()) - make_interval(mins => n) AS at) times`,
+    [teamId, ann, bob],
+  );
+  await pool.query("ANALYZE audit_entry");
+  const longAgo = new Date(Date.now() - 4 * DAY_MS).toISOString();
+  const filters = [
+    ...[{ action: "none" }, { action: "leaveTeam", actorId: ann }, { actorId: world.services.newId() }],
+    ...[{ action: "none", createdAfter: longAgo }, { createdAfter: "2100-01-01T00:00:00Z" }],
+  ];
+  // Entries of a day more may be looked through.
+  const all = [
+    ...filters.map((filter) => ({ filter, found: 0, most: 10 })),
+    { filter: { createdBefore: longAgo }, found: 20, most: 1_500 },
+  ];
+  for (const { filter, found, most } of all) {
+    for (const _time of PLANNED) {
+      const before = await entriesRead(world);
+      expect((await owner.did(teamAudit, { teamId, ...filter })).events).toHaveLength(found);
+      expect((await entriesRead(world)) - before, JSON.stringify(filter)).toBeLessThan(most);
+    }
+  }
+});
+
+/** PostgreSQL plans the first five executions for their values, and then decides. */
+const PLANNED = Array.from({ length: 7 });
+
+async function entriesRead(world: World): Promise<number> {
+  await rowsRead(world);
+  const { rows } = await world.database.pool.query<{ read: number }>(
+    "SELECT (seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_user_tables WHERE relname = 'audit_entry'",
+  );
+  return rows[0]?.read ?? 0;
+}
 
 it("is separate for each team, and refuses a former admin", async () => {
   await using world = await createWorld();
