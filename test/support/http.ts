@@ -61,3 +61,7 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
   }
   return headers;
 }
+
+/** How many requests of its budget an answer says are left; not a number if it does not say. */
+export const requestsLeft = ({ headers }: Pick<Answer, "headers">): number =>
+  Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);

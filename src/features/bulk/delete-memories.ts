@@ -15,6 +15,7 @@ import {
   filterOf,
   isNarrowed,
   findNarrowed,
+  findPassing,
   resolveEveryId,
   measure,
   removeMemories,
@@ -23,7 +24,7 @@ import {
 } from "../memories/index.js";
 import { costOfItems } from "./create-memories.js";
 
-const { items: ITEMS_MAX, relationshipsDeleted } = LIMITS.bulk;
+const { items: ITEMS_MAX, itemsPerRequest, relationshipsDeleted } = LIMITS.bulk;
 
 @InputType({ description: "Which memories to delete: some by their ids, or those that a filter finds." })
 export class DeleteMemoriesInput extends MemoryFilterInput {
@@ -71,7 +72,11 @@ export const deleteMemories = defineOperation({
   name: "deleteMemories",
   effect: "transaction",
   summary: `Deletes up to ${ITEMS_MAX} memories permanently, with their versions and relationships: all of them or none.`,
-  notes: "Give `ids`, or at least one field of the filter; a memory must match all that are given.",
+  notes:
+    "Give `ids`, or at least one field of the filter; a memory must match all that are given. " +
+    `${itemsPerRequest} memories to delete count as one request of the rate limit, with a filter always as many as ` +
+    `${ITEMS_MAX}; a dry run counts as one. If a filter finds so many memories that it is more, ` +
+    `${LIMITS.bulk.foundPerRequest.toLocaleString("en")} of these count as one, also in a dry run.`,
   input: DeleteMemoriesInput,
   output: DeletedMemories,
   permission: "memories:write",
@@ -81,7 +86,7 @@ export const deleteMemories = defineOperation({
     input: { tags: ["obsolete"], dryRun: true },
     output: { memoryIds: [MEMORY_EXAMPLE.id], relationships: 1, remaining: 0 },
   },
-  cost: ({ ids, dryRun }) => (dryRun ? 1 : costOfItems(ids?.length ?? ITEMS_MAX)),
+  cost: costOfDeleting,
   check: (_context, input) => assertChosen(input),
   audit: ({ caller }, input, { memoryIds, relationships }) => {
     const detail = `memories: ${memoryIds.length}, relationships: ${relationships}`;
@@ -94,16 +99,19 @@ export const deleteMemories = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const { database } = context;
+    let charged = costOfDeleting(input);
     for (;;) {
       const { memoryIds, remaining } = await chooseMemories(context, graphId, input);
+      const cost = Math.ceil((memoryIds.length + remaining) / LIMITS.bulk.foundPerRequest);
+      if (cost > charged) await context.charge(cost - charged);
+      charged = Math.max(charged, cost);
       const deleting = { graphId, ids: memoryIds };
       const { all: relationships } = await countRelationships(database, deleting);
       if (relationships > relationshipsDeleted) throw new TooManyToDelete();
       if (input.dryRun) return { memoryIds, relationships, remaining };
       // Locks the memories. If one was deleted or changed meanwhile and is no longer chosen, all are chosen again.
       const freed = await measure(context, graphId, memoryIds);
-      const chosen = new Set((await chooseMemories(context, graphId, input)).memoryIds);
-      if (memoryIds.every((id) => chosen.has(id))) {
+      if (await areStillChosen(context, graphId, input, memoryIds)) {
         await database.run(removeMemories, deleting);
         await settle(context, graphId, { memories: -freed.memories, bytes: -freed.bytes });
         return { memoryIds, relationships, remaining };
@@ -111,6 +119,11 @@ export const deleteMemories = defineOperation({
     }
   },
 });
+
+/** As how many requests it counts, unless a filter finds so many memories that it is more. */
+function costOfDeleting({ ids, dryRun }: DeleteMemoriesInput): number {
+  return dryRun ? 1 : costOfItems(ids?.length ?? ITEMS_MAX);
+}
 
 /** @throws InvalidInput unless either ids or a filter is given: nobody deletes everything by leaving out a field. */
 function assertChosen(input: DeleteMemoriesInput): void {
@@ -134,6 +147,18 @@ async function chooseMemories(context: Context, graphId: string, input: DeleteMe
     const remaining = found.length < ITEMS_MAX ? 0 : (await memory.count({ where })) - ITEMS_MAX;
     return { memoryIds: found.map(({ id }) => id), remaining };
   });
+}
+
+/** Whether the memories, now locked, are still those of the ids, or still pass the filter. */
+async function areStillChosen(
+  context: Context,
+  graphId: string,
+  input: DeleteMemoriesInput,
+  memoryIds: readonly string[],
+): Promise<boolean> {
+  if (!input.ids) return (await findPassing(context, graphId, input, memoryIds)).length === memoryIds.length;
+  const chosen = new Set(await resolveEveryId(context, graphId, input.ids));
+  return memoryIds.every((id) => chosen.has(id));
 }
 
 const OLDEST_FIRST = { select: { id: true }, orderBy: { id: "asc" } } as const;

@@ -46,7 +46,9 @@ export const graphStatistics = defineOperation({
   name: "graphStatistics",
   effect: "reads",
   summary: "How many memories and relationships a graph holds, in all and by type.",
-  notes: "Expired memories count, too.",
+  notes:
+    "Expired memories count, too. " +
+    `${LIMITS.views.countedPerRequest.toLocaleString("en")} memories and relationships count as one request of the rate limit.`,
   input: GraphStatisticsInput,
   output: GraphStatistics,
   permission: "memories:read",
@@ -67,13 +69,16 @@ export const graphStatistics = defineOperation({
       isCapped: false,
     },
   },
-  async handle({ caller, database }, input) {
+  async handle({ caller, database, charge }, input) {
     const most = LIMITS.views.counted;
     const rows = await database.run(countGraph, { graphId: chosenGraphId(caller, input), most });
     const memories = rows.filter(({ what }) => what === "memory");
     const relationships = rows.filter(({ what }) => what === "relationship");
     const memoriesTotal = memories[0]?.total ?? 0;
     const relationshipsTotal = relationships[0]?.total ?? 0;
+    // Only counting tells how many there are. Whoever has too few requests left for it has few attempts, too.
+    const cost = Math.ceil((memoriesTotal + relationshipsTotal) / LIMITS.views.countedPerRequest);
+    if (cost > 1) await charge(cost - 1);
     return {
       memoriesTotal,
       memoriesByType: memories.map(toTypeCount),

@@ -15,7 +15,7 @@ export interface Step {
   readonly beyond: string;
 }
 
-const { http, json, graphql, mcp, oauth, text, refusal, answer, database, budgets, log, storage, memory, bulk } =
+const { http, json, graphql, mcp, oauth, text, refusal, answer, database, budgets, log, storage, memory, bulk, views } =
   LIMITS;
 const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
@@ -75,7 +75,9 @@ export const STEPS: readonly Step[] = [
       .map(([plan, limit]) => `${plan} ${count(limit)}`)
       .join(", ")
       .concat(
-        ` requests a minute; in a call of many, ${bulk.itemsPerRequest} items or ${bulk.bytesPerRequest / 1_000} kB count as one, and if too few are left, the call counts as one`,
+        ` requests a minute; in a call of many, ${bulk.itemsPerRequest} items or ${bulk.bytesPerRequest / 1_000} kB count as one, and if too few are left, the call counts as one; ` +
+          `${count(views.countedPerRequest)} counted by statistics, or ` +
+          `${count(bulk.foundPerRequest)} found by the filter of a deletion, too`,
       ),
     ...CONSTANT,
     beyond: "429",

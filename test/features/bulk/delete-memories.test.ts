@@ -3,8 +3,11 @@ import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { deleteMemories } from "../../../src/features/bulk/delete-memories.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { LIMITS } from "../../../src/limits.js";
+import { ask, requestsLeft } from "../../support/http.js";
+import { withLimits } from "../../support/limits.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../support/memories.js";
+import { rowsRead } from "../../support/rows-read.js";
 import { createWorld } from "../../support/world.js";
 
 const { items: ITEMS, relationshipsDeleted } = LIMITS.bulk;
@@ -95,4 +98,39 @@ it("refuses to delete more relationships at once than its limit", async () => {
 
   expect(await ann.does(deleteMemories, { ids: hubs })).toBeRefused("conflict", "too_many_relationships");
   expect(await ann.does(deleteMemories, { ids: hubs.slice(0, 2) })).toMatchObject({ ok: true });
+});
+
+it("counts as requests by what a filter finds, if it is more than what one call deletes", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await manyMemories(world, ann, 30);
+  const cost = async (body: object) => {
+    const before = requestsLeft(await ask(`${url}/v1/memories`, { key: ann.key }));
+    return before - requestsLeft(await ask(`${url}/v1/memories/bulk-delete`, { key: ann.key, body }));
+  };
+  const filter = { created_before: "2100-01-01T00:00:00Z" };
+  const usual = await cost({ ...filter, dry_run: true });
+  using _small = withLimits("bulk", { foundPerRequest: 1 });
+
+  expect([usual, await cost({ ...filter, dry_run: true }), await cost(filter)]).toEqual([1, 30, 30]);
+});
+
+it("looks for the memories of a filter once", async () => {
+  await using world = await createWorld({ fresh: true });
+  await world.database.pool.query("ALTER TABLE memory SET (autovacuum_enabled = off)");
+  const ann = await world.user();
+  await manyMemories(world, ann, 3_000);
+  await world.database.pool.query("UPDATE memory SET tags = '{old}' WHERE id IN (SELECT id FROM memory LIMIT 2500)");
+  await world.database.pool.query("VACUUM ANALYZE memory");
+  const read = async (dryRun: boolean) => {
+    const before = await rowsRead(world);
+    expect((await ann.did(deleteMemories, { tags: ["old"], dryRun })).memoryIds).toHaveLength(ITEMS);
+    return (await rowsRead(world)) - before;
+  };
+
+  const looking = await read(true);
+
+  // It locks, measures, compares and deletes those that it has found.
+  expect([looking, (await read(false)) - looking]).toEqual([2_500, 4 * ITEMS]);
 });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { graphStatistics } from "../../../src/features/views/graph-statistics.js";
+import { ask, requestsLeft } from "../../support/http.js";
 import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
@@ -30,6 +31,20 @@ it("counts memories and relationships in total and by type, the most common firs
     averageConfidence: expect.closeTo(2 / 3) as number,
     isCapped: false,
   });
+});
+
+it("counts as requests by what it counts", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [one, two] = [await aMemory(ann), await aMemory(ann)];
+  await aLink(ann, one, two);
+  const left = async () => requestsLeft(await ask(`${url}/v1/graph/statistics`, { key: ann.key }));
+
+  const before = await left();
+  using _small = withLimits("views", { countedPerRequest: 1 });
+
+  expect(await left()).toBe(before - 3);
 });
 
 it.each([0.1, 0.3, 0.7, 0.8, 0.9])(

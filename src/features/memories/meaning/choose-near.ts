@@ -1,11 +1,9 @@
 import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
-import { wordsOf } from "../words/find-narrowed.js";
-import { passingMemories } from "../many-statements.js";
-import { type MemoryFilterInput, expiryFor, filterOf, filterValues, needsRows } from "../memory-filter.js";
+import { findPassing, wordsOf } from "../words/find-narrowed.js";
+import { type MemoryFilterInput, filterOf, needsRows } from "../memory-filter.js";
 import { rareMemories } from "../words/narrowed-statement.js";
-import { narrowingOf } from "../words/find-memories.js";
 import { TUNING } from "../words/tuning.js";
 
 const { filtered, mergedByMeaning } = LIMITS.embeddings;
@@ -50,11 +48,6 @@ export async function chooseNear(
   filter: Filter,
   find: (most: number) => Promise<readonly NearVector[] | undefined>,
 ): Promise<readonly NearVector[] | undefined> {
-  const { types, tags, anyTag } = narrowingOf(filter);
-  const values = {
-    ...{ types: types.length > 0 ? types : null, tags, anyTag, ...filterValues(filter) },
-    now: expiryFor(context, filter),
-  };
   const chosen: NearVector[] = [];
   const looked = new Set<string>();
   for (let most = 2 * mergedByMeaning; ; most = Math.min(filtered, most * 10)) {
@@ -63,7 +56,7 @@ export async function chooseNear(
     const others = near.filter(({ owner }) => !looked.has(owner));
     const ids = others.map(({ owner }) => owner);
     for (const id of ids) looked.add(id);
-    const passing = await context.database.run(passingMemories, { graphId, ids, ...values });
+    const passing = await findPassing(context, graphId, filter, ids);
     const versions = new Map(passing.map(({ id, version }) => [id, version]));
     chosen.push(...others.filter(({ owner, version }) => versions.get(owner) === version));
     const isLast = near.length < most || most >= filtered || (near.at(-1)?.score ?? 0) < TUNING.meaning.nearness;

@@ -1,5 +1,6 @@
 import type { Context } from "../../../operation/context.js";
 import { type MemoryFilterInput, expiryFor, filterValues } from "../memory-filter.js";
+import { passingMemories } from "../many-statements.js";
 import { narrowedMemories } from "./narrowed-statement.js";
 import { narrowingQueries } from "./narrowing.js";
 import { narrowingOf } from "./find-memories.js";
@@ -34,3 +35,16 @@ export const findNarrowed = (
   const values = { graphId, words, ...filterValues(filter), now: expiryFor(context, filter) };
   return context.database.run(narrowedMemories, { ...values, ...part, before, offset });
 };
+
+/** Those of some memories that pass a filter, with their versions. */
+export function findPassing(
+  context: Pick<Context, "database" | "now">,
+  graphId: string,
+  filter: Partial<MemoryFilterInput>,
+  ids: readonly string[],
+) {
+  const { types, tags, anyTag } = narrowingOf(filter);
+  const words = { types: types.length > 0 ? types : null, tags, anyTag };
+  const values = { graphId, ids, ...words, ...filterValues(filter), now: expiryFor(context, filter) };
+  return context.database.run(passingMemories, values);
+}
