@@ -15,7 +15,7 @@ import { IdempotencyInProgress, IdempotencyKeyReused } from "./operation/idempot
 import type { Operation } from "./operation/operation.js";
 import type { Relation } from "./operation/relation.js";
 import { refusalOf } from "./surfaces/admission.js";
-import { BodyTooLarge, UnsupportedEncoding } from "./surfaces/body.js";
+import { BodyTooLarge, TooManyPieces, UnsupportedEncoding } from "./surfaces/body.js";
 import { parserRefusals } from "./surfaces/closing.js";
 import { QueryTooCostly } from "./surfaces/graphql/cost.js";
 import { NoSubscriptions } from "./surfaces/graphql/request.js";
@@ -58,7 +58,7 @@ export function raisedFailures(operations: readonly Operation[], relations: read
     ...raisedBy("any request", [
       refusalOf("key", { slots: LIMITS.http.connectionsPerKey, waiting: LIMITS.http.waitingPerKey }),
       ...[new NoSuchPath(), new MethodNotAllowed(["GET", "HEAD"]), new NoTunnel(), new UnreadableTarget()],
-      ...[BodyTooLarge.example, new UnsupportedEncoding(), new UnsupportedMediaType()],
+      ...[BodyTooLarge.example, new TooManyPieces(), new UnsupportedEncoding(), new UnsupportedMediaType()],
       ...[400, 412].flatMap((status) => refusedByHttp({ status }) ?? []),
       ...headRefusals(LIMITS.http),
       ...parserRefusals(LIMITS.http),

@@ -2,11 +2,12 @@ import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { heapMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
 import { connected, exchange, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
-const { headBytes, headers: headersMax, urlBytes, mediaTypesBytes, bodyBytes } = LIMITS.http;
+const { headBytes, headers: headersMax, urlBytes, mediaTypesBytes, bodyBytes, bodyPieces } = LIMITS.http;
 
 /** Endless gzip data that decompresses to nothing: stored blocks of zero bytes. */
 const GZIP_BEGINS = gzipSync("").subarray(0, 10);
@@ -104,6 +105,34 @@ it.each([
     // Plus what the system's own buffers hold.
     expect(await sent).toBeLessThan(bodyBytes + 20_000_000);
   }
+  expect(world.bugs).toEqual([]);
+});
+
+it("reads a body in as many pieces as its limit, in little memory, and refuses one more", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const type = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n";
+  const begin = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${type}\r\n`;
+  const note = inChunk(Buffer.from(JSON.stringify({ type: "general", title: "A note", content: "Something." })));
+  const send = (pieces: number) => {
+    const socket = connected(url);
+    socket.write(`${begin}${note.toString()}${"1\r\n \r\n".repeat(pieces - 1)}`);
+    return socket;
+  };
+  const end = async (socket: Socket) => {
+    socket.write("0\r\n\r\n");
+    return saidIn(await untilClosed(socket));
+  };
+  expect(await end(send(bodyPieces))).toMatchObject({ status: 201 });
+  const before = await heapMegabytes();
+
+  const sockets = Array.from({ length: 30 }, () => send(bodyPieces));
+  const taken = (await heapMegabytes()) - before;
+
+  expect(await Promise.all(sockets.map(end))).toMatchObject(sockets.map(() => ({ status: 201 })));
+  expect(taken).toBeLessThan(20);
+  expect(await end(send(bodyPieces + 1))).toEqual({ status: 413, why: "too_many_pieces", closes: true });
   expect(world.bugs).toEqual([]);
 });
 
