@@ -39,6 +39,7 @@ const STATEMENTS = [
   "features/memories/words/word-statements.ts: countWords",
   "features/memories/words/word-statements.ts: forgetNextWords",
   "features/relationships/newest-statement.ts: newestAtMemory",
+  "features/relationships/newest-statement.ts: newestOfTypes",
   "features/views/recent-statement.ts: recentActivityOf",
   "features/views/statistics-statement.ts: countGraph",
   "features/views/walk-statements.ts: drawing",
@@ -51,7 +52,7 @@ const STATEMENTS = [
   "platform/database/idle-statement.ts: idleProcesses",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 44;
+const STATEMENTS_MAX = 45;
 
 interface Source {
   readonly path: string;
