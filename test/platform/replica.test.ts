@@ -75,6 +75,10 @@ it.skipIf(programs === undefined)(
     expect(await findingOf({ DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl })).toMatch(
       /^ok: The replica has all that the primary had/,
     );
+    const unreachable = "postgres://nobody@127.0.0.1:1/none";
+    expect(await findingOf({ DATABASE_URL: unreachable, DATABASE_REPLICA_URL: replicaUrl })).toMatch(
+      /^ok: The replica has replayed what it received; what it lacks is not known/,
+    );
     expect(await findingOf({ DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: primaryUrl })).toMatch(
       /^wrong: .*leads to a primary/,
     );

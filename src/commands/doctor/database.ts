@@ -100,7 +100,10 @@ export async function checkReplica(config: Config): Promise<string | undefined> 
       await sleep(REPLAY_POLL_MS);
       state = await replayOf(client, stored);
     }
-    if (state.bytes <= 0) return "The replica has all that the primary had a moment ago.";
+    if (state.bytes <= 0)
+      return stored === undefined
+        ? "The replica has replayed what it received; what it lacks is not known, since the primary does not answer."
+        : "The replica has all that the primary had a moment ago.";
     const seconds = LIMITS.database.replicaDelayMs / 1_000;
     throw new Problem(
       `The replica is too far behind, so it is not read: after ${seconds} s it lacks ${state.bytes.toLocaleString("en")} bytes of what the ` +
