@@ -1,7 +1,7 @@
 /**
  * Endings of languages that share their script with others, so nothing tells which language a word is of. A word is
- * looked up with the other endings of each kind that it may be of: most of these forms are words of no language, so the
- * graph does not have them. Accents are left out, as in the index.
+ * looked up with the other endings of each kind that it may be of, in the languages of which the graph has texts: most
+ * of these forms are words of no language, so the graph does not have them. Accents are left out, as in the index.
  */
 interface Kind {
   /** The longest first: "ations" before "s". */
@@ -15,7 +15,7 @@ interface Kind {
 const listOf = (endings: string): string[] => endings.split(/\s+/).filter(Boolean);
 
 /** "-" is to have no ending. Endings in -s that English has, too, are among the stems of the index. */
-const kind = (endings: string, participles = "", respell: Kind["respell"] = () => []): Kind => ({
+const kindOf = (endings: string, participles = "", respell: Kind["respell"] = () => []): Kind => ({
   endings: listOf(endings)
     .map((ending) => ending.replace("-", ""))
     .toSorted((one, other) => other.length - one.length),
@@ -32,38 +32,59 @@ function respellDutch(stem: string): string[] {
   return /[fs]$/.test(stem) ? [stem.replace(/f$/, "v").replace(/s$/, "z")] : [];
 }
 
-const KINDS: readonly Kind[] = [
-  // French.
-  kind("er e es ent ez ons ee ees ant ait ation ations ement ements age"),
-  kind("ir re it is ie ies i u ue us ues issent ent"),
-  kind("al aux ale ales"),
-  // Spanish and Portuguese.
-  kind(
+/** A language, or two that share their endings. */
+export interface Language {
+  /**
+   * Common words that English texts hardly have; so not "der", "ist" or "los", for DER, IST and Los Angeles. Few, since
+   * each search asks for them. A graph without any of them has hardly a text of the language: most words with its
+   * endings are English there, as "socket" beside "sock". Russian needs none, since it has another script.
+   */
+  readonly common: readonly string[];
+  readonly kinds: readonly Kind[];
+}
+
+const language = (common: string, ...kinds: readonly Kind[]): Language => ({ common: listOf(common), kinds });
+
+const FRENCH = language(
+  "une dans",
+  kindOf("er e es ent ez ons ee ees ant ait ation ations ement ements age"),
+  kindOf("ir re it is ie ies i u ue us ues issent ent"),
+  kindOf("al aux ale ales"),
+);
+const SPANISH_OR_PORTUGUESE = language(
+  "una uma para",
+  kindOf(
     "ar o a e as os an am en em aba aban ava ado ada ados adas ando amos aron aram ou acion aciones acao acoes amento",
   ),
-  kind(
+  kindOf(
     "er ir e en em es o a ido ida idos idas iendo endo indo ieron eram iram iu eu ia ian cion ciones cao coes encia",
   ),
-  kind("ao oes aes"),
-  kind("al ales ais"),
-  // Italian.
-  kind("are o a i e ano ato ata ati ate ava ando iamo azione azioni amento"),
-  kind("ere ire o e i a ono uto uta uti ute ito ita iti ite iva eva endo izione izioni imento"),
-  kind("ca che co chi ci"),
-  kind("ga ghe go ghi gi"),
-  // German.
-  kind("- e en er ern es em n t et end ung ungen", "t et en te ten"),
-  // Dutch.
-  kind("- en e t d de den te ten ing ingen", "d t en de te", respellDutch),
-  // Polish.
-  kind("ac ic yc ec am amy a y i e o u al ala ali il ila ili yl any ana ane ano ony ona one ono anie ania enie enia"),
-  kind("- a y i e o u ie em ow ami ach om ego ej ym ych"),
-  // Russian verbs; its nouns and adjectives are among the other endings.
-  kind(
+  kindOf("ao oes aes"),
+  kindOf("al ales ais"),
+);
+const ITALIAN = language(
+  "della che",
+  kindOf("are o a i e ano ato ata ati ate ava ando iamo azione azioni amento"),
+  kindOf("ere ire o e i a ono uto uta uti ute ito ita iti ite iva eva endo izione izioni imento"),
+  kindOf("ca che co chi ci"),
+  kindOf("ga ghe go ghi gi"),
+);
+const GERMAN = language("und eine", kindOf("- e en er ern es em n t et end ung ungen", "t et en te ten"));
+const DUTCH = language("het een", kindOf("- en e t d de den te ten ing ingen", "d t en de te", respellDutch));
+const POLISH = language(
+  "nie jest",
+  kindOf("ac ic yc ec am amy a y i e o u al ala ali il ila ili yl any ana ane ano ony ona one ono anie ania enie enia"),
+  kindOf("- a y i e o u ie em ow ami ach om ego ej ym ych"),
+);
+const LATIN = [FRENCH, SPANISH_OR_PORTUGUESE, ITALIAN, GERMAN, DUTCH, POLISH];
+/** Its verbs; its nouns and adjectives are among the other endings. */
+const RUSSIAN = language(
+  "",
+  kindOf(
     `ать ить еть ять ал ала али ает ают ил ила или ит ят аем им ание ания ение ения
      анныи анная анное анные енныи енная енное енные ан ана аны ен ена ены`,
   ),
-];
+);
 
 /** Prefixes that German and Dutch verbs have before "ge". */
 const PREFIX = "zuruck|terug|auf|aus|bei|ein|vor|weg|nach|uit|aan|over|door|toe|ab|an|zu|um|her|hin|op|af|in";
@@ -78,15 +99,28 @@ const ENGLISH = new Set(
 const STEM_LENGTH_MIN = 3;
 const INFLECTED = /^(?:[a-z]{4,30}|\p{Script=Cyrillic}{5,30})$/u;
 
-export const hasInflections = (word: string): boolean => INFLECTED.test(word) && !ENGLISH.has(word);
+/** Whether a word may have other forms in texts. */
+export const mayInflect = (word: string): boolean => INFLECTED.test(word) && !ENGLISH.has(word);
+
+/** The words by which `languagesIn` recognises languages. */
+export const COMMON_WORDS: readonly string[] = [...new Set(LATIN.flatMap(({ common }) => common))];
+
+/** The languages that a graph has texts of, by whether it has a word. */
+export const languagesIn = (has: (word: string) => boolean): readonly Language[] => [
+  ...LATIN.filter(({ common }) => common.some(has)),
+  RUSSIAN,
+];
 
 /** The other forms that a word may have in texts, if it is of one of these languages. */
-export function inflectionsOf(word: string): ReadonlySet<string> {
+export function inflectionsOf(word: string, languages: readonly Language[]): ReadonlySet<string> {
   const forms = new Set<string>();
   const [, prefix = "", rest] = PARTICIPLE.exec(word) ?? [];
-  for (const one of KINDS) {
-    addForms(forms, word, one);
-    if (rest && one.participles.length > 0) addForms(forms, prefix + rest, one);
+  const isLatin = /^[a-z]/.test(word);
+  for (const { kinds } of languages.filter((one) => isLatin === (one !== RUSSIAN))) {
+    for (const kind of kinds) {
+      addForms(forms, word, kind);
+      if (rest && kind.participles.length > 0) addForms(forms, prefix + rest, kind);
+    }
   }
   forms.delete(word);
   return forms;
