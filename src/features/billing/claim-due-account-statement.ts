@@ -26,7 +26,7 @@ export const claimDueAccount = defineStatement({
         WHEN b.grace_until <= now() AND NOT b.grace_is_over THEN interval '1 minute'
         WHEN s.is_live AND NOT EXISTS (SELECT FROM team t WHERE t.id = b.team_id) THEN interval '1 minute'
         WHEN EXISTS (SELECT FROM payment_event e WHERE e.customer_id = b.customer_id AND e.processed_at IS NULL
-          AND e.received_at < now() - interval '1 minute') THEN interval '1 minute'
+          AND e.received_at < now() - interval '15 seconds') THEN interval '30 seconds'
         WHEN b.checkout_url IS NOT NULL THEN interval '5 minutes'
         WHEN s.is_live THEN interval '1 day'
       END AS every) due

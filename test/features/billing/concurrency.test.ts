@@ -403,19 +403,19 @@ describe.concurrent("the chore that reconciles accounts", () => {
     await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 60_000 });
   });
 
-  it("reconciles an account whose event could not be processed, once", async (test) => {
+  it("reconciles within a minute an account whose event could not be processed, once", async (test) => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aSubscriber(world, { seats: 5 });
     await payer.owner.did(teamSubscription);
     await world.database.pool.query(
       `INSERT INTO payment_event (id, type, customer_id, received_at)
-       SELECT 'evt_1', 'x', customer_id, now() - interval '2 minutes' FROM billing_account
+       SELECT 'evt_1', 'x', customer_id, now() - interval '20 seconds' FROM billing_account
        UNION ALL SELECT 'evt_later', 'x', customer_id, now() + interval '1 hour' FROM billing_account
        UNION ALL VALUES ('evt_of_another', 'x', 'cus_x', now() - interval '2 minutes');
-       UPDATE billing_account SET seats = 99, checked_at = now() - interval '2 minutes'`,
+       UPDATE billing_account SET seats = 99, checked_at = now() - interval '35 seconds'`,
     );
 
-    await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 60_000 });
+    await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 15_000 });
     const processed = () => world.database.models.paymentEvent.findMany({ where: { processedAt: { not: null } } });
     await test.expect.poll(processed).toMatchObject([{ id: "evt_1" }]);
   });
