@@ -8,7 +8,8 @@ export const GRAPHQL_RULES: readonly string[] = [
     `${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
     "an introspection that nobody has sent before counts as up to " +
     `${1 + LIMITS.graphql.introspectionCost / LIMITS.graphql.introspectionPerRequest}.`,
-  "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200 and `Retry-After`.",
+  "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200 and `Retry-After`. " +
+    "So is a payment provider that does not answer; one that refuses is an error without `Retry-After`.",
   "Root fields can be null: if one of several fails, `errors` says why, and the results of the others are returned.",
   "Input is checked before scopes, so a wrong input is `BAD_REQUEST` even for a key that lacks the scope. " +
     "Roles in a team count as of the moment of the change.",

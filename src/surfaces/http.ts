@@ -21,7 +21,9 @@ export const KIND_DESCRIPTIONS: Readonly<Record<FailureKind, string>> = {
   unsupported_media_type: "The body is not JSON in UTF-8.",
   rate_limited: "The caller has sent too many requests, per minute or at the same time; nothing was done.",
   internal_error: "Something went wrong on our side.",
-  payment_provider_error: "The payment provider failed or refused; `message` says whether a change may still be made.",
+  payment_provider_error:
+    "The payment provider failed or refused; `message` says whether a change may still be made, and `Retry-After` when to " +
+    "try again, if that helps.",
   unavailable: "The service is busy or stopping, or cannot do this now; `Retry-After` says when to try again.",
 };
 

@@ -33,6 +33,6 @@ export async function askProvider<Answer extends { object: string }>(
     if (!(error instanceof PaymentsError)) throw error;
     if (error.isMissing && onMissing) throw onMissing();
     log.warn({ err: error, outcome: error.outcome }, "the payment provider failed");
-    throw new PaymentProviderError(error.outcome === "refused" ? "refused" : "unchanged");
+    throw new PaymentProviderError(error.outcome === "refused" || error.isKeyRefused ? "refused" : "undone");
   }
 }

@@ -59,8 +59,8 @@ const sellsFewer = (account: BillingAccount, seats: number, now: Date): boolean 
   (account.hasOpenRequest || (mayShowPayment(account, now) && (account.checkoutSeats ?? 0) < seats));
 
 /** Ends what may still be bought; returns the account afterwards, which is live if somebody has just paid. */
-function withdrawCheckouts(context: Context, teamId: string): Promise<BillingAccount> {
-  return withBillingSession(context, teamId, async (session) => {
+async function withdrawCheckouts(context: Context, teamId: string): Promise<BillingAccount> {
+  const withdrawn = withBillingSession(context, teamId, async (session) => {
     const { requests, checkouts, copy } = session;
     await requests.resend();
     const { customerId } = await session.account();
@@ -69,5 +69,10 @@ function withdrawCheckouts(context: Context, teamId: string): Promise<BillingAcc
     const account = await copy.refresh();
     if (wasPaid && !isLive(account)) throw new PaymentProviderError();
     return account;
+  });
+  return withdrawn.catch((error: unknown) => {
+    // A request to the provider may still have its effect, but what was asked for here is only done after it.
+    const isUndone = error instanceof PaymentProviderError && error.outcome === "unknown";
+    throw isUndone ? new PaymentProviderError("undone") : error;
   });
 }

@@ -7,16 +7,21 @@ const WAS_LEFT = {
   refused:
     "The payment provider refused this, and nothing was changed. If it does so again, ask the operator of this " +
     "service: its log says why.",
-  unchanged: "The payment provider failed or did not answer. Nothing was changed: try again in a moment.",
+  undone: "The payment provider failed or did not answer, so this was not done. Try again in a moment.",
 } as const;
+
+/** A provider that fails for a moment is back by then; one that refuses is not asked again without its operator. */
+const RETRY_AFTER_S = 5;
 
 /** Nothing was changed, or a retry will finish the change; nothing is charged twice. */
 export class PaymentProviderError extends Failure {
   readonly kind = "payment_provider_error";
+  declare readonly retryAfterSeconds?: number;
 
   /** @param outcome what became of the change that was asked for. */
-  constructor(outcome: keyof typeof WAS_LEFT = "unknown") {
+  constructor(readonly outcome: keyof typeof WAS_LEFT = "unknown") {
     super(WAS_LEFT[outcome]);
+    if (outcome !== "refused") this.retryAfterSeconds = RETRY_AFTER_S;
   }
 }
 

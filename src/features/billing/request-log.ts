@@ -29,6 +29,9 @@ const AUDITED: Partial<Readonly<Record<RequestKind, AuditAction>>> = {
 
 /** The requests to the provider for a team, and their outcomes. */
 export class RequestLog {
+  /** Whether this session sent a request, or sent one again. */
+  hasSent = false;
+
   constructor(private readonly session: BillingSession) {}
 
   /**
@@ -105,6 +108,7 @@ export class RequestLog {
   /** Sends a stored request. A refusal closes it; otherwise it stays open until its effect is in the database. */
   async #complete<Kind extends RequestKind>(recorded: RecordedRequest<Kind>): Promise<Answers[Kind]> {
     const { kind, request, idempotencyKey } = recorded;
+    this.hasSent = true;
     this.session.touch();
     const { object, send } = CALLS[kind];
     const answer = await this.session

@@ -37,9 +37,10 @@ export async function withBillingSession<T>(
   if (!payments) throw new BillingNotConfigured();
   await database.models.billingAccount.createMany({ data: { teamId }, skipDuplicates: true });
   const deadline = new Deadline(payments.waits[patience]);
+  let session: BillingSession | undefined;
   try {
     return await withAccountLock(database, { teamId, deadline, payments }, (lock) =>
-      work(new BillingSession(services, payments, lock, deadline)),
+      work((session = new BillingSession(services, payments, lock, deadline))),
     );
   } catch (error) {
     if (error instanceof PaymentsError) {
@@ -47,14 +48,19 @@ export async function withBillingSession<T>(
     } else if (!(error instanceof PaymentProviderError || error instanceof AccountBusy)) throw error;
     // If the team is deleted at the same time, the session can lose its account and fail.
     if ((await database.models.team.count({ where: { id: teamId } })) === 0) throw new TeamNotFound();
-    throw error instanceof PaymentsError ? new PaymentProviderError(outcomeOf(error, patience)) : error;
+    throw error instanceof PaymentsError ? new PaymentProviderError(outcomeOf(error, patience, session)) : error;
   }
 }
 
-/** A server error that Stripe replays ends the request, but may have had its effect. */
-function outcomeOf({ outcome, isDoubtful }: PaymentsError, patience: keyof PaymentWaits) {
-  if (outcome === "refused" && !isDoubtful) return "refused";
-  return patience === "readMs" ? "unchanged" : "unknown";
+/**
+ * A server error that Stripe replays ends the request, but may have had its effect. Before a session sends a request, it
+ * only reads.
+ */
+function outcomeOf(error: PaymentsError, patience: keyof PaymentWaits, session?: BillingSession) {
+  const { outcome, isDoubtful, isKeyRefused } = error;
+  const hasSent = session?.requests.hasSent ?? false;
+  if ((outcome === "refused" && !isDoubtful) || (isKeyRefused && !hasSent)) return "refused";
+  return patience === "changeMs" && hasSent ? "unknown" : "undone";
 }
 
 /** The work for one team at the provider, by the holder of its lock. */

@@ -117,9 +117,10 @@ export const CANCELLED_EXAMPLE: TeamSubscription = {
 /** For every operation that changes a subscription. */
 export const PROVIDER_NOTE =
   `The answer comes within ${ANSWERED_WITHIN_S.change} s, even if the payment provider fails; in GraphQL this is for ` +
-  "each change of a request. If the provider does not answer, the change is retried within a minute, by the next " +
+  "each change of a request. If the provider does not answer the change, that is retried within a minute, by the next " +
   `request or in the background, for up to ${REPEATABLE_MS / 60_000} minutes. Then it is abandoned, unless the ` +
-  "provider shows that it was made.";
+  "provider shows that it was made. If the provider fails before the change is sent, the error says that it was not " +
+  "done.";
 
 /** The subscription as a member of the team may see it. */
 function describeSubscription(

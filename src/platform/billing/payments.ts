@@ -39,6 +39,8 @@ export class PaymentsError extends Error {
     readonly isDoubtful = false,
     /** Refused because no object has this id. */
     readonly isMissing = false,
+    /** The secret key is wrong, or may not do this: the request had no effect, but an earlier attempt may have. */
+    readonly isKeyRefused = false,
   ) {
     super(message);
   }
@@ -165,5 +167,6 @@ function paymentsError(error: InstanceType<typeof Stripe.errors.StripeError>): P
   const facts = [type, statusCode || undefined, code, param, requestId].filter(Boolean).join(" ");
   const isDoubtful = isReplayed && statusCode >= 500;
   const outcome = isRefusal || isDoubtful ? "refused" : "unknown";
-  return new PaymentsError(outcome, `${facts}: ${message}`, isDoubtful, code === "resource_missing");
+  const isKeyRefused = [401, 403].includes(statusCode);
+  return new PaymentsError(outcome, `${facts}: ${message}`, isDoubtful, code === "resource_missing", isKeyRefused);
 }

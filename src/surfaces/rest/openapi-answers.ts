@@ -93,9 +93,13 @@ interface DocumentedFailures {
   readonly routes?: Routes;
 }
 
+/** Kinds whose common failures end by waiting. */
+const PASSING: ReadonlySet<FailureKind> = new Set(["rate_limited", "unavailable"]);
+
 function errorAnswer(kind: FailureKind, { own, isCommon, routes }: DocumentedFailures): Json {
   const bodies = own.map((failure) => [exampleName(failure, own), restError(failure, routes)] as const);
   const common = isCommon ? [[pascalCase(kind), COMMON_FAILURES[kind] ?? {}] as const] : [];
+  const isPassing = PASSING.has(kind) || own.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
   return {
     description: [KIND_DESCRIPTIONS[kind], "", ...own.map((failure) => inRestNames(listItem(failure), routes))]
       .join("\n")
@@ -103,7 +107,7 @@ function errorAnswer(kind: FailureKind, { own, isCommon, routes }: DocumentedFai
     headers: {
       ...COMMON_HEADERS,
       ...(kind === "unauthorized" ? { "WWW-Authenticate": headerRef("WWW-Authenticate") } : {}),
-      ...(kind === "rate_limited" || kind === "unavailable" ? { "Retry-After": headerRef("Retry-After") } : {}),
+      ...(isPassing ? { "Retry-After": headerRef("Retry-After") } : {}),
     },
     content: {
       "application/json": {

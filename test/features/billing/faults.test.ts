@@ -177,31 +177,71 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
   );
 });
 
-it("says whether a change may still be made, was refused, or was none", async () => {
-  const said = async (kind: Fault["kind"], path: string, body?: object) => {
-    world.stripe.fail({ kind, times: 9 });
-    const answer = await ask(world.app.url + path, { key: owner.key, ...(body && { body }) });
+it("says whether a change may still be made, was refused or not done, and when to try again", async () => {
+  const said = async (fault: Partial<Fault>, path: string, body?: object, method?: string) => {
+    world.stripe.fail({ kind: "502-html", times: 9, ...fault });
+    const answer = await ask(world.app.url + path, {
+      key: owner.key,
+      ...(body && { body }),
+      ...(method && { method }),
+    });
     world.stripe.clearFaults();
-    return [answer.status, (answer.body as { error: { message: string } }).error.message];
+    const { message } = (answer.body as { error: { message: string } }).error;
+    return [answer.status, message, answer.headers.get("retry-after")];
   };
   await using world = await createBillingWorld({ deaf: true });
-  const { owner } = await aSubscriber(world, { seats: 10 });
+  const { owner, teamId } = await aSubscriber(world, { seats: 10 });
   await owner.did(teamSubscription);
-  const [mayBe, refused] = [/may still be made/, /refused this, and nothing was changed\. .* ask the operator/];
+  const mayBe = [502, expect.stringMatching(/Try again in a moment: the change may still be made/), "5"];
+  const undone = [502, expect.stringMatching(/so this was not done\. Try again in a moment/), "5"];
+  const refused = [502, expect.stringMatching(/refused this, and nothing was changed\. .* ask the operator/), null];
+  const upgrade = ["/billing/team-upgrade", { max_members: 12 }] as const;
 
-  for (const [kind, words] of [
-    ["502-html", mayBe],
-    ["400", refused],
-  ] as const) {
-    expect(await said(kind, "/billing/team-upgrade", { max_members: 12 })).toEqual([502, expect.stringMatching(words)]);
-  }
+  expect(await said({ kind: "400" }, ...upgrade)).toEqual(refused);
+  expect(await said({ method: "GET" }, ...upgrade)).toEqual(undone);
+  expect(await said({ method: "POST" }, ...upgrade)).toEqual(mayBe);
+  // The change whose outcome is unknown is sent again, and what waits for it is not done.
+  expect(await said({}, ...upgrade)).toEqual(mayBe);
   for (const [path, body] of [
     ["/billing/invoices"],
     ["/billing/portal", {}],
-    ["/billing/team-upgrade-preview?max_members=12"],
+    ["/billing/team-upgrade-preview?max_members=14"],
   ] as const) {
-    expect(await said("502-html", path, body)).toEqual([502, expect.stringMatching(/Nothing was changed: try again/)]);
-    expect(await said("400", path, body)).toEqual([502, expect.stringMatching(refused)]);
+    expect(await said({}, path, body)).toEqual(undone);
+    expect(await said({ kind: "400" }, path, body)).toEqual(refused);
+  }
+  expect(await said({}, `/teams/${teamId}`, undefined, "DELETE")).toEqual(undone);
+});
+
+it("does not say that a team may still grow or go because its checkout may still be withdrawn", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 10 });
+  await owner.did(createTeamCheckout);
+  const team = { key: owner.key, path: `/teams/${teamId}` };
+  for (const request of [{ method: "PUT", body: { max_members: 12 } }, { method: "DELETE" }]) {
+    world.stripe.fail({ kind: "502-html", method: "POST", times: 2 });
+    const { status, body } = await ask(world.app.url + team.path, { key: team.key, ...request });
+    world.stripe.clearFaults();
+
+    expect([status, JSON.stringify(body)]).toEqual([502, expect.stringMatching(/so this was not done/)]);
+  }
+});
+
+it("tells GraphQL when to try again, by both of its ways", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner } = await aSubscriber(world, { seats: 10 });
+  const query = "mutation { cancelTeamSubscription { status } }";
+  for (const kind of ["502-html", "400"] as const) {
+    for (const extensions of [undefined, {}]) {
+      world.stripe.fail({ kind, method: "GET", times: 9 });
+      const { status, headers } = await ask(`${world.app.url}/graphql`, {
+        key: owner.key,
+        body: { query, extensions },
+      });
+      world.stripe.clearFaults();
+
+      expect([kind, status, headers.get("retry-after")]).toEqual([kind, 200, kind === "400" ? null : "5"]);
+    }
   }
 });
 
@@ -312,6 +352,22 @@ it("answers 502 with a wrong secret key, and continues with the right one", asyn
 
   expect((await attempt(wrong.url)).status).toBe(502);
   expect((await attempt(world.app.url)).status).toBe(201);
+});
+
+it("sends people to the operator when the secret key is wrong, unless a change was sent", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const [buyer, subscriber] = [await aPayer(world), await aSubscriber(world)];
+  const wrong = await world.serve({ ...environmentOf(world.stripe), STRIPE_SECRET_KEY: "sk_test_wrong" });
+  const said = async ({ owner }: Payer, path: string, body: object) =>
+    JSON.stringify((await ask(wrong.url + path, { key: owner.key, body })).body);
+
+  for (const [path, body] of [
+    ["/billing/portal", {}],
+    ["/billing/team-upgrade", { max_members: 12 }],
+  ] as const) {
+    expect(await said(subscriber, path, body)).toMatch(/nothing was changed\. .* ask the operator/);
+  }
+  expect(await said(buyer, "/billing/team-checkout", {})).toMatch(/may still be made/);
 });
 
 it("makes a change once when a client without an answer retries it with the same Idempotency-Key", async () => {
