@@ -13,13 +13,13 @@ import {
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { BEGINNING_LENGTH_MIN } from "./tuning.js";
 import {
+  type Alike,
   type Forms,
   type Known,
   hasSpellings,
   kinOf,
   mayBeMisspelt,
   mayBeSplit,
-  sortAlike,
   splitsOf,
 } from "./variants.js";
 
@@ -43,7 +43,8 @@ interface Asked {
   readonly known: Known;
   readonly signs: readonly string[];
   readonly forms: Forms;
-  readonly inflections: Forms;
+  /** By which languages are recognised. */
+  readonly languageWords: readonly string[];
 }
 
 /** The unknown words that are compared with those of the graph. */
@@ -52,7 +53,7 @@ const misspeltOf = (unknown: readonly QueryWord[]): QueryWord[] =>
 
 /** Looks up the words of the graph that may be meant: misspelt, begun, in other forms, or parts of a word. */
 export async function findAlike(
-  { words, unknown, begun, known, signs, forms, inflections }: Asked,
+  { words, unknown, begun, known, signs, forms, languageWords }: Asked,
   lookups: Lookups,
 ): Promise<readonly AlikeWord[]> {
   const misspelt = misspeltOf(unknown).map(({ text }) => text);
@@ -69,11 +70,12 @@ export async function findAlike(
     ...new Set([
       ...misspelt.flatMap(nearSpellings),
       ...kin,
-      ...[...forms.values(), ...inflections.values()].flatMap((all) => [...all]),
+      ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
       ...words.flatMap(({ composed, otherScripts }) => [...composed, ...otherScripts]),
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),
       ...signs,
+      ...languageWords,
       // Usually the words tell.
       ...(known.size === 0 ? [EVERY_MEMORY] : []),
     ]),
@@ -83,15 +85,14 @@ export async function findAlike(
 }
 
 /**
- * Looks up what words may stand for that nothing explains yet: words with an error in the first letters and another
- * one, and words formed of three known words, by their middle parts.
+ * Looks up inflections, and what words may stand for that nothing explains yet: words with an error in the first
+ * letters and another one, and words formed of three known words, by their middle parts.
  */
 export async function findFurther(
-  unknown: readonly QueryWord[],
-  halves: readonly AlikeWord[],
+  { unknown, inflections }: { readonly unknown: readonly QueryWord[]; readonly inflections: Forms },
+  alike: Alike,
   lookups: Lookups,
 ): Promise<readonly AlikeWord[]> {
-  const alike = sortAlike(halves);
   const { spelt } = alike;
   const whole = unknown.filter((word) => mayBeSplit(word) && splitsOf(word, spelt).length === 0);
   const unlike = misspeltOf(unknown)
@@ -108,8 +109,9 @@ export async function findFurther(
     .flatMap(({ text }) => splitInThree(text, (part) => spelt.has(part)).flatMap(([, middle = ""]) => middle))
     .filter((middle, place, all) => !spelt.has(middle) && all.indexOf(middle) === place)
     .slice(0, LIMITS.search.middles);
-  if (middles.length + asked.size + begun.size === 0) return [];
-  const found = await lookups.alike([...asked.keys()], middles, [...begun.keys()]);
+  const spellings = [...new Set([...middles, ...[...inflections.values()].flatMap((all) => [...all])])];
+  if (spellings.length + asked.size + begun.size === 0) return [];
+  const found = await lookups.alike([...asked.keys()], spellings, [...begun.keys()]);
   return found.map((row) => ({
     ...row,
     asked: (row.begins ? begun : asked).get(row.asked) ?? row.asked,

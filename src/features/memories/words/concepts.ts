@@ -3,7 +3,7 @@ import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
 import { isTelling } from "./names.js";
-import { type Piece, type SearchQuery, pieceAsWritten } from "./query.js";
+import type { Piece, SearchQuery } from "./query.js";
 import { TITLE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
 import { type Alike, type Known, keyOf, sortAlike, variantOfAlike, variantsOf, withAlike } from "./variants.js";
@@ -65,12 +65,14 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const inflected = words.filter(({ text }) => hasForms(text)).slice(0, LIMITS.search.inflected);
   const begun = query.lastName && !known.get(keyOf(query.lastName))?.known ? query.lastName : undefined;
   const forms = new Map(inflected.map(({ text }) => [text, formsOf(text)]));
-  const languages = languagesIn((word) => known.get(keyOf(pieceAsWritten(word)))?.known === true);
   const rare = words.filter((word) => !written.get(word)?.some(({ documents }) => documents > ENOUGH));
   const inflectable = rare.filter(({ text }) => mayInflect(text)).slice(0, LIMITS.search.inflected);
+  const languageWords = inflectable.length > 0 ? COMMON_WORDS : [];
+  const halves = await findAlike({ words, unknown, begun, known, signs, forms, languageWords }, lookups);
+  const near = sortAlike(halves);
+  const languages = languagesIn((word) => near.spelt.has(word));
   const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text, languages)]));
-  const halves = await findAlike({ words, unknown, begun, known, signs, forms, inflections }, lookups);
-  const alike = sortAlike([...halves, ...(await findFurther(unknown, halves, lookups))]);
+  const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
   const variants = limitVariants(
     words.map((word) => withAlike(word, { known, alike, forms, inflections, isUnknown: unknown.includes(word) })),
@@ -159,7 +161,6 @@ function piecesOf({ words, names }: SearchQuery): Piece[] {
       ...acronyms.map((acronym) => acronym.piece),
     ]),
     ...names,
-    ...(words.some(({ text }) => mayInflect(text)) ? COMMON_WORDS.map(pieceAsWritten) : []),
   ];
   return [...new Map(all.map((piece) => [keyOf(piece), piece])).values()];
 }

@@ -70,7 +70,7 @@ const NAME_AT_END = /[\p{L}\p{N}][-_./][\p{L}\p{N}]+\s*$/u;
 const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
-export const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
+const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
 
 const synonyms = new Map<string, string[]>();
 for (const group of SYNONYMS) {
