@@ -111,11 +111,7 @@ const stemsOf = ({ lexemes }: Variant): string => lexemes.join(" ");
 const isStem = ({ word, stem }: AlikeWord): boolean => stem.length === 0 || stem.includes(word);
 
 const mostCommon = (words: readonly AlikeWord[]): AlikeWord[] =>
-  words
-    .map((word) => [word.documents, word] as const)
-    .toSorted(([one], [other]) => other - one)
-    .slice(0, LIMITS.search.alike)
-    .map(([, word]) => word);
+  words.toSorted((one, other) => other.documents - one.documents).slice(0, LIMITS.search.alike);
 
 /** The words of the graph with which a word that may be misspelt is compared. */
 const comparedWith = ({ text }: QueryWord, { near, spelt }: Alike): readonly AlikeWord[] => [
