@@ -6,6 +6,8 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 /** A UUID that no row has, and that is below all others. */
 export const NIL_ID = "00000000-0000-0000-0000-000000000000";
+/** A UUID that no row has, and that is above all others. */
+export const MAX_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** The lowest UUIDv7 of a time, or of 1970 if that is later. */
 export function lowestIdAt(time: Date): string {

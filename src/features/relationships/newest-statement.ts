@@ -1,3 +1,4 @@
+import { MAX_ID } from "../../operation/id.js";
 import { defineStatement } from "../../platform/database/statement.js";
 import { LINK_COLUMNS, LINK_TYPES, rowsWith } from "../memories/index.js";
 
@@ -33,9 +34,6 @@ export const newestAtMemory = defineStatement({
     ORDER BY id DESC LIMIT :take`,
 });
 
-/** No id is above it. */
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
 /**
  * The newest relationships of some types, below an id. An index has those of each type in the order of their ids: only
  * these are read for each type, and only the contexts of the page. SQL, since models would read a page for each type:
@@ -50,8 +48,7 @@ export const newestOfTypes = defineStatement({
       SELECT r.* FROM (
         SELECT of_type.id FROM unnest((SELECT :types)) AS wanted(type) CROSS JOIN LATERAL (
           SELECT id FROM relationship
-          WHERE graph_id = :graphId AND type = wanted.type
-            AND id <= coalesce(:before, '${LAST_ID}') AND id IS DISTINCT FROM :before
+          WHERE graph_id = :graphId AND type = wanted.type AND id < coalesce(:before, '${MAX_ID}')
           ORDER BY id DESC LIMIT :take
         ) of_type ORDER BY of_type.id DESC LIMIT :take
       ) newest CROSS JOIN LATERAL (${rowsWith("relationship", "id", "newest.id")}) r

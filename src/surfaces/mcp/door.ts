@@ -8,7 +8,7 @@ import type { Routes } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
-import { BodyTooLarge, TooManyPieces, hasBody, readBody, readBodyUpTo } from "../body.js";
+import { hasBody, readBody, readBodyUpTo } from "../body.js";
 import { UnsupportedMediaType, answerJson, claimsJson, jsonBody, noteFailure } from "../http.js";
 import { assertIdempotencyKey, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods, restError } from "../plain-errors.js";
@@ -108,7 +108,7 @@ const readMessageBody = (): Handler => async (request, response, next) => {
   try {
     await (refused ? readShortBody : readBody)(request, response, next);
   } catch (error) {
-    throw refused && (error instanceof BodyTooLarge || error instanceof TooManyPieces) ? refused : error;
+    throw refused && error instanceof Failure && error.kind === "payload_too_large" ? refused : error;
   }
 };
 

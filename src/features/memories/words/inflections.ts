@@ -91,7 +91,7 @@ const PREFIX = "zuruck|terug|auf|aus|bei|ein|vor|weg|nach|uit|aan|over|door|toe|
 const PREFIXED = new RegExp(`^(${PREFIX})(.{2,})$`);
 const PARTICIPLE = new RegExp(`^(${PREFIX})?ge(.{3,})$`);
 
-/** English words that are not what they look like: "listen" is no form of "list". */
+/** For graphs with texts of both: English words that are no forms of others, as "listen" of "list". */
 const ENGLISH = new Set(
   listOf("center corner filter folder layer letter listen master number order poster rating render router server"),
 );

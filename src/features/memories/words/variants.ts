@@ -73,9 +73,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
   const near = isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
   const meant = [...written.filter(({ isKnown }) => isKnown), ...near].map(({ documents }) => documents);
   const most = meant.length > 0 ? COMMONER_MAX * Math.max(...meant) : Infinity;
-  const inflected = lookUp([...(inflections.get(word.text) ?? [])])
-    .filter(({ documents }) => documents <= most)
-    .filter((other) => !word.text.startsWith(other.word) || isStem(other));
+  const inflected = lookUp([...(inflections.get(word.text) ?? [])]).filter(({ documents }) => documents <= most);
   const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
     [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
     [isUnknown ? lookUp(shortHashes(word.text)) : [], "abbreviation"],
