@@ -112,7 +112,8 @@ it("keeps the times of uses within 60 MB, for any number of names and uses", asy
   }
   const manyUses = (await heapMegabytes()) - before;
 
-  expect([manyNames, manyUses].map((megabytes) => megabytes < 60)).toEqual([true, true]);
+  // Whole names of 250 characters would take 56 MB.
+  expect([manyNames < 40, manyUses < 60]).toEqual([true, true]);
   // The newest one is still known, the oldest no more.
   expect(await use("name 89999")).toHaveLength(12);
   expect(await use("name 0")).toHaveLength(0);
