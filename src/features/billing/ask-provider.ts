@@ -31,8 +31,8 @@ export async function askProvider<Answer extends { object: string }>(
     return await payments.ask<Answer>(object, new Deadline(payments.waits.readMs), send);
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    if (error.isMissing && onMissing) throw onMissing();
+    if (error.facts.isMissing && onMissing) throw onMissing();
     log.warn({ err: error, outcome: error.outcome }, "the payment provider failed");
-    throw new PaymentProviderError(error.outcome === "refused" || error.isKeyRefused ? "refused" : "undone");
+    throw new PaymentProviderError(error.outcome === "refused" || error.facts.isKeyRefused ? "refused" : "undone");
   }
 }

@@ -224,7 +224,7 @@ async function isKnownCustomer(session: BillingSession, account: BillingAccount,
     const known = await session.ask("customer", (stripe, options) => stripe.customers.retrieve(customer, {}, options));
     if (!("deleted" in known)) return true;
   } catch (error) {
-    const isMissing = error instanceof PaymentsError && error.isMissing && !isLive(account);
+    const isMissing = error instanceof PaymentsError && error.facts.isMissing && !isLive(account);
     if (!isMissing) throw error;
   }
   const facts = { alert: "customerIsGone", team_id: account.teamId, customer };

@@ -109,6 +109,6 @@ export class OpenCheckouts {
 
 /** The provider does not know a checkout or a customer of another Stripe account, where it may still be paid. */
 function ignoreMissing(error: unknown): undefined {
-  if (error instanceof PaymentsError && error.isMissing) return undefined;
+  if (error instanceof PaymentsError && error.facts.isMissing) return undefined;
   throw error;
 }

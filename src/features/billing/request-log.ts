@@ -116,7 +116,7 @@ export class RequestLog {
       .catch(async (error: unknown) => {
         if (isRefusal(error)) {
           // A server error that Stripe replays for the key may have had an effect.
-          if (error.isDoubtful) await this.session.copy.doubt();
+          if (error.facts.isDoubtful) await this.session.copy.doubt();
           await this.#close(this.#database, recorded, "refused");
         }
         throw error;

@@ -9,6 +9,7 @@ import {
   type PaymentWaits,
   type Payments,
   PaymentsError,
+  isRefusal,
   type Prices,
 } from "../../platform/billing/payments.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
@@ -57,9 +58,9 @@ export async function withBillingSession<T>(
  * only reads.
  */
 function outcomeOf(error: PaymentsError, patience: keyof PaymentWaits, session?: BillingSession) {
-  const { outcome, isDoubtful, isKeyRefused } = error;
+  const { isDoubtful, isKeyRefused } = error.facts;
   const hasSent = session?.requests.hasSent ?? false;
-  if ((outcome === "refused" && !isDoubtful) || (isKeyRefused && !hasSent)) return "refused";
+  if ((isRefusal(error) && !isDoubtful) || (isKeyRefused && !hasSent)) return "refused";
   return patience === "changeMs" && hasSent ? "unknown" : "undone";
 }
 

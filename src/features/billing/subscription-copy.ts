@@ -88,7 +88,7 @@ export class SubscriptionCopy {
       );
       return data;
     } catch (error) {
-      if (error instanceof PaymentsError && error.isMissing && (await this.#isDeleted(customer))) return [];
+      if (error instanceof PaymentsError && error.facts.isMissing && (await this.#isDeleted(customer))) return [];
       throw error;
     }
   }

@@ -27,6 +27,16 @@ export interface PaymentSettings {
 /** How long to wait for Stripe. */
 export type PaymentWaits = { readonly [Name in keyof typeof LIMITS.payments]: number };
 
+/** What else is known of a failed request. */
+interface FailureFacts {
+  /** Stripe replayed the server error of an earlier attempt, whose effect is unknown. */
+  readonly isDoubtful?: boolean;
+  /** Refused because no object has this id. */
+  readonly isMissing?: boolean;
+  /** The secret key is wrong, or may not do this: the request had no effect, but an earlier attempt may have. */
+  readonly isKeyRefused?: boolean;
+}
+
 /**
  * A request to Stripe failed. `refused`: Stripe did nothing. `unknown`: Stripe may have done it; to find out, send the
  * same request again under the same idempotency key.
@@ -35,12 +45,7 @@ export class PaymentsError extends Error {
   constructor(
     readonly outcome: "refused" | "unknown",
     message: string,
-    /** Stripe replayed the server error of an earlier attempt, whose effect is unknown. */
-    readonly isDoubtful = false,
-    /** Refused because no object has this id. */
-    readonly isMissing = false,
-    /** The secret key is wrong, or may not do this: the request had no effect, but an earlier attempt may have. */
-    readonly isKeyRefused = false,
+    readonly facts: FailureFacts = {},
   ) {
     super(message);
   }
@@ -162,11 +167,10 @@ const isWhole = (answer: { readonly object: string; readonly id?: unknown; reado
  */
 function paymentsError(error: InstanceType<typeof Stripe.errors.StripeError>): PaymentsError {
   const { statusCode = 0, type, code, param, requestId, message, headers } = error;
-  const isReplayed = headers?.["idempotent-replayed"] === "true";
-  const isRefusal = statusCode >= 400 && statusCode < 500 && ![401, 403, 409, 429].includes(statusCode);
-  const facts = [type, statusCode || undefined, code, param, requestId].filter(Boolean).join(" ");
-  const isDoubtful = isReplayed && statusCode >= 500;
-  const outcome = isRefusal || isDoubtful ? "refused" : "unknown";
+  const isDoubtful = headers?.["idempotent-replayed"] === "true" && statusCode >= 500;
   const isKeyRefused = [401, 403].includes(statusCode);
-  return new PaymentsError(outcome, `${facts}: ${message}`, isDoubtful, code === "resource_missing", isKeyRefused);
+  const isRefused = statusCode >= 400 && statusCode < 500 && !isKeyRefused && ![409, 429].includes(statusCode);
+  const details = [type, statusCode || undefined, code, param, requestId].filter(Boolean).join(" ");
+  const facts = { isDoubtful, isMissing: code === "resource_missing", isKeyRefused };
+  return new PaymentsError(isRefused || isDoubtful ? "refused" : "unknown", `${details}: ${message}`, facts);
 }

@@ -17,7 +17,7 @@ import { memoryPath } from "../../../src/features/views/memory-path.js";
 import { LIMITS } from "../../../src/limits.js";
 import { RateLimited } from "../../../src/operation/budget.js";
 import { contextOf } from "../../../src/operation/context.js";
-import { ask } from "../../support/http.js";
+import { ask, requestsLeft } from "../../support/http.js";
 import { withLimits } from "../../support/limits.js";
 import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../support/memories.js";
 import { listenTo } from "../../support/statements.js";
@@ -199,7 +199,6 @@ it("costs budget by its size at both doors, and runs once under an Idempotency-K
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });
-  const left = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
   const limit = LIMITS.budgets.requestsByPlan.free;
   const cost = ITEMS / itemsPerRequest;
   const body = { memories: notes(ITEMS) };
@@ -212,10 +211,10 @@ it("costs budget by its size at both doors, and runs once under an Idempotency-K
   const refused = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body });
 
   expect(first.status).toBe(201);
-  expect(left(first.headers)).toBe(limit - cost);
+  expect(requestsLeft(first)).toBe(limit - cost);
   expect(again.body).toEqual(first.body);
   expect(JSON.stringify(third.body)).toContain("memoryIds");
-  expect(left(third.headers)).toBe(limit - 3 * cost);
+  expect(requestsLeft(third)).toBe(limit - 3 * cost);
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(await world.database.models.memory.count()).toBe(2 * ITEMS);
@@ -238,8 +237,7 @@ it("costs one request if too few are left: its body was read", async () => {
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });
   const leftAfter = async (count: number) => {
-    const { headers } = await ask(`${url}/v1/memories/bulk`, { key: ann.key, body: { memories: notes(count) } });
-    return Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+    return requestsLeft(await ask(`${url}/v1/memories/bulk`, { key: ann.key, body: { memories: notes(count) } }));
   };
 
   while ((await leftAfter(1)) >= ITEMS / itemsPerRequest) await leftAfter(ITEMS);
