@@ -21,6 +21,8 @@ const { openDatabase } = await built<typeof import("../../src/platform/database/
 export interface Wishes {
   readonly cases: readonly Case[];
   readonly plan: Plan;
+  /** How many connections the floor and the service are measured with once more, if at all. */
+  readonly moreConnections?: number | undefined;
   readonly peers: readonly Peer[];
   /** Only compares the answers, and measures nothing. */
   readonly onlyAnswers: boolean;
@@ -50,14 +52,23 @@ export async function compare(serverUrl: string, wishes: Wishes, say: Say): Prom
     if (wishes.inserts > 0) await write(servers, wishes, monitor);
     pinClient();
     pinServer([floor, service, ...servers.peers.values()].map(({ pid }) => pid));
-    say(`${wishes.plan.rounds} rounds of ${wishes.plan.turnMs / 1_000} s for each case and server …`);
-    const results: Result[] = [];
-    for (const each of wishes.cases) {
-      const result = await measure(each, contendersOf(each, servers), wishes.plan, monitor);
-      say(`  ${each.name} ${sayRatio(result)}`);
-      results.push(result);
-    }
-    return { machine: await machineOf(monitor, wishes), plan: wishes.plan, results, memoryMb: await memoryOf(servers) };
+    const measureAll = async (plan: Plan, among: Servers) => {
+      const { rounds, turnMs, connections } = plan;
+      say(`${rounds} rounds of ${turnMs / 1_000} s for each case and server, by ${connections} connections …`);
+      const results: Result[] = [];
+      for (const each of wishes.cases) {
+        const result = await measure(each, contendersOf(each, among), plan, monitor);
+        say(`  ${each.name} ${sayRatio(result)}`);
+        results.push(result);
+      }
+      return { plan, results };
+    };
+    const { plan, results } = await measureAll(wishes.plan, servers);
+    const memoryMb = await memoryOf(servers);
+    const { moreConnections: connections } = wishes;
+    const crowded =
+      connections && (await measureAll({ ...plan, connections, profile: false }, { ...servers, peers: new Map() }));
+    return { machine: await machineOf(monitor, wishes), plan, results, memoryMb, ...(crowded ? { crowded } : {}) };
   } finally {
     await monitor.end();
   }

@@ -20,7 +20,7 @@ interface Options {
   readonly case: readonly Case[];
   readonly peers?: true;
   readonly rounds?: number;
-  readonly connections: number;
+  readonly connections?: number;
   readonly inserts: number;
   readonly quick?: true;
   readonly compare?: true;
@@ -36,6 +36,8 @@ const SEARCH_SIZES: readonly number[] = [10_000, 100_000];
 const FULL = { rounds: 9, turnMs: 1_500, warmUp: { requests: 10_000, ms: 15_000 } };
 const QUICK = { rounds: 3, turnMs: 100, warmUp: { requests: 50, ms: 15_000 } };
 const CONNECTIONS = 4;
+/** How many the service and the floor are compared with once more, where the other servers take part. */
+const MORE_CONNECTIONS = 64;
 
 const program = commandLine({
   script: "bench",
@@ -62,9 +64,8 @@ const program = commandLine({
   .option("--rounds <number>", `how often each takes its turn (${FULL.rounds})`, numbered)
   .option(
     "--connections <number>",
-    "how many requests are under way at once, 32 from an address",
+    `how many requests are under way at once, 32 from an address (${CONNECTIONS}; with --peers also ${MORE_CONNECTIONS})`,
     numbered,
-    CONNECTIONS,
   )
   .option("--inserts <memories>", "how many are stored before, without tidying the database up", numbered, 0)
   .option("--profile", "also where Node's CPU goes (always with --peers)")
@@ -111,11 +112,19 @@ async function bench(options: Options): Promise<void> {
 }
 
 async function benchServers(serverUrl: string, options: Options, say: (message: string) => void): Promise<void> {
-  const { connections, inserts, peers, profile, quick, rounds, json } = options;
+  const { connections = CONNECTIONS, inserts, peers, profile, quick, rounds, json } = options;
   const cases = options.case.length > 0 ? options.case : CASES;
   const own = { ...(rounds === undefined ? {} : { rounds }), connections, profile: Boolean(peers ?? profile) };
   const plan: Plan = { ...(quick ? QUICK : FULL), ...own };
-  const wishes = { cases, plan, inserts, peers: peers ? PEERS : [], onlyAnswers: options.compare ?? false };
+  const moreConnections = peers && !options.connections && !quick ? MORE_CONNECTIONS : undefined;
+  const wishes = {
+    cases,
+    plan,
+    moreConnections,
+    inserts,
+    peers: peers ? PEERS : [],
+    onlyAnswers: options.compare ?? false,
+  };
   const out = options.out ?? (peers && !quick && cases === CASES ? join(PROJECT, "docs") : undefined);
   // Before the long measurement: a folder that cannot be created ends the program at once.
   if (out !== undefined) mkdirSync(out, { recursive: true });

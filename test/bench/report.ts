@@ -18,7 +18,9 @@ export interface Report {
   };
   readonly plan: Plan;
   readonly results: readonly Result[];
-  /** Resident memory at the end, by server name. */
+  /** The floor and the service once more, with more connections. */
+  readonly crowded?: Pick<Report, "plan" | "results">;
+  /** Resident memory after the first results, by server name. */
   readonly memoryMb: Readonly<Record<string, number>>;
 }
 
@@ -36,7 +38,7 @@ const rangeOf = (values: readonly number[], digits: number): string =>
   `${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)}`;
 
 /** The columns for each server of a case: the last ratio is the service's speed as a share of this server's. */
-function rowsOf({ results }: Report): string[][] {
+function rowsOf({ results }: Pick<Report, "results">): string[][] {
   return results.flatMap(({ name, target, servers }) =>
     Object.entries(servers).map(([server, figures]) => {
       const { requestsPerSecond: rates, p50Ms, p99Ms, nodeCpuMicroseconds, postgresCpuMicroseconds } = figures;
@@ -105,8 +107,17 @@ export const reportOf = (report: Report): string =>
     tableOf(HEAD, rowsOf(report)),
     "",
     `Memory (resident): ${memoryOf(report)}.`,
+    ...crowdedOf(report, (head, rows) => [tableOf(head, rows)]),
     ...profileOf(report, (head, rows) => [tableOf(head, rows)]),
   ].join("\n");
+
+/** What was measured with more connections; nothing if it was not. */
+function crowdedOf({ crowded }: Report, tabulate: (head: string[], rows: string[][]) => string[]): string[] {
+  if (!crowded) return [];
+  const { connections, rounds } = crowded.plan;
+  const said = `With ${connections} connections, in ${rounds} rounds. The service then looks up several keys at once:`;
+  return ["", said, "", ...tabulate(HEAD, rowsOf(crowded))];
+}
 
 /** The profile with its explanation; nothing if none was taken. */
 function profileOf(report: Report, tabulate: (head: string[], rows: string[][]) => string[]): string[] {
@@ -122,6 +133,7 @@ const memoryOf = ({ memoryMb }: Report): string =>
 /** The report for `docs/`. */
 export function documentOf(report: Report): string {
   const asRow = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const asTable = (head: string[], rows: string[][]) => [head, head.map(() => "---"), ...rows].map(asRow);
   const notes = PEERS.filter(({ name }) => name in report.memoryMb).flatMap(({ title, note }) =>
     note === undefined ? [] : inLines(`${title} ${note}`),
   );
@@ -139,10 +151,9 @@ export function documentOf(report: Report): string {
     "  above 1 this service is faster. The times of CPU are for one request.",
     ...asItem(`Memory (resident) after it: ${memoryOf(report)}.`),
     "",
-    asRow(HEAD),
-    asRow(HEAD.map(() => "---")),
-    ...rowsOf(report).map(asRow),
-    ...profileOf(report, (head, rows) => [asRow(head), asRow(head.map(() => "---")), ...rows.map(asRow)]),
+    ...asTable(HEAD, rowsOf(report)),
+    ...crowdedOf(report, asTable),
+    ...profileOf(report, asTable),
     "",
     "What was tried, and what it gained, stands with the [decisions](../src/README.md#decisions).",
     "",
