@@ -56,8 +56,8 @@ function limitOf(text: string): number {
 }
 
 const rowOf = ({ graphId, memories, bytes, owner }: LargeGraph): string[] => {
-  const team = owner?.teamId ? `team ${owner.name} of ${owner.email ?? "nobody"}` : owner?.name;
-  return [graphId, String(memories), String(bytes), team ?? "deleted"];
+  const ownerText = owner?.teamId ? `team ${owner.name} of ${owner.email ?? "nobody"}` : owner?.name;
+  return [graphId, String(memories), String(bytes), ownerText ?? "deleted"];
 };
 
 const largeToJson = ({ graphId, memories, bytes, owner }: LargeGraph) => ({
@@ -73,7 +73,7 @@ function tableOfMiscounted(graphs: readonly MiscountedGraph[]): string {
   const sizeOf = ({ memories, bytes }: MiscountedGraph["held"]) =>
     `${countInWords(memories, "memory", "memories")}, ${countInWords(bytes, "byte", "bytes")}`;
   return tableOf(
-    ["GRAPH", "COUNTED", "HOLDS"],
+    ["GRAPH", "STORED SIZE", "REAL SIZE"],
     graphs.map((graph) => [graph.graphId, sizeOf(graph.counted), sizeOf(graph.held)]),
   );
 }

@@ -307,7 +307,9 @@ it("finds graphs with wrong stored sizes, and corrects them with --repair", asyn
 
   expect(found.code).toBe(1);
   expect(found.json()).toMatchObject({ repaired: false, graphs: [{ graph_id: graphId, counted: { memories: 5 } }] });
-  expect(repaired.output).toMatch(/^GRAPH +COUNTED +HOLDS\n\S{36}  5 memories, \d+ bytes  1 memory, \d+ bytes\n/);
+  expect(repaired.output).toMatch(
+    /^GRAPH +STORED SIZE +REAL SIZE\n\S{36}  5 memories, \d+ bytes  1 memory, \d+ bytes\n/,
+  );
   expect(repaired).toMatchObject({ code: 0, output: expect.stringContaining("Corrected: 1.") });
   expect(await miscounted(world)).toEqual([]);
   expect(await run(world, "graph", "verify")).toMatchObject({
