@@ -70,10 +70,10 @@ async function walk({ only, door, json, ...options }: Options): Promise<void> {
     const { title, open, names } = DOORS[name];
     write(`\nBy ${title}, at ${url}\n`);
     const guide = new Guide(open(url), { write, colours: process.stdout.hasColors?.() ?? false });
-    const company = { mails, names, addressOf: (person: string) => `${person.toLowerCase()}.${run}@example.com` };
+    const users = { mails, names, addressOf: (person: string) => `${person.toLowerCase()}.${run}@example.com` };
     if (!only || only === "graph") await walkGraph(guide, await walkerOf(guide, { url, dataDir, key: options.key }));
-    const crew = !only || only === "team" ? await walkTeam(guide, company) : undefined;
-    if (!only || only === "billing") await walkBilling(guide, company, crew);
+    const ownedTeam = !only || only === "team" ? await walkTeam(guide, users) : undefined;
+    if (!only || only === "billing") await walkBilling(guide, users, ownedTeam);
     walks.push({ door: name, steps: guide.taken });
   }
   const steps = walks.flatMap((each) => each.steps).length;

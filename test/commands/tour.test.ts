@@ -10,7 +10,7 @@ import { program } from "../../src/commands/tour.js";
 import { type Door, restDoor } from "../../src/commands/tour/doors.js";
 import { Guide } from "../../src/commands/tour/guide.js";
 import { walkBilling } from "../../src/commands/tour/walk-billing.js";
-import type { Company } from "../../src/commands/tour/walk-team.js";
+import type { TourUsers } from "../../src/commands/tour/walk-team.js";
 import { AGENTS_URL, AGENT_CLIENTS } from "../../src/surfaces/pages/agent-clients.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
@@ -163,7 +163,7 @@ it("tells a server that is not ready from one that is another, and names one tha
 
 /** Walks through the billing of a team at this door. */
 const payBy = (door: Door): Promise<void> =>
-  walkBilling(new Guide(door, { write: () => {}, colours: false }), {} as Company, {
+  walkBilling(new Guide(door, { write: () => {}, colours: false }), {} as TourUsers, {
     owner: { variable: "ANN", key: "key" },
     teamId: "1",
   });

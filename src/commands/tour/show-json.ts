@@ -1,11 +1,14 @@
-/** How much of an answer is shown. */
+/** How many items of a list, and characters of a text, are shown of an answer. */
 const ITEMS_SHOWN = 3;
 const TEXT_SHOWN = 300;
 
-/** JSON for people: on one line if it fits the width, otherwise with as many members per line as fit. */
-export function showJson(value: unknown, width: number, indent = "", before = 0): string {
+/**
+ * JSON for people: on one line if it fits into `width` characters, otherwise with as many members per line as fit. The
+ * first line begins with the indent and a name of `nameLength` characters.
+ */
+export function showJson(value: unknown, width: number, indent = "", nameLength = 0): string {
   const line = onOneLine(value);
-  const fits = indent.length + before + line.length <= width;
+  const fits = indent.length + nameLength + line.length <= width;
   if (fits || typeof value !== "object" || value === null) return line;
   const inner = `${indent}  `;
   const names = Array.isArray(value) ? [] : Object.keys(value).map((name) => `${JSON.stringify(name)}: `);

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { type Guide, type Step, TourStopped, WITHOUT_PAYMENTS, standInLost } from "./guide.js";
-import { type Company, type Crew, foundTeam, invite, isWord } from "./walk-team.js";
+import { type TourUsers, type OwnedTeam, createTeamAsOwner, invite, isEnumValue } from "./walk-team.js";
 
 const SEATS = 6;
 const MORE_SEATS = 8;
@@ -8,10 +8,10 @@ const DAYS = 32;
 const REQUESTS = LIMITS.budgets.requestsByPlan.team.toLocaleString("en");
 
 /** A team buys seats at the stand-in for Stripe, fills them, buys more, and cancels. */
-export async function walkBilling(guide: Guide, company: Company, known?: Crew): Promise<void> {
+export async function walkBilling(guide: Guide, users: TourUsers, known?: OwnedTeam): Promise<void> {
   guide.heading("Seats paid by card");
-  const crew = known ?? (await foundTeam(guide, company));
-  const { owner, teamId } = crew;
+  const ownedTeam = known ?? (await createTeamAsOwner(guide, users));
+  const { owner, teamId } = ownedTeam;
   await guide.step({
     ...{ title: `Make room for ${SEATS} members`, as: owner },
     rest: { method: "PUT", path: `/teams/${teamId}`, body: { max_members: SEATS } },
@@ -37,20 +37,20 @@ export async function walkBilling(guide: Guide, company: Company, known?: Crew):
     shows: "The stand-in accepted the payment; no card is charged.",
   });
   await settle(guide, standIn);
-  const paid = await lookAt(guide, crew, {
+  const paid = await lookAt(guide, ownedTeam, {
     title: "Look at the subscription",
-    isRight: ({ status, seats }) => isWord(status, "active") && seats === SEATS,
+    isRight: ({ status, seats }) => isEnumValue(status, "active") && seats === SEATS,
     shows: `It is active, with ${SEATS} seats. Every member has ${REQUESTS} requests a minute.`,
   });
   for (let seat = Number(paid["member_count"]) + 1; seat <= SEATS; seat++) {
-    await invite(guide, crew, { email: company.addressOf(`member${seat}`), shows: `Seat ${seat} of ${SEATS}.` });
+    await invite(guide, ownedTeam, { email: users.addressOf(`member${seat}`), shows: `Seat ${seat} of ${SEATS}.` });
   }
-  await invite(guide, crew, {
-    email: company.addressOf("onemore"),
+  await invite(guide, ownedTeam, {
+    email: users.addressOf("onemore"),
     refusal: "team_full",
     shows: "Pending invitations take seats, so one more is refused: team_full.",
   });
-  await growAndCancel(guide, crew);
+  await growAndCancel(guide, ownedTeam);
   await guide.aside({
     title: `Let ${DAYS} days pass at the stand-in`,
     url: `${standIn}/advance`,
@@ -58,15 +58,15 @@ export async function walkBilling(guide: Guide, company: Company, known?: Crew):
     shows: "Only the stand-in's clock moved, not the service's.",
   });
   await settle(guide, standIn);
-  await lookAt(guide, crew, {
+  await lookAt(guide, ownedTeam, {
     title: "Look at the subscription again",
-    isRight: ({ status }) => isWord(status, "canceled"),
+    isRight: ({ status }) => isEnumValue(status, "canceled"),
     shows: "It has ended. Nobody was removed, but the team accepts new members only up to five.",
   });
 }
 
-async function growAndCancel(guide: Guide, crew: Crew): Promise<void> {
-  const as = crew.owner;
+async function growAndCancel(guide: Guide, ownedTeam: OwnedTeam): Promise<void> {
+  const as = ownedTeam.owner;
   await guide.step({
     ...{ title: `Buy more: ${MORE_SEATS} seats`, as },
     rest: { method: "POST", path: "/billing/team-upgrade", body: { max_members: MORE_SEATS } },
@@ -81,12 +81,12 @@ async function growAndCancel(guide: Guide, crew: Crew): Promise<void> {
     ...{ title: "Cancel", as },
     rest: { method: "POST", path: "/billing/team-cancel" },
     graphql: { document: "mutation { cancelTeamSubscription { status cancelAtPeriodEnd currentPeriodEnd } }" },
-    isRight: ({ status, cancel_at_period_end }) => isWord(status, "active") && cancel_at_period_end === true,
+    isRight: ({ status, cancel_at_period_end }) => isEnumValue(status, "active") && cancel_at_period_end === true,
     shows: "The paid seats stay until the end of the month.",
   });
 }
 
-const lookAt = (guide: Guide, { owner }: Crew, step: Pick<Step, "title" | "isRight" | "shows">) =>
+const lookAt = (guide: Guide, { owner }: OwnedTeam, step: Pick<Step, "title" | "isRight" | "shows">) =>
   guide.step({
     ...{ as: owner, ...step },
     rest: { method: "GET", path: "/billing/team-subscription" },

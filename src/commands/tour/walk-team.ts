@@ -4,14 +4,14 @@ import type { Mails } from "./mails.js";
 import { titlesIn } from "./walk-graph.js";
 
 /** The users of a walk, and their mails. */
-export interface Company {
+export interface TourUsers {
   readonly mails: Mails;
   readonly names: readonly [string, string];
   readonly addressOf: (name: string) => string;
 }
 
 /** A team and its owner. */
-export interface Crew {
+export interface OwnedTeam {
   readonly owner: Person;
   readonly teamId: string;
 }
@@ -21,13 +21,13 @@ const TOKEN = /\/invitations\/([\w-]{43})$/m;
 const INVITE = "mutation ($input: InviteMemberInput!) { inviteMember(input: $input) { id status link } }";
 
 /** Two people sign up by e-mail, become a team and read the same graph. */
-export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
-  const [ann, bob] = company.names;
+export async function walkTeam(guide: Guide, users: TourUsers): Promise<OwnedTeam> {
+  const [ann, bob] = users.names;
   guide.heading("Two people, one team");
-  const crew = await foundTeam(guide, company);
-  const email = company.addressOf(bob);
+  const ownedTeam = await createTeamAsOwner(guide, users);
+  const email = users.addressOf(bob);
   await guide.step({
-    ...{ title: `${ann} says her name`, as: crew.owner },
+    ...{ title: `${ann} says her name`, as: ownedTeam.owner },
     rest: { method: "PATCH", path: "/users/me", body: { name: ann } },
     graphql: {
       document: "mutation ($input: UpdateAccountInput!) { updateAccount(input: $input) { name email } }",
@@ -37,21 +37,21 @@ export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
     shows: "The people whom she invites will see it.",
   });
   const shows = `${bob} gets a mail with a token, which is only there. The \`link\` lets it be mailed again.`;
-  const invitationId = String((await invite(guide, crew, { email, shows }))["id"]);
+  const invitationId = String((await invite(guide, ownedTeam, { email, shows }))["id"]);
   await guide.step({
-    ...{ title: `${ann} sends the mail again`, as: crew.owner },
-    rest: { method: "POST", path: `/teams/${crew.teamId}/invitations/${invitationId}/resend` },
+    ...{ title: `${ann} sends the mail again`, as: ownedTeam.owner },
+    rest: { method: "POST", path: `/teams/${ownedTeam.teamId}/invitations/${invitationId}/resend` },
     graphql: {
       document: "mutation ($input: RevokeInvitationInput!) { resendInvitation(input: $input) { status } }",
-      variables: { input: { teamId: crew.teamId, invitationId } },
+      variables: { input: { teamId: ownedTeam.teamId, invitationId } },
     },
-    isRight: ({ status }) => isWord(status, "pending"),
+    isRight: ({ status }) => isEnumValue(status, "pending"),
     shows: "The links in both mails work, for another week.",
   });
-  const { file, found: token } = await company.mails.find(email, TOKEN);
+  const { file, found: token } = await users.mails.find(email, TOKEN);
   guide.note(`${bob} reads the token in ${file}: ${token}`);
 
-  const invitee = await signUp(guide, company, bob);
+  const invitee = await signUp(guide, users, bob);
   await guide.step({
     ...{ title: `${bob} accepts`, as: invitee },
     rest: { method: "POST", path: `/teams/invitations/${token}/accept` },
@@ -59,13 +59,13 @@ export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
       document: "mutation ($input: AnswerInvitationInput!) { acceptInvitation(input: $input) { status } }",
       variables: { input: { token } },
     },
-    isRight: ({ status }) => isWord(status, "accepted"),
+    isRight: ({ status }) => isEnumValue(status, "accepted"),
     shows: `${bob} is a member now. The link in the mail does the same in a browser.`,
   });
 
   const memory = { type: "solution", title: "Use jitter", content: "So that clients do not all retry at once." };
   await guide.step({
-    ...{ title: `${ann} stores a memory`, as: crew.owner },
+    ...{ title: `${ann} stores a memory`, as: ownedTeam.owner },
     rest: { method: "POST", path: "/v1/memories", body: memory },
     graphql: {
       document: "mutation ($input: CreateMemoryInput!) { createMemory(input: $input) { id title } }",
@@ -81,22 +81,22 @@ export async function walkTeam(guide: Guide, company: Company): Promise<Crew> {
     shows: `${bob} finds what ${ann} stored.`,
   });
   await guide.step({
-    ...{ title: `${ann} lists the members`, as: crew.owner },
-    rest: { method: "GET", path: `/teams/${crew.teamId}/members` },
+    ...{ title: `${ann} lists the members`, as: ownedTeam.owner },
+    rest: { method: "GET", path: `/teams/${ownedTeam.teamId}/members` },
     graphql: {
       document: "query ($id: ID!) { teamMembers(teamId: $id) { members { email role } } }",
-      variables: { id: crew.teamId },
+      variables: { id: ownedTeam.teamId },
     },
     isRight: ({ members }) => Array.isArray(members) && members.length === 2,
     shows: "Two members: the owner and the invited person.",
   });
-  return crew;
+  return ownedTeam;
 }
 
 /** One person signs up and creates a team of up to five, which costs nothing. */
-export async function foundTeam(guide: Guide, company: Company): Promise<Crew> {
-  const [name] = company.names;
-  const owner = await signUp(guide, company, name);
+export async function createTeamAsOwner(guide: Guide, users: TourUsers): Promise<OwnedTeam> {
+  const [name] = users.names;
+  const owner = await signUp(guide, users, name);
   const team = await guide.step({
     ...{ title: `${name} creates a team`, as: owner },
     rest: { method: "POST", path: "/teams", body: { name: "Platform", max_members: 5 } },
@@ -109,7 +109,7 @@ export async function foundTeam(guide: Guide, company: Company): Promise<Crew> {
   return { owner, teamId: String(team["id"]) };
 }
 
-async function signUp(guide: Guide, { mails, addressOf }: Company, name: string): Promise<Person> {
+async function signUp(guide: Guide, { mails, addressOf }: TourUsers, name: string): Promise<Person> {
   const email = addressOf(name);
   await guide.step({
     title: `${name} requests a code`,
@@ -136,7 +136,7 @@ async function signUp(guide: Guide, { mails, addressOf }: Company, name: string)
 
 export const invite = (
   guide: Guide,
-  { owner, teamId }: Crew,
+  { owner, teamId }: OwnedTeam,
   { email, ...rest }: { email: string; shows: string; refusal?: string },
 ) =>
   guide.step({
@@ -146,4 +146,4 @@ export const invite = (
   });
 
 /** Compares an enum value, which is in upper case in GraphQL. */
-export const isWord = (value: unknown, word: string): boolean => String(value).toLowerCase() === word;
+export const isEnumValue = (value: unknown, word: string): boolean => String(value).toLowerCase() === word;
