@@ -3,7 +3,8 @@ import { dirname, resolve } from "node:path";
 import type { Config } from "../../config.js";
 import { Problem } from "./problem.js";
 
-const ROOM_MIN_BYTES = 1_073_741_824;
+const GIBIBYTE = 1_073_741_824;
+const ROOM_MIN_BYTES = GIBIBYTE;
 
 /**
  * Checks the disk of the embedded database, and whether its folder can be written; with a `DATABASE_URL`, the disk of
@@ -15,12 +16,12 @@ export async function checkDisk({ dataDir, databaseUrl }: Config): Promise<strin
   if (databaseUrl === undefined) await access(`${folder}/`, constants.W_OK);
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const gigabytes = `${(free / 1_073_741_824).toFixed(1)} GiB`;
+  const gigabytes = `${(free / GIBIBYTE).toFixed(1)} GiB`;
   if (free < ROOM_MIN_BYTES) throw new Problem(`Only ${gigabytes} are free: make room, or use a larger disk.`);
   return `${gigabytes} are free.`;
 }
 
-/** A folder that does not exist yet will be made in the one around it. */
+/** The folder, or if it does not exist yet, the nearest one around it that does. */
 async function existingFolder(folder: string): Promise<string> {
   try {
     await access(folder);

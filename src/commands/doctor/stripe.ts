@@ -4,6 +4,10 @@ import { hasEndpoint } from "../../features/billing/index.js";
 import { explainUnreachable, stripeClient } from "../../platform/billing/stripe-client.js";
 import { Problem } from "./problem.js";
 
+/**
+ * Checks that the Stripe account has what billing needs. Returns what it found; undefined without billing.
+ * @throws Problem if something is missing or wrong, or Stripe cannot be reached.
+ */
 export async function checkStripe(config: Config): Promise<string | undefined> {
   return examineAccount(config).catch((error: unknown) => {
     const unreachable = explainUnreachable(error, config.stripeApiBase);
@@ -59,7 +63,7 @@ async function assertTaxed(stripe: Stripe, { tax_behavior: behavior }: Stripe.Pr
   }
 }
 
-/** A restricted key may not see everything: what it may not see is undefined, and taken to be right. */
+/** Returns undefined for what a restricted key may not read: the check then assumes that it is right. */
 async function readIfAllowed<Read>(what: string, read: Promise<Read>): Promise<Read | undefined> {
   return read.catch((error: unknown) => {
     if (error instanceof Stripe.errors.StripeConnectionError) throw error;
@@ -80,7 +84,7 @@ async function readFrom<Named extends { readonly id: string; readonly active: bo
     const said = message.replace(/\.$/, "");
     if (statusCode >= 500) {
       throw new Problem(
-        `Stripe cannot be used now: ${said}. Check that this machine may reach it, and status.stripe.com.`,
+        `Stripe cannot be used now: ${said}. Look at status.stripe.com, and check that this machine may reach Stripe.`,
       );
     }
     throw new Problem(`Stripe refuses: ${said}. Check STRIPE_SECRET_KEY and ${variable}.`);

@@ -43,7 +43,7 @@ export function explainUnreachable(error: unknown, apiBase: string | undefined):
   const why = (message.trim() || code || "no answer").replace(/\.$/, "");
   const todo = apiBase
     ? "Check STRIPE_API_BASE, and that this machine may reach it."
-    : "Check that this machine may reach it, and status.stripe.com.";
+    : "Check that this machine may reach it, and look at status.stripe.com.";
   return `Stripe cannot be reached at ${apiBase ?? STRIPE}: ${why}. ${todo}`;
 }
 

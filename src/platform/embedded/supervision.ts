@@ -46,8 +46,9 @@ export async function keepRunning({ dataDir, log }: Options): Promise<KeptRunnin
       if (again instanceof AnotherServer) return again;
       if (again === undefined) break;
       hold = again;
-      if (hold.postgres.port !== port)
-        log.warn({ port: hold.postgres.port }, "its old port was in use: it has a new one");
+      if (hold.postgres.port !== port) {
+        log.warn({ port: hold.postgres.port }, "the embedded PostgreSQL has a new port, since the old one was in use");
+      }
       ({ url: databaseUrl, port } = hold.postgres);
       log.info("the embedded PostgreSQL runs again");
     }

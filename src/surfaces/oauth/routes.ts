@@ -58,7 +58,7 @@ export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
     };
   };
   const pathBelow = ({ originalUrl }: Request) => originalUrl.slice(BASE.length);
-  const describe =
+  const sendDocument =
     (document: object): Handler =>
     (_request, response) =>
       void response.json(document);
@@ -73,15 +73,12 @@ export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
       .post(chargeAddress, body, ...handlers)
       .all(chargeAddress, refuseOtherMethods(["POST"]));
 
-  get(urls.resourceMetadataPath, describe(resourceMetadata(urls, scopes)));
-  get(urls.issuerMetadataPath, describe(issuerMetadata(urls, scopes)));
-  for (const path of [BASE + ENDPOINTS.token, FALLBACK_TOKEN])
-    post(
-      path,
-      refuseOtherGrants,
-      refuseOtherResources(urls.resource),
-      answer(() => ENDPOINTS.token),
-    );
+  get(urls.resourceMetadataPath, sendDocument(resourceMetadata(urls, scopes)));
+  get(urls.issuerMetadataPath, sendDocument(issuerMetadata(urls, scopes)));
+  const answerToken = answer(() => ENDPOINTS.token);
+  for (const path of [BASE + ENDPOINTS.token, FALLBACK_TOKEN]) {
+    post(path, refuseOtherGrants, refuseOtherResources(urls.resource), answerToken);
+  }
   post(BASE + ENDPOINTS.revocation, answer(pathBelow));
   post(BASE + ENDPOINTS.registration, limit(REGISTRATIONS), readRegistration, answer(pathBelow));
   router.use([BASE, FALLBACK_TOKEN], errorAnswer(oauthError));
@@ -121,20 +118,16 @@ async function loadServer({ urls, scopes, services, store, pages }: OAuthParts):
 const refuseOtherResources =
   (resource: string): Handler =>
   (request, response, next) => {
-    if (
-      formIn(request)
-        .getAll("resource")
-        .every((named) => named === "" || named === resource)
-    )
-      return next();
+    const named = formIn(request).getAll("resource");
+    if (named.every((each) => each === "" || each === resource)) return next();
     refuseTokens(response, "invalid_target", `the only resource is ${resource}`);
   };
 
-/** Says what to do instead. oidc-provider would look for the client first, and a program with a secret has none here. */
+/** Runs before oidc-provider, which would answer a program with a secret that it knows no such client. */
 const refuseOtherGrants: Handler = (request, response, next) => {
   if (formIn(request).getAll("grant_type").every(isGrantType)) return next();
-  const offered = GRANT_TYPES.join(" and ");
-  const description = `offered are ${offered}; a program without a person sends an API key to \`/mcp\``;
+  const offered = GRANT_TYPES.join(" or ");
+  const description = `use ${offered}; a program without a person sends an API key to \`/mcp\` instead`;
   refuseTokens(response, "unsupported_grant_type", description);
 };
 
