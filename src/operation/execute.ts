@@ -67,10 +67,10 @@ async function run<Input extends object, Output extends object>(
   const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
   const earlier = early && (await findEarlier(early));
   if (earlier) return earlier;
-  let answer: unknown;
+  let prepared: unknown;
   try {
     await takeUses(context, limits, input);
-    answer = prepare && (await prepare(context, input, await (team && readStanding(context, team, input))));
+    prepared = prepare && (await prepare(context, input, await (team && readStanding(context, team, input))));
   } catch (error) {
     // The first request may have ended meanwhile, and left a state that refuses a second one.
     const meanwhile = early && error instanceof Failure && (await findEarlier(early));
@@ -87,7 +87,7 @@ async function run<Input extends object, Output extends object>(
     const here = within(context, inner);
     const change = async () => {
       const standing = await (team && lockStanding(here, team, input));
-      const output = await operation.handle(here, input, standing, answer);
+      const output = await operation.handle(here, input, standing, prepared);
       const { name, audit } = operation;
       if (typeof audit === "function") {
         await recordAudit(here, actionNamed(name), audit(here, input, output, standing), here.caller);
@@ -99,8 +99,8 @@ async function run<Input extends object, Output extends object>(
 }
 
 /**
- * A result may hold what only the scopes of the key in use allowed, such as the secret of a new key: a key of the user
- * with other scopes is refused the result, as for another request.
+ * A result may contain what only the scopes of the key in use allow, such as the secret of a new key. So the scopes are
+ * part of the request: another key of the user, with other scopes, gets IdempotencyKeyReused instead of the result.
  */
 const withScopes = ({ idempotency, caller }: Context): Idempotency | undefined =>
   idempotency && { ...idempotency, request: JSON.stringify([idempotency.request, [...caller.scopes].sort()]) };

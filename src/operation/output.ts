@@ -10,8 +10,8 @@ export function outputTypeOf(schema: GraphQLSchema, operation: Operation): Graph
 }
 
 /**
- * Marks a relation of GraphQL that REST's answers contain, too. With `fields`: always, and with these fields only.
- * Without: whole, if the operation loads it. REST's answers contain no other relations.
+ * Marks a relation of GraphQL that REST's answers contain, too; they contain no others. With `fields`, each answer
+ * contains it, with only these fields. Without `fields`, an answer contains all of it if the operation loads it.
  */
 export const Embedded = (...fields: readonly string[]): PropertyDecorator => Extensions({ embedded: fields });
 

@@ -26,7 +26,7 @@ export interface Words {
   choice(choice: { readonly name: string; readonly value: unknown }): string;
 }
 
-/** Names in snake_case; the values of enums are lower-case texts. */
+/** Names in snake_case; the values of enums are texts in lower case. */
 export const REST_WORDS: Words = { field: snakeCase, choice: ({ value }) => String(value) };
 
 /** Names as in the schema. */
@@ -182,7 +182,7 @@ export const rangeOf = ({ extensions }: InputField): Range | undefined => extens
 export function beyondProblem(field: InputField, value: unknown): string | undefined {
   const type = getNullableType(field.type);
   if (Array.isArray(value)) {
-    // A shorter one is refused by the operation, as a text is: in GraphQL with HTTP status 200.
+    // The operation refuses shorter lists that are out of bounds, as it does texts: in GraphQL with HTTP status 200.
     const isLong = isListType(type) && value.length > UNDECLARED.items;
     return isLong ? itemsProblem(value.length, field.extensions["size"] as Size | undefined) : undefined;
   }
@@ -191,8 +191,10 @@ export function beyondProblem(field: InputField, value: unknown): string | undef
 }
 
 /** GraphQL's `Int` has 32 bits. JSON may write larger numbers than a computer can hold; they are read as infinite. */
-const isBeyond = ({ name }: GraphQLLeafType, value: number): boolean =>
-  name === "Int" ? value < INT_MIN || value > INT_MAX : name === "Float" && !Number.isFinite(value);
+function isBeyond({ name }: GraphQLLeafType, value: number): boolean {
+  if (name === "Int") return value < INT_MIN || value > INT_MAX;
+  return name === "Float" && !Number.isFinite(value);
+}
 
 const [INT_MIN, INT_MAX] = [-(2 ** 31), 2 ** 31 - 1];
 

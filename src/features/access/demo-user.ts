@@ -11,10 +11,9 @@ import { makeFolder } from "../../platform/folder.js";
 const EMAIL = "demo@example.com";
 
 /**
- * The key of a demo user, for development: created at the first start and kept in a file in the data folder. A database
- * that does not know it gets it, so the file is right for all that are used with this folder. If it was revoked there,
- * or is no key, a new one is created. Another server that starts at this moment may create the user or the key first:
- * then they are there at the second attempt.
+ * Returns the key of a demo user, for development. The key is in a file in the data folder, and each database that is
+ * used with this folder gets the same one. If there is no file, or its key is malformed or was revoked, a new key is
+ * created. If another server creates the user or the key at the same moment, the second attempt finds them.
  */
 export async function prepareDemoKey(services: Services, dataDir: string): Promise<string> {
   try {
@@ -48,7 +47,7 @@ async function readKept(file: string): Promise<string> {
     return await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    // Reading a folder names no path.
+    // The error for a folder in place of the file has no path.
     throw Object.assign(error as Error, { path: file });
   }
 }

@@ -8,7 +8,7 @@ const LABEL_MAX = 63;
 
 /**
  * Returns an address in lower case, or null if it is invalid. Only ASCII, so that similar letters, invisible characters
- * and line breaks cannot make one address look like another; other domains are written in Punycode.
+ * and line breaks cannot make one address look like another; write other domains in Punycode.
  */
 export function normalEmail(text: string): string | null {
   // Checked before it is lower-cased: the Kelvin sign's lower case is a plain k.

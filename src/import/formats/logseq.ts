@@ -9,7 +9,10 @@ const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", 
 /** In names of files, Logseq writes `/` as `___`; earlier versions write `%2F`. */
 export const pageTitle = (name: string): string => name.replaceAll(/___|%2F/gi, "/");
 
-/** Returns what gives a journal, such as `journals/2024_03_05.md`, the title by which links call it, by the settings. */
+/**
+ * Reads Logseq's settings, and returns a function from the path of a note to its title. The title of a journal, such as
+ * `journals/2024_03_05.md`, is its date in the format of the settings, as links write it; undefined for other notes.
+ */
 export function journalTitles(config: string): (path: string) => string | undefined {
   const settings = config.replaceAll(/^[ \t]*;.*$/gm, "");
   const format = /:journal\/page-title-format\s+"([^"]{1,100})"/.exec(settings)?.[1] ?? "MMM do, yyyy";
@@ -20,7 +23,7 @@ export function journalTitles(config: string): (path: string) => string | undefi
   };
 }
 
-/** Words in the format of Logseq's settings, which are those of Java's and Google's date formats. */
+/** The parts of a date format in Logseq's settings, as in Java's and Google's date formats. */
 const PARTS = /yyyy|yy|MMMM|MMM|MM|M|do|dd|d|EEEE|E{1,3}/g;
 
 function showDay(date: Date, format: string): string {
@@ -31,6 +34,7 @@ function showDay(date: Date, format: string): string {
     ...{ MMMM: monthName, MMM: monthName.slice(0, 3), MM: twoDigits(month + 1), M: String(month + 1) },
     ...{ do: `${day}${ordinalEnd(day)}`, dd: twoDigits(day), d: String(day), EEEE: dayName },
   };
+  // The other parts, E to EEE, are the short name of the day.
   return format.replaceAll(PARTS, (part) => parts[part] ?? dayName.slice(0, 3));
 }
 

@@ -57,8 +57,8 @@ export interface Database {
    */
   whyWaitFailed(error: unknown): WhyUnavailable | undefined;
   /**
-   * The error to report for one of a statement: the same, but `DatabaseUnavailable` when the schema does not fit because
-   * a newer version has migrated the database. That version's servers can answer the same request.
+   * The error to report when a statement throws `error`: `DatabaseUnavailable` if the schema does not fit because a newer
+   * version has migrated the database, since that version's servers can answer the request; otherwise `error` itself.
    */
   explain(error: unknown): Promise<unknown>;
 }
@@ -73,7 +73,7 @@ export interface OpenDatabase extends Database, AsyncDisposable {
   readonly pool: pg.Pool;
   readonly reservedPool: pg.Pool;
   readonly searchPool: pg.Pool;
-  /** Loads the code of `models`, which else the first use does: Node never tries again what failed once. */
+  /** Loads the code of `models` now, not at its first use: Node never tries an import again that failed once. */
   loadModels(): Promise<void>;
 }
 
@@ -318,13 +318,13 @@ function insideTransaction(inner: PrismaTransaction): Database {
     },
     transaction: (work) => work(database),
     whyWaitFailed,
-    // A transaction that has failed answers no question: who began it asks.
+    // A failed transaction runs no more statements: the code that began it asks, outside of it.
     explain: async (error) => error,
   };
   return database;
 }
 
-/** Retries after a deadlock, a serialisation failure, or when a name was lost: these changed nothing. */
+/** Tries up to three times after a deadlock, a serialisation failure or a lost statement name: these change nothing. */
 async function withRetries<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
   try {
     return await attempt();

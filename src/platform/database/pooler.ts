@@ -120,8 +120,8 @@ export async function findMissingSettings(
 }
 
 /**
- * Whether a pooler keeps the statements of its clients apart: then it gives each another name at PostgreSQL. With one
- * that does not, a name could stand for the statement of another process.
+ * Whether a pooler keeps the statements of its clients apart: then it renames each statement at PostgreSQL. If it does
+ * not, a name could mean the statement of another process.
  */
 async function keepsNames(client: pg.Client): Promise<boolean> {
   const name = `probe_${randomUUID()}`;

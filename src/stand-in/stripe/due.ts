@@ -15,6 +15,7 @@ const STEPS_MAX = 5_000;
 const PASSED_MAX_MS = 5 * 366 * 86_400_000;
 
 interface Due {
+  /** Seconds since 1970, by the stand-in's clock. */
   readonly at: number;
   readonly act: () => void;
 }
@@ -39,7 +40,9 @@ function earliest(scene: Scene): Due | undefined {
     .filter(({ status }) => status === "open")
     .map((session) => ({ at: session.expiresAt, act: () => expireSession(scene, session) }));
   for (const subscription of Object.values(subscriptions)) dues.push(...duesOf(scene, subscription));
-  return dues.reduce<Due | undefined>((first, due) => (first && first.at <= due.at ? first : due), undefined);
+  let first: Due | undefined;
+  for (const due of dues) if (!first || due.at < first.at) first = due;
+  return first;
 }
 
 function duesOf(scene: Scene, subscription: SubscriptionRecord): Due[] {

@@ -40,7 +40,7 @@ const KEEP_ALIVE_MS = 60_000;
 /** Starts the stand-in. Fails if the address is in use or the state file cannot be read. */
 export async function startStandInStripe(options: StandInOptions = {}): Promise<StandInStripe> {
   const { host = "127.0.0.1", port = 0, stateFile, webhook, delivery = "twice-shuffled" } = options;
-  // Before the file is read: whoever had the port before has then written it.
+  // Listens before it reads the file: an earlier stand-in on this port writes the file before it frees the port.
   const server = createServer();
   await listen(server, host, port);
   try {
@@ -50,7 +50,7 @@ export async function startStandInStripe(options: StandInOptions = {}): Promise<
     scene.url = `http://${host}:${(server.address() as AddressInfo).port}`;
     const faults = new Faults();
     const api = new Api(scene, faults);
-    // Those of an earlier run's options may no longer exist.
+    // The endpoints of an earlier run may no longer exist.
     forgetEndpoints(scene, (url) => url !== webhook?.url);
     // Before events are sent: the prepared objects cause no events.
     const priceId = readyPrice(scene).id;

@@ -1,8 +1,10 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Writes records as text, one after the other. */
+/** Turns the records of one export into text: the graph first, then its memories, then its relationships. */
 interface Writer {
+  /** The text of the next record. */
   write(record: Fields): string;
+  /** The text after the last record. */
   end(): string;
 }
 
@@ -27,7 +29,7 @@ const JSON_LINES: ExportFormat = {
   },
 };
 
-/** MemoryGraph's format: one object with two lists. Its end counts the records, as above. */
+/** MemoryGraph's format: one object with two lists. Its end counts the records, to notice a file that was cut off. */
 const MEMORY_GRAPH: ExportFormat = {
   contentType: "application/json; charset=utf-8",
   begin() {
@@ -40,22 +42,26 @@ const MEMORY_GRAPH: ExportFormat = {
       counts[list]++;
       return text;
     };
+    /** The text between the lists; empty if the second one has begun. */
     const beginRelationships = (): string => {
-      [list, isFirst] = ["relationships", true];
+      if (list === "relationships") return "";
+      list = "relationships";
+      isFirst = true;
       return '\n],"relationships":[';
     };
     return {
       write({ record, ...fields }) {
-        if (record === "graph") return describe(fields);
+        if (record === "graph") return beginMemories(fields);
         if (record === "memory") return item(fields);
-        return `${list === "memories" ? beginRelationships() : ""}${item(relationship(fields))}`;
+        return beginRelationships() + item(relationship(fields));
       },
-      end: () => `${list === "memories" ? beginRelationships() : ""}\n],"exported":${JSON.stringify(counts)}}\n`,
+      end: () => `${beginRelationships()}\n],"exported":${JSON.stringify(counts)}}\n`,
     };
   },
 };
 
-const describe = ({ exported_at, memories, relationships }: Fields): string => {
+/** The beginning of the object, which stays open: the two lists follow. */
+const beginMemories = ({ exported_at, memories, relationships }: Fields): string => {
   const about = { format_version: "2.0", export_version: "1.0", export_date: exported_at };
   const counts = { memory_count: memories, relationship_count: relationships };
   return `${JSON.stringify({ ...about, ...counts }).slice(0, -1)},"memories":[`;
