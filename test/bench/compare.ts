@@ -49,7 +49,7 @@ export async function compare(serverUrl: string, wishes: Wishes, say: Say): Prom
     }
     say(wishes.peers.length > 0 ? "All answer alike." : "Both answer alike.");
     if (wishes.onlyAnswers) return undefined;
-    if (wishes.inserts > 0) await write(servers, wishes, monitor);
+    if (wishes.inserts > 0) await insertMemories(servers, wishes, monitor);
     pinClient();
     pinServer([floor, service, ...servers.peers.values()].map(({ pid }) => pid));
     const measureAll = async (plan: Plan, among: Servers) => {
@@ -83,7 +83,7 @@ interface Servers extends AsyncDisposable {
 async function startServers(order: Order, wanted: readonly Peer[]): Promise<Servers> {
   const logFile = join(tmpdir(), `memory-graph-bench-${process.pid}.log`);
   const started: Server[] = [];
-  const start = async (...[name, args]: [Parameters<typeof startServer>[0], string[]?]) => {
+  const start = async (name: Parameters<typeof startServer>[0], args: readonly string[] = []) => {
     const server = await startServer(name, order, logFile, args);
     started.push(server);
     return server;
@@ -122,14 +122,15 @@ async function poolOptions(databaseUrl: string): Promise<Order["pool"]> {
   return { max, ...(options === undefined ? {} : { options }), statement_timeout: statement_timeout ?? false };
 }
 
-/** A database that was written to, and not vacuumed since. */
-async function write({ floor }: Servers, { inserts, cases, plan }: Wishes, monitor: pg.Client): Promise<void> {
+/** Stores memories with autovacuum off, to measure a table that was not vacuumed since it was written. */
+async function insertMemories({ floor }: Servers, { inserts, cases, plan }: Wishes, monitor: pg.Client): Promise<void> {
   const creating = cases.find(({ creates }) => creates);
-  if (!creating) throw new Error("To write before measuring takes a case that creates memories.");
+  if (!creating) throw new Error("--inserts needs a case that creates memories: choose one of these, too.");
   await monitor.query("ALTER TABLE memory SET (autovacuum_enabled = off)");
   await floor.client(plan).send(creating, inserts);
 }
 
+/** The memory that each server takes, in MiB. */
 async function memoryOf({ floor, service, peers }: Servers): Promise<Record<string, number>> {
   const named: Array<[string, Server]> = [
     ["floor", floor],

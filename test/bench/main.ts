@@ -67,7 +67,7 @@ const program = commandLine({
     `how many requests are under way at once, 32 from an address (${CONNECTIONS}; with --peers also ${MORE_CONNECTIONS})`,
     numbered,
   )
-  .option("--inserts <memories>", "how many are stored before, without tidying the database up", numbered, 0)
+  .option("--inserts <memories>", "how many memories to store before, without vacuuming afterwards", numbered, 0)
   .option("--profile", "also where Node's CPU goes (always with --peers)")
   .option("--quick", "few and short rounds: to see that it works, not how fast")
   .option("--compare", "only check that all answer alike")
