@@ -5,7 +5,7 @@ import { startPrefixProxy } from "../support/prefix-proxy.js";
 import { type World, createWorld } from "../support/world.js";
 import { runTool } from "./tools.js";
 
-/** The same program, whose user answers by plain requests or in a real browser. */
+/** Connects the SDK's client, whose user answers by plain requests, or in the browser at the path `browser`. */
 async function connect(client: string, ...browser: readonly string[]): Promise<void> {
   await using world = await createWorld();
   const { url } = await serveWithOAuth(world);

@@ -8,7 +8,7 @@ const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer 
 
 type Memory = components["schemas"]["Memory"];
 
-async function stored(type: string, title: string): Promise<Memory> {
+async function store(type: string, title: string): Promise<Memory> {
   const { data, error, response } = await client.POST("/v1/memories", {
     params: { header: { "Idempotency-Key": `make ${title}`.replaceAll(" ", "-") } },
     body: { type, title, content: `${title}, at length.`, tags: ["http"] },
@@ -20,8 +20,8 @@ async function stored(type: string, title: string): Promise<Memory> {
   return data;
 }
 
-const problem = await stored("problem", "Requests fail");
-const solution = await stored("solution", "Retry with backoff");
+const problem = await store("problem", "Requests fail");
+const solution = await store("solution", "Retry with backoff");
 const path = { id: solution.id };
 
 const linked = await client.POST("/v1/relationships", {

@@ -11,7 +11,7 @@ import { runTool } from "./tools.js";
 const FOLDER = fileURLToPath(new URL("node_modules/.cache/snippets/", import.meta.url));
 
 /** The snippet with this title as a reader would use it, with their own URL and key. Returns its folder. */
-async function write(title: string, url: string, key: string): Promise<string> {
+async function writeSnippet(title: string, url: string, key: string): Promise<string> {
   const { files } = SNIPPETS.find((known) => known.title === title) as Snippet;
   // Installing empties the folder, so do it first.
   await runTool("--version");
@@ -27,7 +27,7 @@ async function write(title: string, url: string, key: string): Promise<string> {
 }
 
 /** A server with two memories and a relationship, and a key for them. */
-async function served() {
+async function serveMemories() {
   const world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -43,8 +43,8 @@ const CASES = [
 ] as const;
 
 it.each(CASES)("runs as the page shows it: %s", async (title, file) => {
-  await using server = await served();
-  const folder = await write(title, server.url, server.key);
+  await using server = await serveMemories();
+  const folder = await writeSnippet(title, server.url, server.key);
 
   const printed = await runTool(join(folder, file));
 
@@ -52,8 +52,8 @@ it.each(CASES)("runs as the page shows it: %s", async (title, file) => {
 });
 
 it("runs as the page shows it: Relay", async () => {
-  await using server = await served();
-  const folder = await write("Relay", server.url, server.key);
+  await using server = await serveMemories();
+  const folder = await writeSnippet("Relay", server.url, server.key);
   const asking = `
     import "../../../../graphql/relay.js";
     import relay from "relay-runtime";
@@ -68,8 +68,8 @@ it("runs as the page shows it: Relay", async () => {
 });
 
 it("generates types as the page shows it, without `any`", async () => {
-  await using server = await served();
-  const folder = await write("Types by GraphQL Code Generator", server.url, server.key);
+  await using server = await serveMemories();
+  const folder = await writeSnippet("Types by GraphQL Code Generator", server.url, server.key);
   const cli = fileURLToPath(new URL("node_modules/@graphql-codegen/cli/esm/bin.js", import.meta.url));
 
   // The tool searches everything below the folder in which it is started.
@@ -87,7 +87,7 @@ it("runs every snippet of the page", () => {
 });
 
 it("shows the snippets at /docs/graphql without a key", async () => {
-  await using server = await served();
+  await using server = await serveMemories();
 
   const { status, body } = await ask(`${server.url}/docs/graphql`);
 

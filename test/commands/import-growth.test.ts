@@ -64,7 +64,7 @@ it("reads a relationship with many fields in linear time", async () => {
   expect(await findGrowth(2_500, make, (text) => readText(text))).toBeUndefined();
 });
 
-it("keeps of repeats what one memory can have, and reports the rest", () => {
+it("merges repeated memories up to the limits of one memory, and reports the rest", () => {
   const context = (name: string) => ({ [name]: "x".repeat(9_000) });
   const graph = readText(
     jsonLines(
@@ -86,7 +86,7 @@ it("says that a text with too many combining marks in a row cannot be stored", (
   expect(leftOut(graph)).toEqual([expect.stringContaining("too many combining marks in a row")]);
 });
 
-/** A store with these memories, that counts what is created and changes nothing. */
+/** A store that has these memories, and pretends to store others. */
 const storeOf = (stored: readonly StoredMemory[]): GraphStore => ({
   async *memories() {
     yield* stored;

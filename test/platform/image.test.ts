@@ -85,7 +85,7 @@ it("runs as an ordinary user from a read-only folder, with only the files that t
   await run("rm", ["-r", folder]);
 });
 
-it("gets the list of all packages, which npm refuses to write where the versions of two do not fit", async () => {
+it("lists all packages: npm writes the list only if their versions fit each other", async () => {
   const [, command = ""] = /&& (npm sbom .*?) >/.exec(await readFile("deploy/Dockerfile", "utf8")) ?? [];
 
   const { stdout } = await promisify(exec)(command, { maxBuffer: BYTES_MAX });

@@ -34,11 +34,11 @@ it("keeps mails while the mail server is down, and sends them later", async () =
   await expect.poll(() => errorsOfMails(world)).toEqual([expect.stringContaining("ECONNREFUSED")]);
 
   await smtp.start();
-  await retried(world);
+  await retryNow(world);
 
   expect(status).toBe(202);
   expect(codeIn(await smtp.take(BOB))).toHaveLength(8);
-  await nothingWaits(world);
+  await expectNoneWaits(world);
   expect(world.bugs).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ it("sends each mail once, with any number of servers", async () => {
   }));
   await world.database.models.mail.createMany({ data: mails });
 
-  await nothingWaits(world);
+  await expectNoneWaits(world);
 
   expect(smtp.mails.map(({ to }) => to).sort()).toEqual(mails.map(({ email }) => email).sort());
 });
@@ -84,7 +84,7 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuse("no such user here");
-  await invited(world);
+  await inviteBob(world);
   const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
   const waits: number[] = [];
   for (let attempt = 1; attempt <= 3; attempt++) {
@@ -101,7 +101,7 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   await mail.updateMany({ data: { lastError: failed?.lastError ?? null } });
   await world.database.pool.query("UPDATE mail SET created_at = now() - interval '25 hours'");
   const retriedIds = await command(world, "retry", "--json");
-  await nothingWaits(world);
+  await expectNoneWaits(world);
 
   expect(await mailsBy(metricsUrl)).toEqual({ sent: 0, retried: 3, refused: 0, given_up: 1 });
   expect(waits.map((seconds, n) => seconds > 5 * 2 ** n - 4 && seconds <= 5 * 2 ** n)).toEqual([true, true, true]);
@@ -121,11 +121,11 @@ it.each([
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuseAddress(BOB, refusal);
-  const { owner, invitation } = await invited(world, { team: "www.evil.example" });
+  const { owner, invitation } = await inviteBob(world, { team: "www.evil.example" });
   const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
 
   const told = await smtp.take(owner.email);
-  await nothingWaits(world);
+  await expectNoneWaits(world);
 
   expect(await mailsBy(metricsUrl)).toEqual({ sent: 1, retried: 0, refused: 1, given_up: 0 });
   expect(told.subject).toBe(`Your invitation to ${BOB} could not be delivered`);
@@ -148,7 +148,7 @@ it.each([
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuseAddress(BOB, { code, text });
-  const { owner, invitation } = await invited(world);
+  const { owner, invitation } = await inviteBob(world);
   const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
 
   const waiting = () => world.database.models.mail.findFirst();
@@ -174,8 +174,8 @@ it("retries a code at least every minute, always with the same code, until it wo
   await ask(`${url}/signup`, { body: { email: "carol@example.com" } });
   await world.database.pool.query("UPDATE mail SET created_at = now() - interval '15 minutes' WHERE email = $1", [BOB]);
   smtp.refuse(undefined);
-  await retried(world);
-  await nothingWaits(world);
+  await retryNow(world);
+  await expectNoneWaits(world);
 
   expect(wait).toBeGreaterThan(50);
   expect(wait).toBeLessThanOrEqual(60);
@@ -196,12 +196,12 @@ async function waitAfter({ database }: World, attempts: number): Promise<number>
 it("sends no mail for an invitation that is no longer pending", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  const { owner, teamId, invitation } = await invited(world);
+  const { owner, teamId, invitation } = await inviteBob(world);
   await owner.did(revokeInvitation, { teamId, invitationId: invitation.id });
   const { id: pendingId } = await owner.did(inviteMember, { teamId, email: "dora@example.com", role: "member" });
 
   await world.serve(mailSettings(smtp.url));
-  await nothingWaits(world);
+  await expectNoneWaits(world);
 
   expect(smtp.mails.map(({ to }) => to)).toEqual(["dora@example.com"]);
   const tokens = await world.database.models.invitationToken.findMany();
@@ -212,14 +212,14 @@ it("writes mails to files in development without a mail server", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   await ask(`${url}/signup`, { body: { email: BOB } });
-  await nothingWaits(world);
+  await expectNoneWaits(world);
 
   const line = world.log.map((text) => JSON.parse(text) as { file?: string }).find(({ file }) => file !== undefined);
   const file = line?.file ?? "";
   expect(await readFile(file, "utf8")).toMatch(/^ {4}\d{8}$/m);
   const mail = file.replace(/txt$/, "eml");
   expect(await readFile(mail, "utf8")).toContain(`To: ${BOB}`);
-  // They hold codes.
+  // Only the owner may read them: they contain codes.
   for (const secret of [file, mail]) expect(((await stat(secret)).mode & 0o777).toString(8)).toBe("600");
   expect(await readdir(join(file, ".."))).toHaveLength(2);
 });
@@ -234,7 +234,7 @@ it("keeps mails in production without a mail server, and warns", async () => {
 
 it("deletes expired and week-old mails in production without a mail server", async () => {
   await using world = await createWorld();
-  const { owner, teamId } = await invited(world);
+  const { owner, teamId } = await inviteBob(world);
   const invite = async (name: string) => {
     const { id } = await owner.did(inviteMember, { teamId, email: `${name}@example.com`, role: "member" });
     return id;
@@ -273,7 +273,7 @@ it.each([
   ["smtps://mail.example.com", false],
   ["smtp://127.0.0.1", false],
   ["smtp://[::1]:2525", false],
-])("must turn to TLS in production for %s: %s", (url, needed) => {
+])("requires TLS in production for %s: %s", (url, needed) => {
   expect(needsStartTls(url)).toBe(needed);
 });
 
@@ -291,7 +291,7 @@ it("accepts the certificate that a mail server on this machine made for itself, 
 it("refuses to send mails without TLS in production, unless configured, and logs why", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
-  await invited(world);
+  await inviteBob(world);
   // An address of this machine that does not count as local.
   const url = smtp.url.replace("127.0.0.1", "0.0.0.0");
   const server = await world.serve({ ...mailSettings(url), NODE_ENV: "production" });
@@ -300,8 +300,8 @@ it("refuses to send mails without TLS in production, unless configured, and logs
   expect(smtp.mails).toHaveLength(0);
 
   await world.serve({ ...mailSettings(`${url}?requireTLS=false`), NODE_ENV: "production" });
-  await retried(world);
-  await nothingWaits(world);
+  await retryNow(world);
+  await expectNoneWaits(world);
 
   expect(smtp.mails).toHaveLength(1);
 });
@@ -387,7 +387,7 @@ it("ends a run only when all of its mails have ended, even if one of them fails"
 });
 
 /** A user creates a team and invites Bob as an admin. */
-async function invited(world: World, { team = "Team" } = {}) {
+async function inviteBob(world: World, { team = "Team" } = {}) {
   const owner = await world.user();
   const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
   const invitation = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
@@ -401,13 +401,13 @@ async function mailsBy(metricsUrl: string | undefined): Promise<Record<string, n
   return Object.fromEntries(Array.from(series, ([, outcome = "", count]) => [outcome, Number(count)]));
 }
 
-const nothingWaits = ({ database }: World) => expect.poll(() => database.models.mail.count()).toBe(0);
+const expectNoneWaits = ({ database }: World) => expect.poll(() => database.models.mail.count()).toBe(0);
 
 async function errorsOfMails({ database }: World): Promise<Array<string | null>> {
   return (await database.models.mail.findMany()).map(({ lastError }) => lastError);
 }
 
-const retried = (world: World) => command(world, "retry", "--json");
+const retryNow = (world: World) => command(world, "retry", "--json");
 
 async function command({ databaseUrl }: World, ...words: readonly string[]): Promise<unknown> {
   return JSON.parse((await runHere(program, words, { DATABASE_URL: databaseUrl })).output);

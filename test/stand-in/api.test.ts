@@ -59,7 +59,7 @@ it.each([
   ["POST", "/v1/checkout/sessions", "mode=payment", 400, undefined, undefined, "mode"],
   ["POST", "/v1/checkout/sessions", "", 400, undefined, "parameter_missing", "mode"],
   ["POST", "/v1/webhook_endpoints", "url=there", 400, undefined, "url_invalid", "url"],
-])("%s %s %s is refused by %i", async (method, path, body, status, type, code, param) => {
+])("refuses %s %s %s with %i", async (method, path, body, status, type, code, param) => {
   await using world = await startWorld();
   const { url, secretKey } = world.standIn;
 
@@ -171,7 +171,7 @@ it("finds invoices by customer, subscription and status", async () => {
   expect((await invoices.list({ status: "open" })).data).toEqual([]);
 });
 
-it("creates a second subscription: simultaneous creations do not stop each other", async () => {
+it("creates a second subscription for a customer who has one", async () => {
   await using world = await startWorld();
   const { customer } = await subscribe(world);
   const items = [{ price: world.standIn.priceId, quantity: 1 }];

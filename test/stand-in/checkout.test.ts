@@ -112,7 +112,7 @@ it("creates a customer if the session has none yet", async () => {
   expect(customer).toMatchObject({ object: "customer", email: "bob@example.com" });
 });
 
-it("takes the percentage of a promotion code off every invoice, and VAT ids, where the checkout takes them", async () => {
+it("takes promotion codes and VAT ids only where the checkout offers them; a code lowers every invoice", async () => {
   await using world = await startWorld();
   const { sessions } = world.stripe.checkout;
   const session: Stripe.Checkout.SessionCreateParams = {

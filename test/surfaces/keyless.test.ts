@@ -5,7 +5,7 @@ import { connected, nextAnswer, saidIn } from "../support/socket.js";
 import { type World, createWorld } from "../support/world.js";
 
 /** Sends only the head, to show that the answer comes before the body is read. */
-async function answeredToHead(url: string, path: string, header = ""): Promise<{ status: number }> {
+async function sendHead(url: string, path: string, header = ""): Promise<{ status: number }> {
   const socket = connected(url);
   socket.write(
     `POST ${path} HTTP/1.1\r\nHost: a\r\n${header}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
@@ -40,11 +40,11 @@ it("charges requests without a key to the address before the body is read, at ev
     "/invitations/by-id/nothing/mail",
     "/teams/invitations/by-id/nothing/mail",
   ]) {
-    expect([path, await answeredToHead(url, path)]).toEqual([path, { status: 429 }]);
+    expect([path, await sendHead(url, path)]).toEqual([path, { status: 429 }]);
   }
   // Where no key is needed, sending one does not avoid the charge.
   for (const path of ["/signup", "/invitations/nothing/answer"]) {
-    expect(await answeredToHead(url, path, "Authorization: Bearer nonsense\r\n")).toEqual({ status: 429 });
+    expect(await sendHead(url, path, "Authorization: Bearer nonsense\r\n")).toEqual({ status: 429 });
   }
   expect((await ask(`${url}/me`, { key })).status).toBe(200);
   expect((await ask(`${url}/healthz`)).status).toBe(200);
@@ -77,7 +77,7 @@ it("refuses payment events without a signature from an address with too many wro
 
   for (let n = 0; n < 60; n++) expect((await ask(url + path, { body: {} })).status).toBe(400);
 
-  expect(await answeredToHead(url, path)).toEqual({ status: 429 });
+  expect(await sendHead(url, path)).toEqual({ status: 429 });
 });
 
 it("charges introspection without a key by its size, unless its answer is known", async () => {

@@ -46,7 +46,7 @@ describe("the page", () => {
     expect(policy).not.toContain("unsafe-eval");
     expect(policy).toContain("frame-ancestors 'none'");
     expect(page.headers.get("referrer-policy")).toBe("no-referrer");
-    // The same address answers programs otherwise.
+    // At this address, programs get another answer.
     expect(page.headers.get("vary")).toMatch(/\baccept\b/i);
     expect(page.headers.get("x-content-type-options")).toBe("nosniff");
     expect(page.headers.get("cache-control")).toBe("no-cache");
@@ -132,8 +132,10 @@ describe("the examples", () => {
       done[title] = errors.map(({ extensions }) => (extensions as { reason?: string }).reason ?? extensions);
       ids = collectIds(body, ids);
       const { sessionId } = (data["createTeamCheckout"] ?? {}) as { sessionId?: string };
-      if (sessionId) await world.stripe.pay(sessionId);
-      if (sessionId) await world.stripe.delivered();
+      if (sessionId) {
+        await world.stripe.pay(sessionId);
+        await world.stripe.delivered();
+      }
     }
 
     const expected = EXAMPLES.map(({ title }) => [title, title in REFUSED ? [REFUSED[title]] : []]);
@@ -236,17 +238,17 @@ describeInBrowser("the playground", (browser) => {
 
     await giveKey(page, key);
     await run(page);
-    await answers(page, email);
+    await expectAnswer(page, email);
 
     await choose(page, "Store two memories");
     await run(page);
-    await answers(page, "Retry with exponential backoff");
+    await expectAnswer(page, "Retry with exponential backoff");
     await choose(page, "Link them");
     await run(page);
-    await answers(page, "SOLVES");
+    await expectAnswer(page, "SOLVES");
     await choose(page, "Walk from a memory");
     await run(page);
-    await answers(page, `"depth": 1`);
+    await expectAnswer(page, `"depth": 1`);
 
     await page.getByRole("button", { name: "Show Documentation Explorer" }).click();
     await page.getByRole("link", { name: "Query", exact: true }).click();
@@ -265,10 +267,10 @@ describeInBrowser("the playground", (browser) => {
 
     await choose(page, "Sign up");
     await run(page);
-    await answers(page, `"email": "ann@example.com"`);
+    await expectAnswer(page, `"email": "ann@example.com"`);
     await choose(page, "Who am I?");
     await run(page);
-    await answers(page, `"Headers": { "Authorization": "Bearer mg_live_…"`);
+    await expectAnswer(page, `"Headers": { "Authorization": "Bearer mg_live_…"`);
 
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     // The browser itself logs the refused request.
@@ -287,7 +289,7 @@ describeInBrowser("the playground", (browser) => {
       }
     };
     await page.goto(`${url}/graphql`);
-    await shows(page, ".graphiql-query-editor .view-lines", "Ctrl-Space completes.");
+    await expectText(page, ".graphiql-query-editor .view-lines", "Ctrl-Space completes.");
 
     await readable();
     await page.getByRole("button", { name: "Show Documentation Explorer" }).click();
@@ -339,12 +341,12 @@ describeInBrowser("the playground", (browser) => {
     await choose(page, "Who am I?");
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.insertText(written);
-    await shows(page, QUERY_EDITOR, written);
+    await expectText(page, QUERY_EDITOR, written);
 
     await choose(page, "Change my name");
-    await shows(page, QUERY_EDITOR, "mutation ChangeName");
+    await expectText(page, QUERY_EDITOR, "mutation ChangeName");
     await page.keyboard.press("ControlOrMeta+z");
-    await shows(page, QUERY_EDITOR, written);
+    await expectText(page, QUERY_EDITOR, written);
   });
 
   it("says so when the service cannot be reached, or when something else answers", async () => {
@@ -356,11 +358,11 @@ describeInBrowser("the playground", (browser) => {
 
     await page.route("**/graphql", (route) => route.abort());
     await run(page);
-    await answers(page, "The service cannot be reached");
+    await expectAnswer(page, "The service cannot be reached");
     await page.unroute("**/graphql");
     await page.route("**/graphql", (route) => route.fulfill({ status: 502, body: "<h1>Bad gateway</h1>" }));
     await run(page);
-    await answers(page, "The answer (HTTP 502) is not from the service itself");
+    await expectAnswer(page, "The answer (HTTP 502) is not from the service itself");
     expect(await page.locator(".graphiql-response .view-lines").innerText()).not.toContain("stack");
   });
 
@@ -376,12 +378,12 @@ describeInBrowser("the playground", (browser) => {
     await page.getByRole("button", { name: "New tab" }).click();
     await choose(page, "Who am I?");
     await run(page);
-    await answers(page, email);
+    await expectAnswer(page, email);
     expect(await page.evaluate("Object.values(localStorage)")).toEqual([]);
 
     const other = await context.newPage();
     await other.goto(`${url}/graphql`);
-    await shows(other, HEADERS_EDITOR, `{"Authorization": "Bearer "}`);
+    await expectText(other, HEADERS_EDITOR, `{"Authorization": "Bearer "}`);
   });
 });
 
@@ -400,17 +402,19 @@ const HEADERS_EDITOR = ".graphiql-editor-tool .graphiql-editor:not(.hidden) .vie
 async function giveKey(page: Page, key: string): Promise<void> {
   await page.locator(HEADERS_EDITOR).getByText("Bearer").click();
   await page.keyboard.press("End");
-  for (const _ of `"}`) await page.keyboard.press("ArrowLeft");
+  // The text ends with `"}`: the key belongs before these two characters.
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
   await page.keyboard.type(key);
 }
 
 const choose = (page: Page, example: string) => page.getByRole("button", { name: example }).click();
 const run = (page: Page) => page.getByRole("button", { name: "Execute query" }).click();
 
-const answers = (page: Page, text: string) => shows(page, ".graphiql-response .view-lines", text);
+const expectAnswer = (page: Page, text: string) => expectText(page, ".graphiql-response .view-lines", text);
 
 /** White space is ignored: the editor wraps long lines, and shows spaces as no-break spaces. */
-async function shows(page: Page, selector: string, text: string): Promise<void> {
+async function expectText(page: Page, selector: string, text: string): Promise<void> {
   const withoutSpace = (from: string) => from.replaceAll(/\s/g, "");
   const shown = async () => withoutSpace(await page.locator(selector).innerText());
   await expect.poll(shown).toContain(withoutSpace(text));
