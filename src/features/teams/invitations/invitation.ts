@@ -97,7 +97,8 @@ export class InvitationNotPending extends Failure {
   /** The status when the change was refused. If it is pending, it had expired and was sent again since. */
   constructor(status: Invitation["status"]) {
     const refused = status === "pending" ? "expired" : status;
-    super(`This invitation is ${refused}, so it cannot be changed. The team can send a new one with \`inviteMember\`.`);
+    const past = refused === "expired" ? "has expired" : `was ${refused}`;
+    super(`This invitation ${past}. If it is still needed, the team can send a new one with \`inviteMember\`.`);
     this.reason = `invitation_${refused}`;
   }
 }
