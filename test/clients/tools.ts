@@ -20,7 +20,7 @@ const run = promisify(execFile);
  * message contains the output. Installs the packages first if needed.
  */
 export async function runTool(script: string, ...args: readonly string[]): Promise<string> {
-  await installed();
+  await installOnce();
   try {
     const { stdout } = await run(process.execPath, [script, ...args], { cwd: FOLDER, maxBuffer: 1 << 24 });
     return stdout;
@@ -49,7 +49,7 @@ export async function stripeSchemas(): Promise<Record<"answers" | "requests", ob
 }
 
 /** Test files run in parallel, and only one of them may install. */
-async function installed(): Promise<void> {
+async function installOnce(): Promise<void> {
   const wanted = createHash("sha256")
     .update(readFileSync(`${FOLDER}package-lock.json`))
     .digest("hex");

@@ -4,7 +4,7 @@ import { expect, inject, it, onTestFinished } from "vitest";
 import { BOUNDS, type Bounds, assertKept } from "../../src/commands/doctor/upkeep.js";
 import { onConnection } from "../../src/platform/database/one-connection.js";
 import { onServer } from "../bench/on-server.js";
-import { examined } from "../support/doctor.js";
+import { examine } from "../support/doctor.js";
 import { lockMemories } from "../support/locks.js";
 import { createWorld } from "../support/world.js";
 
@@ -18,7 +18,7 @@ it("says which table is bloated, which has no statistics, and why", async () => 
     // Otherwise the connection would report its changes only after seconds.
     await client.query("SELECT pg_stat_force_next_flush()");
   };
-  const said = async () => (await examined({ DATABASE_URL: world.databaseUrl })).by.get("database")?.says;
+  const said = async () => (await examine({ DATABASE_URL: world.databaseUrl })).by.get("database")?.says;
   await run("ALTER TABLE audit_entry SET (autovacuum_enabled = false)");
 
   await run(`INSERT INTO audit_entry (id, door, action, detail)

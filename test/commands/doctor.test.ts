@@ -10,7 +10,7 @@ import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
-import { examined } from "../support/doctor.js";
+import { examine } from "../support/doctor.js";
 import { LIMITS } from "../../src/limits.js";
 import { startCollector } from "../support/collector.js";
 import { onServer } from "../bench/on-server.js";
@@ -30,7 +30,7 @@ it("finds no problem in a healthy installation, and says what is not configured"
   await using smtp = await startMailServer();
   await using embeddings = await startEmbeddingsServer();
   await using collector = await startCollector();
-  const { code, errors, by } = await examined({
+  const { code, errors, by } = await examine({
     ...{ DATABASE_URL: databaseUrl.href, PUBLIC_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
     ...{ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one", EMBEDDINGS_QUERY_PREFIX: "query: " },
     ...{ SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
@@ -60,7 +60,7 @@ it("finds no problem in a healthy installation, and says what is not configured"
 it("says that an embeddings server is too slow for searches to wait for it", async () => {
   await using embeddings = await startEmbeddingsServer();
   embeddings.delayMs = LIMITS.embeddings.searchMs + 50;
-  const { code, by } = await examined({ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" });
+  const { code, by } = await examine({ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" });
 
   expect(code).toBe(1);
   expect(by.get("embeddings")).toMatchObject({ state: "wrong", says: expect.stringContaining("by words alone") });
@@ -76,7 +76,7 @@ it("tells a wrong key of the embeddings server from its limits and its failures"
     [503, /down or overloaded/],
   ] as const) {
     embeddings.status = status;
-    const { by } = await examined(environment);
+    const { by } = await examine(environment);
 
     expect(by.get("embeddings")?.state).toBe("wrong");
     expect(by.get("embeddings")?.says).toContain(`it answers ${status}. `);
@@ -87,7 +87,7 @@ it("tells a wrong key of the embeddings server from its limits and its failures"
 it("says what is wrong with each part and what to do, and exits with 1", async () => {
   await using standIn = await startStandInStripe();
   const stripe = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: standIn.webhookSecret };
-  const { code, errors, by } = await examined({
+  const { code, errors, by } = await examine({
     ...{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1" },
     DATABASE_REPLICA_URL: "postgres://nobody@127.0.0.1:1/none",
     ...{ SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "mail@example.com", PUBLIC_URL: "http://127.0.0.1:1" },
@@ -111,7 +111,7 @@ it("creates no database to look at", async () => {
   const folder = await mkdtemp(join(tmpdir(), "doctor-"));
   const dataDir = join(folder, "later", "data");
 
-  const { code, by } = await examined({ NODE_ENV: "development", DATA_DIR: dataDir });
+  const { code, by } = await examine({ NODE_ENV: "development", DATA_DIR: dataDir });
 
   expect(code).toBe(1);
   expect(by.get("database")).toMatchObject({
@@ -128,7 +128,7 @@ it("says that clients of a public address are redirected, and to where", async (
     headers: { location: "/there" },
   }));
 
-  const { by } = await examined({ PUBLIC_URL: url, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+  const { by } = await examine({ PUBLIC_URL: url, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
 
   expect(by.get("public address")).toMatchObject({
     state: "wrong",
@@ -144,7 +144,7 @@ it("ends even if a server hangs, and names that server", async () => {
   await once(silent, "listening");
   const { port } = silent.address() as AddressInfo;
 
-  const { code, by } = await examined({ REDIS_URL: `redis://127.0.0.1:${port}` });
+  const { code, by } = await examine({ REDIS_URL: `redis://127.0.0.1:${port}` });
 
   expect(code).toBe(1);
   expect(by.get("redis")?.says).toMatch(/^Redis cannot be used: .*timed out.*REDIS_URL/);
@@ -160,7 +160,7 @@ it("says that PostgreSQL is too old", async () => {
   const name = new URL(world.databaseUrl).pathname.slice(1);
   await world.database.pool.query(`ALTER DATABASE "${name}" SET search_path = public, pg_catalog`);
 
-  const { by } = await examined({ DATABASE_URL: world.databaseUrl });
+  const { by } = await examine({ DATABASE_URL: world.databaseUrl });
 
   expect(by.get("database")).toMatchObject({
     state: "wrong",
@@ -198,7 +198,7 @@ it.each([
   onTestFinished(() => void redis.close());
   await once(redis, "listening");
 
-  const { by } = await examined({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}/99` });
+  const { by } = await examine({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}/99` });
 
   expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining(says) as string });
 });
@@ -217,7 +217,7 @@ it("says that Redis answers too late for the service to wait", async () => {
   onTestFinished(() => void redis.close());
   await once(redis, "listening");
 
-  const { by } = await examined({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` });
+  const { by } = await examine({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` });
 
   expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining("the service waits 200 ms") });
 });
@@ -227,7 +227,7 @@ it.each([
   { setting: "smtps:", says: /^wrong: .*`smtps:` is for port 465/ },
 ])("says what to do about a mail server that does not offer $setting", async ({ setting, says }) => {
   await using smtp = await startMailServer();
-  const { by } = await examined({
+  const { by } = await examine({
     ...{ SMTP_URL: `${smtp.url.replace("smtp:", setting)}?requireTLS=true`, MAIL_FROM: "mail@example.com" },
     ...{ NODE_ENV: "production", PUBLIC_URL: "http://127.0.0.1:1" },
   });
@@ -245,7 +245,7 @@ it("checks each price and the customer portal", async () => {
   };
   const said = async (environment: Record<string, string>) => {
     const settings = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x" };
-    const { by } = await examined({
+    const { by } = await examine({
       ...{ ...settings, STRIPE_API_BASE: standIn.url, STRIPE_TEAM_PRICE_ID: standIn.priceId },
       ...{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", ...environment },
     });
@@ -287,7 +287,7 @@ it("says why a collector takes no traces or no logs", async () => {
   await once(collector, "listening");
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
   const said = async (environment: Record<string, string>) => {
-    const { by } = await examined({ OTEL_EXPORTER_OTLP_HEADERS: "authorization=a-secret", ...environment });
+    const { by } = await examine({ OTEL_EXPORTER_OTLP_HEADERS: "authorization=a-secret", ...environment });
     expect(JSON.stringify([...by])).not.toContain("a-secret");
     return `${by.get("telemetry")?.state}: ${by.get("telemetry")?.says}`;
   };
@@ -312,7 +312,7 @@ it("checks that Stripe Tax can compute taxes, if they are asked for", async () =
   await stripe.webhookEndpoints.create({ url, enabled_events: ["*"] });
   const said = async (tax: string) => {
     const settings = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x", BILLING_TAX: tax };
-    const { by } = await examined({
+    const { by } = await examine({
       ...{ ...settings, STRIPE_API_BASE: standIn.url, STRIPE_TEAM_PRICE_ID: standIn.priceId },
       DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
     });
@@ -328,7 +328,7 @@ it("checks that Stripe Tax can compute taxes, if they are asked for", async () =
 });
 
 it("names every variable that is wrong", async () => {
-  const { code, by } = await examined({ PORT: "none", STRIPE_API_BASE: "x" });
+  const { code, by } = await examine({ PORT: "none", STRIPE_API_BASE: "x" });
 
   expect(code).toBe(1);
   expect(by.get("configuration")).toMatchObject({
@@ -349,7 +349,7 @@ it.each([
       BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '${code}'; END $$;
     CREATE EVENT TRIGGER refused ON ddl_command_end WHEN TAG IN ('CREATE TABLE AS') EXECUTE FUNCTION refuse()`);
 
-  const { by } = await examined({ DATABASE_URL: world.databaseUrl });
+  const { by } = await examine({ DATABASE_URL: world.databaseUrl });
 
   expect(by.get("database")).toMatchObject({ state, says: expect.stringMatching(says) as string });
 });
@@ -363,7 +363,7 @@ it("says as the start does that it would be refused, and leaves the database as 
     onServer(inject("databaseServer").url, async (server) => void (await server.query(`DROP ROLE ${role}`))),
   );
   const asRole = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" }).href;
-  const findProblem = async (url: string) => (await examined({ DATABASE_URL: url })).by.get("database")?.says;
+  const findProblem = async (url: string) => (await examine({ DATABASE_URL: url })).by.get("database")?.says;
 
   await pool.query("UPDATE _prisma_migrations SET migration_name = '9' || migration_name");
   expect(await findProblem(world.databaseUrl)).toMatch(/^A newer version of the service has migrated this database/);
@@ -384,7 +384,7 @@ it.each([-3_600_000, -10_000, 10_000, 3_600_000])(
     const realNow = Date.now;
     const findingWith = async (ms: number) => {
       const clock = vi.spyOn(Date, "now").mockImplementation(() => realNow() + ms);
-      const { by } = await examined({ DATABASE_URL: world.databaseUrl }).finally(() => clock.mockRestore());
+      const { by } = await examine({ DATABASE_URL: world.databaseUrl }).finally(() => clock.mockRestore());
       return by.get("database");
     };
 
@@ -403,7 +403,7 @@ it("says that the data folder cannot be used", async () => {
   const folder = await mkdtemp(join(tmpdir(), "doctor-"));
   await writeFile(join(folder, "file"), "");
 
-  const { by } = await examined({ NODE_ENV: "development", DATA_DIR: join(folder, "file") });
+  const { by } = await examine({ NODE_ENV: "development", DATA_DIR: join(folder, "file") });
 
   expect(by.get("disk")).toMatchObject({ state: "wrong", says: expect.stringContaining("name another folder") });
 });

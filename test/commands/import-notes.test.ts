@@ -135,7 +135,7 @@ it("reads an Obsidian vault: properties, tags, links by path, alias and heading;
 });
 
 /** The titles of the notes that a link written in the note `from` leads to. */
-async function linked(files: Readonly<Record<string, string>>, from: string, link: string) {
+async function findLinkedTitles(files: Readonly<Record<string, string>>, from: string, link: string) {
   const graph = await readNotesFolder(await folderWith({ ...files, [from]: link }));
   return { links: linksOf(graph).map(([, type, to]) => `${type} ${to}`), left: leftOut(graph).length };
 }
@@ -223,7 +223,7 @@ it.each([
     [],
   ],
 ])("follows from %s the link %s", async (from, link, links) => {
-  expect(await linked(NOTES, from, link)).toEqual({ links, left: 0 });
+  expect(await findLinkedTitles(NOTES, from, link)).toEqual({ links, left: 0 });
 });
 
 it.each([
@@ -259,7 +259,7 @@ it("reads names in any script, however their accents are encoded", async () => {
 it("says which notes are missing that Markdown links name", async () => {
   const note = "[gone](Gone/Away%20now.md) `[code](Gone.md)` [[away now]]";
 
-  expect(await linked(NOTES, "Note.md", note)).toEqual({ links: [], left: 2 });
+  expect(await findLinkedTitles(NOTES, "Note.md", note)).toEqual({ links: [], left: 2 });
   const made = await readNotesFolder(await folderWith({ "Note.md": note }), { createMissing: true });
   expect(linksOf(made)).toEqual([["Note", "LINKS_TO", "Away now", undefined]]);
 });

@@ -17,7 +17,7 @@ const NO_KEY = expect.stringMatching(/^The service does not accept this API key.
 const NO_SERVER = expect.stringMatching(/^http:.* does not answer \([^)]+\). Start the service there/) as string;
 
 /** What the program prints for these input lines. */
-async function passed(lines: readonly string[], environment: Readonly<Record<string, string>>) {
+async function passLines(lines: readonly string[], environment: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, ["dist/commands/mcp.js"], {
     env: { ...environmentForProcess(), ...environment },
   });
@@ -38,7 +38,7 @@ it("forwards messages of every revision, and answers requests but no notificatio
     JSON.stringify({ ...call, id: "new" }),
   ];
 
-  const { code, errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+  const { code, errors, answers } = await passLines(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
 
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
   expect(answers).toHaveLength(2);
@@ -57,8 +57,11 @@ it("forwards names that no header can hold, and answers what it cannot forward",
   const method = JSON.stringify({ ...messageOf("метод").body, id: 4 });
   const empty = JSON.stringify({ jsonrpc: "2.0", id: 5, method: "ping", params: null });
 
-  const { errors, answers } = await passed([...calls, method, empty], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
-  const wrongKey = await passed([empty], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_…" });
+  const { errors, answers } = await passLines([...calls, method, empty], {
+    MEMORY_GRAPH_URL: url,
+    MEMORY_GRAPH_KEY: key,
+  });
+  const wrongKey = await passLines([empty], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_…" });
 
   expect(errors).toBe("");
   const said = new Map(answers.map(({ id, error }) => [id, error?.message]));
@@ -85,7 +88,7 @@ it("lets the server say what is wrong with a message whose headers cannot repeat
   ];
   const lines = wrong.map((message, id) => JSON.stringify({ ...message, id }));
 
-  const { errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+  const { errors, answers } = await passLines(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
 
   expect(errors).toBe("");
   const said = answers.toSorted((one, other) => Number(one.id) - Number(other.id)).map(({ error }) => error?.code);
@@ -96,7 +99,7 @@ it("finds a service below a path, with or without a slash at the end", async () 
   const { url, requests } = await fakeService(() => ({ status: 200, body: { jsonrpc: "2.0", result: {} } }));
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
 
-  for (const end of ["", "/"]) await passed([ping], { MEMORY_GRAPH_URL: `${url}/memory${end}` });
+  for (const end of ["", "/"]) await passLines([ping], { MEMORY_GRAPH_URL: `${url}/memory${end}` });
 
   expect(requests.map((request) => request.url)).toEqual(["/memory/mcp", "/memory/mcp"]);
 });
@@ -106,8 +109,8 @@ it("answers requests also with a wrong key or without a server", async () => {
   const { url } = await world.serve();
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
 
-  const wrongKey = await passed([ping], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_wrong" });
-  const noServer = await passed([ping], { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
+  const wrongKey = await passLines([ping], { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_wrong" });
+  const noServer = await passLines([ping], { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
 
   expect(wrongKey.answers).toMatchObject([{ id: 7, error: { message: NO_KEY } }]);
   expect(noServer.answers).toMatchObject([{ id: 7, error: { code: -32_603, message: NO_SERVER } }]);
@@ -120,7 +123,7 @@ it("says what is wrong with a line that is no message, skips blank ones, and goe
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
 
   const lines = ["{", "null", "5", `[${ping}]`, "", " ", ping];
-  const { errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+  const { errors, answers } = await passLines(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
 
   expect(errors).toBe("");
   expect(answers).toHaveLength(5);
@@ -139,7 +142,7 @@ it("ends a message at LF alone, and not at another end of line within it or at t
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
 
   const lines = [store.replace(",", ",\r"), `${ping}\r`];
-  const { errors, answers } = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
+  const { errors, answers } = await passLines(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: key });
 
   expect(errors).toBe("");
   expect(answers.toSorted((one, other) => Number(one.id) - Number(other.id))).toMatchObject([
@@ -158,8 +161,8 @@ it("answers a tool call that it cannot forward as a failed call, so that agents 
   const lines = [JSON.stringify({ ...modern, id: 1 }), JSON.stringify({ ...modern, params, id: 2 })];
   const failed = (text: string) => ({ content: [{ type: "text", text }], isError: true });
 
-  const wrongKey = await passed(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_wrong" });
-  const noServer = await passed(lines, { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
+  const wrongKey = await passLines(lines, { MEMORY_GRAPH_URL: url, MEMORY_GRAPH_KEY: "mg_live_wrong" });
+  const noServer = await passLines(lines, { MEMORY_GRAPH_URL: "http://127.0.0.1:1" });
 
   for (const [{ answers }, text] of [
     [wrongKey, NO_KEY],
@@ -178,7 +181,7 @@ it.each([
   const { url } = await fakeService(() => ({ status, body }));
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
 
-  const { answers } = await passed([ping], { MEMORY_GRAPH_URL: url });
+  const { answers } = await passLines([ping], { MEMORY_GRAPH_URL: url });
 
   expect(answers).toMatchObject([{ id: 7, error: { message: said.replace("$", url) } }]);
 });
@@ -189,7 +192,7 @@ it("names the address that a server redirects to", async () => {
     headers: { location: "https://example.com/mcp" },
   }));
 
-  const { answers } = await passed(['{"jsonrpc":"2.0","id":1,"method":"ping"}'], { MEMORY_GRAPH_URL: url });
+  const { answers } = await passLines(['{"jsonrpc":"2.0","id":1,"method":"ping"}'], { MEMORY_GRAPH_URL: url });
 
   const message = `${url} redirects to https://example.com. Give that address by --url.`;
   expect(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32_603, message } }]);
@@ -222,7 +225,7 @@ it("repeats a call whose connection was lost, which then has one effect", async 
   const memory = { type: "fact", title: "Once", content: "However often it is sent." };
   const call = JSON.stringify({ ...messageOf("tools/call", { name: "store_memory", arguments: memory }).body, id: 1 });
 
-  const { errors, answers } = await passed([call], {
+  const { errors, answers } = await passLines([call], {
     MEMORY_GRAPH_URL: proxy.url.replace(/\/$/, ""),
     MEMORY_GRAPH_KEY: ann.key,
   });

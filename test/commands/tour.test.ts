@@ -245,7 +245,7 @@ async function startForDevelopers(
   const folder = await mkdtemp(join(tmpdir(), "memory-graph-clone-"));
   const development = { NODE_ENV: "development", DATA_DIR: join(folder, ".data"), DATABASE_URL: databaseUrl };
   const server = await startServerProcess({ ...development, ...environment }, { mails: { lookedEveryMs: 50 } });
-  await announced(server);
+  await waitForBanner(server);
   return {
     server,
     folder,
@@ -256,7 +256,7 @@ async function startForDevelopers(
   };
 }
 
-const announced = ({ printed }: ServerProcess): Promise<void> =>
+const waitForBanner = ({ printed }: ServerProcess): Promise<void> =>
   vi.waitFor(() => expect(printed()).toContain("Ctrl-C stops the service."), { timeout: 60_000 });
 
 async function run(command: string, args: readonly string[], { cwd = resolve(".") } = {}): Promise<Output> {

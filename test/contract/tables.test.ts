@@ -25,7 +25,7 @@ const KEPT: Readonly<Record<string, string>> = {
 };
 
 /** A world in which every table has rows. */
-async function filledWorld() {
+async function fillWorld() {
   const server = await startEmbeddingsServer();
   const meaning = new Meaning(server.client(), undefined, PATIENT);
   const world = await createStripeWorld({ meaning });
@@ -40,7 +40,7 @@ async function filledWorld() {
 }
 
 it("copies each table to another database", async () => {
-  await using at = await filledWorld();
+  await using at = await fillWorld();
   await using target = await createWorld();
   const { pool } = at.world.database;
   const rows = await rowsOf(pool);
@@ -60,7 +60,7 @@ it("copies each table to another database", async () => {
 });
 
 it("keeps ids of a deleted account and a deleted team only where there is a reason", async () => {
-  await using at = await filledWorld();
+  await using at = await fillWorld();
   const { database, services } = at.world;
   const { teamId, owner, member } = at.staff;
   const { userId, keyId } = member.caller;

@@ -32,7 +32,7 @@ import { type World, createWorld } from "../support/world.js";
 const MEMORIES = 1_000;
 
 it("restores a backup with the same data in an empty database, which can be used at once", async () => {
-  await using source = await filled();
+  await using source = await fillWorld();
   await using target = await createWorld();
   await empty(target);
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
@@ -58,13 +58,13 @@ it("restores a backup with the same data in an empty database, which can be used
 });
 
 it("moves everything to another server; refuses a database in use, and a target with users", async () => {
-  await using source = await filled(10_000);
-  await using full = await filled(1);
+  await using source = await fillWorld(10_000);
+  await using full = await fillWorld(1);
   await using target = await createWorld();
   const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
 
   await closeConnections(source.world);
-  const server = await connected(source.world, "memory-graph-gateway");
+  const server = await connect(source.world, "memory-graph-gateway");
   const used = await runHere(migrateTo, [], { ...environment, DIRECT_DATABASE_URL: source.world.databaseUrl });
   await server[Symbol.asyncDispose]();
   await empty(target);
@@ -84,7 +84,7 @@ it("moves everything to another server; refuses a database in use, and a target 
 });
 
 it("lets nothing start on a moved database until somebody takes it back", async () => {
-  await using source = await filled(10);
+  await using source = await fillWorld(10);
   await using target = await createWorld();
   const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
   const show = ["show", "--email", source.ann.email];
@@ -113,7 +113,7 @@ it("lets nothing start on a moved database until somebody takes it back", async 
 });
 
 it("lets nobody change or start on the database while it moves, and copies nothing if somebody does", async () => {
-  await using source = await filled(10);
+  await using source = await fillWorld(10);
   await using target = await createWorld();
   const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
   await closeConnections(source.world);
@@ -122,7 +122,7 @@ it("lets nobody change or start on the database while it moves, and copies nothi
   const starting = await migrate(source.world.databaseUrl).catch((error: unknown) => error);
   const command = await runHere(user, ["show", "--email", source.ann.email], environment);
   // A server of an earlier version does not check for a move, and stays connected.
-  await using earlier = await connected(source.world, "memory-graph-gateway");
+  await using earlier = await connect(source.world, "memory-graph-gateway");
   const change = await earlier.query("UPDATE memory SET title = 'Missed'").then(
     () => "changed",
     (error: unknown) => error,
@@ -146,7 +146,7 @@ it("waits for the connections of a server that is just ending", async () => {
   await using target = await createWorld();
   await empty(target);
   await closeConnections(source);
-  const server = await connected(source, "memory-graph-gateway");
+  const server = await connect(source, "memory-graph-gateway");
 
   const moving = runHere(migrateTo, [], { DATABASE_URL: source.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl });
   const looks = new Set<number>();
@@ -197,7 +197,7 @@ it("moves the embedded database unless a server is running", async () => {
 });
 
 it("backs up a database of an earlier version unchanged, and refuses one without the service's tables", async () => {
-  await using source = await filled(10);
+  await using source = await fillWorld(10);
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
   const { pool } = source.world.database;
   const newest = "SELECT max(migration_name) FROM _prisma_migrations";
@@ -217,7 +217,7 @@ it("backs up a database of an earlier version unchanged, and refuses one without
 });
 
 it("backs up the database as it was at one moment, whatever is changed meanwhile", async () => {
-  await using source = await filled(10);
+  await using source = await fillWorld(10);
   await using target = await createWorld();
   const before = await contentOf(source.world);
   // Holds hardly more than the first line, so the tables are read only when it is read.
@@ -229,7 +229,7 @@ it("backs up the database as it was at one moment, whatever is changed meanwhile
   // A server that starts does not wait for the backup.
   expect(await migrate(source.world.databaseUrl, { waits: { ...LIMITS.start, migrationLockMs: 0 } })).toEqual([]);
   // As a migration that writes a table anew. A transaction that began earlier would see no rows in it.
-  await using other = await connected(source.world);
+  await using other = await connect(source.world);
   await expect(other.query("ALTER TABLE memory ADD COLUMN rewritten float DEFAULT random()")).rejects.toThrow(
     "lock timeout",
   );
@@ -261,8 +261,8 @@ it("backs up a database that is being migrated only before or after a migration"
 });
 
 it("ends and disconnects when its target is closed or cannot be used", async () => {
-  await using source = await filled(MEMORIES);
-  await using used = await filled(1);
+  await using source = await fillWorld(MEMORIES);
+  await using used = await fillWorld(1);
   const closed = new PassThrough().destroy();
   const breaking = new PassThrough({ highWaterMark: 1 });
   const from = addressOf(source.world);
@@ -282,9 +282,9 @@ it("ends and disconnects when its target is closed or cannot be used", async () 
 });
 
 it("leaves the target unlocked and empty when the source is lost during a move", async () => {
-  await using source = await filled(MEMORIES);
+  await using source = await fillWorld(MEMORIES);
   await using target = await createWorld();
-  await using holder = await connected(target);
+  await using holder = await connect(target);
   // The source is read no further than a buffer, so that it is lost before its end.
   await holder.query("BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
   const ends = { from: addressOf(source.world), to: addressOf(target) };
@@ -304,14 +304,14 @@ it("leaves the target unlocked and empty when the source is lost during a move",
 });
 
 it("takes its time where databases end slow statements and idle transactions", async () => {
-  await using source = await filled(10);
+  await using source = await fillWorld(10);
   await using target = await createWorld();
   for (const { database, databaseUrl } of [source.world, target]) {
     const name = new URL(databaseUrl).pathname.slice(1);
     for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout"])
       await database.pool.query(`ALTER DATABASE "${name}" SET ${setting} = '100ms'`);
   }
-  await using holder = await connected(target);
+  await using holder = await connect(target);
   await holder.query("SET idle_in_transaction_session_timeout = 0; BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
   const ends = { from: addressOf(source.world), to: addressOf(target) };
   const moved = moveDatabase({ ...ends, tell: () => {}, beforeCommit: async () => {} });
@@ -321,7 +321,7 @@ it("takes its time where databases end slow statements and idle transactions", a
   await Promise.race([ended, expect.poll(async () => (await target.database.pool.query(waiting)).rowCount).toBe(1)]);
 
   // The source is still locked.
-  await using other = await connected(source.world);
+  await using other = await connect(source.world);
   await other.query("SET statement_timeout = 0");
   await expect(other.query("UPDATE memory SET title = 'Missed'")).rejects.toThrow("lock timeout");
   await holder.query("ROLLBACK");
@@ -346,7 +346,7 @@ it("gives up on a source without lines, whatever its size", async () => {
 });
 
 it("verifies a target's certificate by each mode that asks for TLS, without a warning of several lines", async () => {
-  await using source = await filled(1);
+  await using source = await fillWorld(1);
   await using target = await createWorld();
   await closeConnections(source.world);
 
@@ -358,7 +358,7 @@ it("verifies a target's certificate by each mode that asks for TLS, without a wa
 });
 
 it("refuses a file that is cut, changed, of another schema or no backup, and restores nothing", async () => {
-  await using source = await filled(10);
+  await using source = await fillWorld(10);
   await using target = await createWorld();
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
   const sink = new PassThrough();
@@ -396,7 +396,7 @@ it("refuses a file that is cut, changed, of another schema or no backup, and res
 
 /** A move that is stopped halfway, waiting for a locked table of the target, until it is released. */
 async function heldMove(environment: Record<string, string>, target: World) {
-  const holder = await connected(target);
+  const holder = await connect(target);
   await holder.query("BEGIN; LOCK TABLE memory IN SHARE MODE");
   const moved = runProcess("migrate-to", [], environment);
   const ended = moved.then(({ errors }) => Promise.reject(new Error(`The move did not wait: ${errors}`)));
@@ -409,7 +409,7 @@ async function heldMove(environment: Record<string, string>, target: World) {
   };
 }
 
-async function connected({ databaseUrl }: World, name = "a test") {
+async function connect({ databaseUrl }: World, name = "a test") {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: name, lock_timeout: 300 });
   client.on("error", () => {});
   await client.connect();
@@ -430,7 +430,7 @@ const empty = async ({ database }: World) =>
 const addressOf = ({ databaseUrl: url }: World): Address => ({ url, variable: "DATABASE_URL" });
 
 /** A world with rows in most tables. */
-async function filled(count = MEMORIES) {
+async function fillWorld(count = MEMORIES) {
   const world = await createWorld();
   const staff = await aTeam(world);
   await anInvitee(world, staff);

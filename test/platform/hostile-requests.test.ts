@@ -6,7 +6,7 @@ import { HOSTILE } from "../support/hostile-requests.js";
 import { ask } from "../support/http.js";
 import { linkMemories, storeMemories } from "../support/hubs.js";
 import { type ServerProcess, freePort, startServerProcess } from "../support/server-process.js";
-import { connected } from "../support/socket.js";
+import { openConnection } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 import { LIMITS } from "../../src/limits.js";
 
@@ -137,7 +137,7 @@ it("goes on after clients reset their connection in the middle of anything", asy
   for (const [what, bytes] of Object.entries(RESET)) {
     for (const url of [server.url, `http://127.0.0.1:${metricsPort}`]) {
       for (const isRead of [false, true]) {
-        const client = connected(url);
+        const client = openConnection(url);
         client.allowHalfOpen = true;
         await new Promise((sent) => client.write(bytes, sent));
         // Asked later, so answered after the bytes were read, and again after the reset was.

@@ -21,7 +21,7 @@ it.each([
   await using killed = await startServerProcess({ DATABASE_URL: proxy.url });
   const cutOff = store(killed.url).catch(() => "cut off");
   await proxy.held;
-  await committed(world, moment.hold === "fromDatabase");
+  await expectCommitted(world, moment.hold === "fromDatabase");
   await killed.kill("SIGKILL");
   proxy.drop();
 
@@ -60,7 +60,7 @@ async function eventuallyStored(store: () => ReturnType<typeof ask>) {
 }
 
 /** Checks that the server was killed at the intended moment: whether the change was committed or not. */
-async function committed({ database }: World, expected: boolean): Promise<void> {
+async function expectCommitted({ database }: World, expected: boolean): Promise<void> {
   const stored = async () => (await database.pool.query("SELECT FROM memory")).rowCount ?? 0;
   if (expected) await expect.poll(stored).toBe(1);
   else expect(await stored()).toBe(0);

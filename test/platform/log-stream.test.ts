@@ -14,7 +14,7 @@ const LINE = `${"x".repeat(1_023)}\n`;
 it("writes every line once and in order, buffered or not", async () => {
   for (const buffered of [true, false]) {
     const path = join(folder(), "log");
-    const descriptor = opened(path, constants.O_WRONLY | constants.O_CREAT);
+    const descriptor = openFile(path, constants.O_WRONLY | constants.O_CREAT);
     {
       await using stream = new LogStream(descriptor, { buffered });
       for (let n = 0; n < 500; n++) stream.write(`${n} ${LINE}`);
@@ -29,7 +29,7 @@ it("writes lines together: buffered ones at once, others as soon as the first is
   const writesOf = async (buffered: boolean) => {
     let writes = 0;
     const hook = createHook({ init: (_id, type) => void (type === "FSREQCALLBACK" && writes++) });
-    const descriptor = opened(join(folder(), "log"), constants.O_WRONLY | constants.O_CREAT);
+    const descriptor = openFile(join(folder(), "log"), constants.O_WRONLY | constants.O_CREAT);
     {
       await using stream = new LogStream(descriptor, { buffered });
       hook.enable();
@@ -58,7 +58,7 @@ function writesEnd(count: number): Promise<void> {
 }
 
 it("keeps running on a full disk, with limited memory", async () => {
-  await using stream = new LogStream(opened("/dev/full", constants.O_WRONLY), { buffered: true });
+  await using stream = new LogStream(openFile("/dev/full", constants.O_WRONLY), { buffered: true });
   const startedAt = performance.now();
   const tried = writesEnd(1);
   for (let n = 0; n < 100; n++) stream.write(LINE);
@@ -134,7 +134,7 @@ it.each([
     await log[Symbol.asyncDispose]();
     process.stderr.write("ended");`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-    stdio: ["ignore", output === "pipe" ? output : opened(output, constants.O_WRONLY), "pipe"],
+    stdio: ["ignore", output === "pipe" ? output : openFile(output, constants.O_WRONLY), "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   let said = "";
@@ -172,7 +172,7 @@ function folder(): string {
   return made;
 }
 
-function opened(path: string, flags: number): number {
+function openFile(path: string, flags: number): number {
   const descriptor = openSync(path, flags);
   onTestFinished(() => closeSync(descriptor));
   return descriptor;
@@ -183,7 +183,7 @@ function pipe(): { descriptor: number; reader: number } {
   const path = join(folder(), "pipe");
   execFileSync("mkfifo", [path]);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  return { descriptor: opened(path, constants.O_WRONLY), reader };
+  return { descriptor: openFile(path, constants.O_WRONLY), reader };
 }
 
 function readAll(reader: number): string {

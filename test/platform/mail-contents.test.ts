@@ -15,7 +15,7 @@ it("invites by a mail with inviter, team, role, expiry, and a working link and t
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await world.serve(mailSettings(smtp.url));
-  const { owner, invitation } = await invited(world, { team: "Platform" });
+  const { owner, invitation } = await inviteBob(world, { team: "Platform" });
 
   const mail = await smtp.take(BOB);
 
@@ -47,7 +47,7 @@ it("stores only the token's hash, and logs neither token, code nor address", asy
   await using world = await createWorld();
   await using smtp = await startMailServer();
   const { url } = await world.serve(mailSettings(smtp.url));
-  await invited(world);
+  await inviteBob(world);
   await ask(`${url}/signup`, { body: { email: "carol@example.com" } });
 
   const token = tokenIn(await smtp.take(BOB));
@@ -86,7 +86,7 @@ it("lets a team's name become neither a header nor markup", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   await world.serve(mailSettings(smtp.url));
-  await invited(world, { team: 'A\r\nBcc: eve@example.com\r\n\r\n<img src="x" onerror=alert(1)> & "B"' });
+  await inviteBob(world, { team: 'A\r\nBcc: eve@example.com\r\n\r\n<img src="x" onerror=alert(1)> & "B"' });
 
   const mail = await smtp.take(BOB);
 
@@ -98,7 +98,7 @@ it("lets a team's name become neither a header nor markup", async () => {
 });
 
 /** A user creates a team and invites Bob as an admin. */
-async function invited(world: World, { team = "Team" } = {}) {
+async function inviteBob(world: World, { team = "Team" } = {}) {
   const owner = await world.user();
   const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
   const invitation = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });

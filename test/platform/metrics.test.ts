@@ -12,7 +12,7 @@ import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { mailSettings, startMailServer } from "../support/mail-server.js";
-import { connected, exchange, untilClosed } from "../support/socket.js";
+import { openConnection, exchange, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const MONITORING = {
@@ -292,7 +292,7 @@ it("parses hardly more than the first request of a connection, whatever is sent 
   let parsed = 0;
   server.on("request", () => parsed++);
   await once(server, "listening");
-  const socket = connected(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const socket = openConnection(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 
   socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50_000));
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { type Chance, chanceOf, oneOf, whole } from "../bench/text.js";
 import { roundsOf } from "../support/rounds.js";
 import { startServerProcess } from "../support/server-process.js";
-import { connected, nextAnswer } from "../support/socket.js";
+import { openConnection, nextAnswer } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const GET = "GET /healthz HTTP/1.1\r\nHost: a\r\n";
@@ -57,7 +57,7 @@ async function misbehave(port: number, chance: Chance, number: number): Promise<
 async function wrongAnswers(url: string, isOver: () => boolean): Promise<string[]> {
   const wrong: string[] = [];
   for (let number = 0; !isOver(); number++) {
-    const client = connected(url);
+    const client = openConnection(url);
     for (const part of ["first", "second", "third"]) {
       const id = `${part}-${number}`;
       client.write("GET /heal");

@@ -10,7 +10,7 @@ import { startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
-import { connected } from "../support/socket.js";
+import { openConnection } from "../support/socket.js";
 import { manyOf } from "../support/teams.js";
 import { type Actor, createWorld } from "../support/world.js";
 
@@ -74,7 +74,7 @@ it("stops in time while the payment provider hangs, for a request and for a back
   const asked = ask(`${server.url}/billing/team-checkout`, { key: ann.key, body: {} }).catch(() => "cut off");
   await expect.poll(() => provider.connections(), PATIENCE).toBeGreaterThan(0);
   // Also a request whose body never arrives.
-  const endless = connected(server.url);
+  const endless = openConnection(server.url);
   endless.write(
     `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\nContent-Length: 9\r\n\r\n`,
   );

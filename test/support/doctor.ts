@@ -8,7 +8,7 @@ interface Finding {
 }
 
 /** What the doctor finds in an environment, by part. */
-export async function examined(environment: Record<string, string>) {
+export async function examine(environment: Record<string, string>) {
   const { code, output, errors } = await runHere(program, ["--json"], environment);
   const { findings } = JSON.parse(output) as { findings: readonly Finding[] };
   return { code, errors, by: new Map(findings.map((finding) => [finding.part, finding])) };

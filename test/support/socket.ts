@@ -15,7 +15,7 @@ export function exchange(url: string, bytes: string | Uint8Array, { silenceMs = 
 }
 
 /** A connection whose bytes a test sends and reads itself. Its errors are ignored. */
-export function connected(url: string): Socket {
+export function openConnection(url: string): Socket {
   const { hostname, port } = new URL(url);
   return connect(Number(port), hostname)
     .on("error", () => {})

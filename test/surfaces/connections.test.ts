@@ -15,7 +15,7 @@ import { heapMegabytes } from "../support/heap.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { OLD, messageOf } from "../support/mcp.js";
-import { connected, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
+import { openConnection, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 60_000 };
@@ -56,7 +56,7 @@ it("keeps the idle connections of proxies longer than they do, but not those of 
 it("closes a connection whose client reads nothing, and keeps one whose client is slow", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { stalledAnswerMs: 3_000 });
-  const [deaf, slow] = [opened(url), opened(url)];
+  const [deaf, slow] = [openSocket(url), openSocket(url)];
   let read = 0;
   const reading = setInterval(() => (read += ((slow.read(65_536) ?? slow.read()) as Buffer | null)?.length ?? 0), 10);
   onTestFinished(() => clearInterval(reading));
@@ -64,10 +64,10 @@ it("closes a connection whose client reads nothing, and keeps one whose client i
 
   for (const socket of [deaf, slow]) socket.write(asking(LARGE).repeat(24));
 
-  await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
+  await expect.poll(() => countAborted(world), PATIENCE).toBeGreaterThan(0);
   await expect.poll(() => read, PATIENCE).toBeGreaterThan(24 * LARGE_BYTES);
   // Only the requests of the client that reads nothing.
-  expect(aborted(world)).toBeLessThanOrEqual(24);
+  expect(countAborted(world)).toBeLessThanOrEqual(24);
   expect(slow.destroyed).toBe(false);
 });
 
@@ -75,9 +75,9 @@ it("limits unread answers in memory, and serves other clients of the same addres
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 4_000_000 });
 
-  for (let n = 0; n < 2; n++) opened(url).write(asking(LARGE).repeat(24));
+  for (let n = 0; n < 2; n++) openSocket(url).write(asking(LARGE).repeat(24));
 
-  await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
+  await expect.poll(() => countAborted(world), PATIENCE).toBeGreaterThan(0);
   expect((await ask(`${url}${LARGE}`)).status).toBe(200);
 });
 
@@ -92,16 +92,16 @@ it("counts the parts of streamed answers as unread answers", async () => {
   const asked = `GET /v1/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\n\r\n`;
 
   // Each connection asks for 48 MB, more than the buffers of an operating system take.
-  for (let n = 0; n < 3; n++) opened(url).write(asked.repeat(10));
+  for (let n = 0; n < 3; n++) openSocket(url).write(asked.repeat(10));
 
-  await expect.poll(() => aborted(world), PATIENCE).toBeGreaterThan(0);
+  await expect.poll(() => countAborted(world), PATIENCE).toBeGreaterThan(0);
 });
 
 it("serves pipelined requests up to the limit, and closes the connection at one more", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { pipelined: 4 });
   const send = async (count: number) => {
-    const socket = opened(url);
+    const socket = openSocket(url);
     socket.write(
       asking("/docs").repeat(count - 1) + asking("/docs").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
     );
@@ -114,7 +114,7 @@ it("serves pipelined requests up to the limit, and closes the connection at one 
 describe("a client that sends further requests before it reads its answers", () => {
   /** Reads nothing until its answers fill all buffers, sends the rest, and then reads everything. */
   async function readLate(url: string, rest: string): Promise<string> {
-    const socket = opened(url);
+    const socket = openSocket(url);
     socket.write(asking(LARGE).repeat(28));
     await once(socket, "readable");
     // When others have been served, the first answers have filled the buffers.
@@ -157,7 +157,7 @@ it("releases the slots of requests when their connection is cut, answered or not
   const { key } = await world.user();
 
   for (let round = 0; round < 4; round++) {
-    const socket = opened(url);
+    const socket = openSocket(url);
     socket.write(
       `GET /me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`.repeat(3) + asking(LARGE).repeat(3),
     );
@@ -211,7 +211,7 @@ it("gives a free slot to the request that waited longest, and limits how many wa
 it("stops without waiting for unused connections", async () => {
   await using world = await createWorld();
   const app = await world.serve();
-  const closed = Array.from({ length: 3 }, () => untilClosed(opened(app.url)));
+  const closed = Array.from({ length: 3 }, () => untilClosed(openSocket(app.url)));
   await ask(`${app.url}/healthz`);
 
   const begunAt = performance.now();
@@ -255,7 +255,7 @@ const CLIENTS = `
 it("answers the first request of a connection that was made just before the unused ones were closed", async () => {
   const server = emptyServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const socket = opened(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const socket = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   await once(server, "connection");
 
   server.closeIdleConnections();
@@ -267,15 +267,15 @@ it("answers the first request of a connection that was made just before the unus
 it("closes the connection that was idle for longest to make room for a new one", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { connectionsPerAddress: 3, waitingPerAddress: 100 });
-  const [longest, next, last] = [opened(url), opened(url), opened(url)];
+  const [longest, next, last] = [openSocket(url), openSocket(url), openSocket(url)];
   for (const socket of [longest, next, last]) {
     socket.write(asking("/healthz"));
     expect(saidIn(await nextAnswer(socket))).toEqual({ status: 200, closes: false });
   }
 
   // Not at once: a connection that has just been used may be about to be used again.
-  await expect.poll(() => (opened(url), longest.destroyed), PATIENCE).toBe(true);
-  const newest = opened(url);
+  await expect.poll(() => (openSocket(url), longest.destroyed), PATIENCE).toBe(true);
+  const newest = openSocket(url);
   newest.write(asking("/healthz"));
   expect(saidIn(await nextAnswer(newest)).status).toBe(200);
 });
@@ -285,7 +285,7 @@ it.each(["0", "1"])(
   async (proxies) => {
     await using world = await createWorld();
     const { url } = await world.serve({ TRUSTED_PROXIES: proxies }, undefined, { connections: 4 });
-    const resting = Array.from({ length: 4 }, () => opened(url));
+    const resting = Array.from({ length: 4 }, () => openSocket(url));
     for (const socket of resting) {
       socket.write(asking("/healthz"));
       await nextAnswer(socket);
@@ -363,7 +363,7 @@ it("does not limit the connections of a proxy", async () => {
     connectionsPerAddress: 2,
     waitingPerAddress: 0,
   });
-  const resting = Array.from({ length: 10 }, () => opened(url));
+  const resting = Array.from({ length: 10 }, () => openSocket(url));
   for (const socket of resting) socket.write(asking("/healthz"));
 
   const answers = await Promise.all(resting.map(nextAnswer));
@@ -411,8 +411,8 @@ it("never refuses a client with 40 busy connections", async () => {
 
 const asking = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
-function opened(url: string): Socket {
-  const socket = connected(url);
+function openSocket(url: string): Socket {
+  const socket = openConnection(url);
   onTestFinished(() => void socket.destroy());
   return socket;
 }
@@ -433,11 +433,11 @@ async function refusedOnce(begin: () => Socket, another: () => Promise<Answer>):
 
 /** A request whose body of a hundred bytes has not been sent yet. */
 function begun(url: string, key: string, header = "", path = "/v1/memories"): Socket {
-  const socket = opened(url);
+  const socket = openSocket(url);
   const type = "Content-Type: application/json\r\nContent-Length: 100\r\n";
   socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${header}${type}\r\n`);
   return socket;
 }
 
 /** How many requests were not answered completely. */
-const aborted = ({ log }: World): number => log.filter((line) => line.includes('"status":"aborted"')).length;
+const countAborted = ({ log }: World): number => log.filter((line) => line.includes('"status":"aborted"')).length;

@@ -26,7 +26,7 @@ import { messageOf } from "../support/mcp.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../support/memories.js";
 import { PATIENT } from "../support/patience.js";
 import { countTrips } from "../support/round-trips.js";
-import { connected, nextAnswer } from "../support/socket.js";
+import { openConnection, nextAnswer } from "../support/socket.js";
 import { type World, createWorld } from "../support/world.js";
 
 /** Optimizations change no answer, so these tests count what a request costs. They never measure time. */
@@ -235,7 +235,7 @@ it("creates few promises and tries few routes: work without waiting needs no pro
   await using world = await createWorld();
   const { url } = await world.serve();
   const { key, requests } = await memoryIn(world);
-  const socket = connected(url);
+  const socket = openConnection(url);
   onTestFinished(() => void socket.destroy());
   const over: Record<string, Cost> = {};
   for (const [name, most] of Object.entries(MOST)) {

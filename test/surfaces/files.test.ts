@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
-import { connected, exchange, saidIn } from "../support/socket.js";
+import { openConnection, exchange, saidIn } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const HTML = "text/html,*/*;q=0.1";
@@ -69,7 +69,7 @@ it("keeps one copy of a document, however many clients request it without readin
   const { length } = await (await fetch(`${url}/openapi.json`)).text();
   const megabytes = () => process.memoryUsage().arrayBuffers / 1_048_576;
   const before = megabytes();
-  const sockets = Array.from({ length: 10 }, () => connected(url));
+  const sockets = Array.from({ length: 10 }, () => openConnection(url));
   for (const [client, socket] of sockets.entries()) {
     // From different addresses, because each address has a limit.
     const head = `GET /openapi.json HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.1.0.${client}\r\n\r\n`;

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { heapMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
-import { connected, exchange, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
+import { openConnection, exchange, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const { headBytes, headers: headersMax, urlBytes, mediaTypesBytes, bodyBytes, bodyPieces } = LIMITS.http;
@@ -62,7 +62,7 @@ it("refuses a head or a body that arrives too slowly, and says so", async () => 
   const { url } = await world.serve({}, undefined, { headTimeoutMs: 300, bodyTimeoutMs: 600 });
   const { key } = await world.user();
   const slow = async (begin: string, drop: string) => {
-    const socket = connected(url);
+    const socket = openConnection(url);
     const startedAt = performance.now();
     socket.write(begin);
     const drip = setInterval(() => socket.write(drop), 50);
@@ -96,7 +96,7 @@ it.each([
     ["Authorization: Bearer wrong\r\n", 401],
     ["", 401],
   ] as const) {
-    const socket = connected(url);
+    const socket = openConnection(url);
     const type = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
     socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\n${authorization}${header}${type}\r\n`);
     if (first) socket.write(inChunk(first));
@@ -116,7 +116,7 @@ it("reads a body in as many pieces as its limit, in little memory, and refuses o
   const begin = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n${type}\r\n`;
   const note = inChunk(Buffer.from(JSON.stringify({ type: "general", title: "A note", content: "Something." })));
   const send = (pieces: number) => {
-    const socket = connected(url);
+    const socket = openConnection(url);
     socket.write(`${begin}${note.toString()}${"1\r\n \r\n".repeat(pieces - 1)}`);
     return socket;
   };
@@ -159,7 +159,7 @@ it("asks for the body of a client that waits for that, unless the request is ref
     `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${authorization}\r\n` +
     `Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
 
-  const socket = connected(url);
+  const socket = openConnection(url);
   socket.write(head(key, body.length));
   expect(await nextAnswer(socket)).toBe("HTTP/1.1 100 Continue\r\n\r\n");
   socket.write(body);
@@ -181,7 +181,7 @@ it("asks for the body of a client that waits for that, unless the request is ref
 it("keeps a connection whose refused body ends soon", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
-  const socket = connected(url);
+  const socket = openConnection(url);
   const answers = untilClosed(socket);
   for (const length of [10, 100_000, bodyBytes]) {
     socket.write(`POST /v1/memories HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${" ".repeat(length)}`);

@@ -15,7 +15,7 @@ const CODE = "12345678";
 
 it("leads from the mail's link into the team: invitation, code, answer, key", async () => {
   await using world = await createWorld();
-  const { page, teamId } = await invitedTo(world);
+  const { page, teamId } = await inviteTo(world);
 
   const first = await page();
   const asked = await page("/code", {});
@@ -45,7 +45,7 @@ it("leads from the mail's link into the team: invitation, code, answer, key", as
 
 it("asks for the code again after a wrong one, and says so", async () => {
   await using world = await createWorld();
-  const { page } = await invitedTo(world);
+  const { page } = await inviteTo(world);
   await world.giveCode(BOB, CODE);
 
   const wrong = await page("/answer", { code: "00000000", answer: "accept" });
@@ -59,7 +59,7 @@ it("asks for the code again after a wrong one, and says so", async () => {
 
 it("asks for the code again when a phone reloads the address of a form that it had dropped", async () => {
   await using world = await createWorld();
-  const { page, linked } = await invitedTo(world);
+  const { page, linked } = await inviteTo(world);
 
   for (const form of ["/code", "/answer"]) {
     const { status, location } = await page(form);
@@ -75,7 +75,7 @@ it("asks for the code again when a phone reloads the address of a form that it h
 
 it("declines, and leaves no key that nobody has seen", async () => {
   await using world = await createWorld();
-  const { page, status } = await invitedTo(world);
+  const { page, status } = await inviteTo(world);
   await world.giveCode(BOB, CODE);
 
   const declined = await page("/answer", { code: CODE, answer: "decline" });
@@ -90,7 +90,7 @@ it("declines, and leaves no key that nobody has seen", async () => {
 
 it("refuses a user who is already in a team, and makes no key for them", async () => {
   await using world = await createWorld();
-  const { page, status } = await invitedTo(world);
+  const { page, status } = await inviteTo(world);
   const bob = await world.user({ email: BOB });
   await bob.did(createTeam, { name: "Bob's own", maxMembers: 2 });
   await world.giveCode(BOB, CODE);
@@ -108,7 +108,7 @@ it("refuses a user who is already in a team, and makes no key for them", async (
 
 it("shows the status of an ended invitation, and refuses unknown ones", async () => {
   await using world = await createWorld();
-  const { page, url, invitationId } = await invitedTo(world);
+  const { page, url, invitationId } = await inviteTo(world);
   await letExpire(world, invitationId);
   await world.giveCode(BOB, CODE);
 
@@ -132,7 +132,7 @@ it("shows the status of an ended invitation, and refuses unknown ones", async ()
 describe("the page of the link", () => {
   it("mails the invitation again, to the invited address only, and shows nothing secret", async () => {
     await using world = await createWorld();
-    const { linked, owner } = await invitedTo(world);
+    const { linked, owner } = await inviteTo(world);
     const { mail } = world.database.models;
     await mail.deleteMany();
 
@@ -165,7 +165,7 @@ describe("the page of the link", () => {
     ["expired", "This invitation has expired. If you want to join, ask for another one."],
   ] as const)("says what to do if it was %s, and mails nothing", async (status, said) => {
     await using world = await createWorld();
-    const { linked, invitationId } = await invitedTo(world);
+    const { linked, invitationId } = await inviteTo(world);
     const { models } = world.database;
     await models.invitation.update({ where: { id: invitationId }, data: { status } });
     await models.mail.deleteMany();
@@ -181,7 +181,7 @@ describe("the page of the link", () => {
 
   it("is a page also for unknown ids, and no token can be mistaken for it", async () => {
     await using world = await createWorld();
-    const { url, invitationId } = await invitedTo(world);
+    const { url, invitationId } = await inviteTo(world);
     const read = async (path: string, method = "GET") => {
       const answer = await fetch(`${url}/invitations/${path}`, { method, redirect: "manual" });
       expect(answer.headers.get("content-type")).toMatch(/^text\/html/);
@@ -201,7 +201,7 @@ describe("the page of the link", () => {
 
   it("says in words that enough mails were sent, and when to ask again", async () => {
     await using world = await createWorld();
-    const { linked } = await invitedTo(world);
+    const { linked } = await inviteTo(world);
     const [{ limit }] = LIMITS.invitations.mailsByLink;
     const statuses = [];
     for (let n = 0; n < limit; n++) statuses.push((await linked("/mail", {})).status);
@@ -215,7 +215,7 @@ describe("the page of the link", () => {
 
   it("links only to paths that a proxy with a prefix finds", async () => {
     await using world = await createWorld();
-    const { linked, invitationId } = await invitedTo(world);
+    const { linked, invitationId } = await inviteTo(world);
     const links = [];
     for (const [path, form] of [[""], ["/mail", {}], ["?mailed"]] as [string, object?][]) {
       const { text, location } = await linked(path, form && {});
@@ -232,7 +232,7 @@ describe("the page of the link", () => {
 describe("the page", () => {
   it("explains the service to a newcomer, and after the answer what to do next", async () => {
     await using world = await createWorld();
-    const { page, invitationId } = await invitedTo(world);
+    const { page, invitationId } = await inviteTo(world);
     await world.giveCode(BOB, CODE);
 
     const open = await page();
@@ -247,7 +247,7 @@ describe("the page", () => {
 
   it("links only to paths that a proxy with a prefix finds", async () => {
     await using world = await createWorld();
-    const { page } = await invitedTo(world);
+    const { page } = await inviteTo(world);
     await world.giveCode(BOB, CODE);
     const steps: [path: string, form?: Record<string, string>][] = [
       [""],
@@ -271,7 +271,7 @@ describe("the page", () => {
 
   it("lets no name change the order of the words around it, also if it is written right to left", async () => {
     await using world = await createWorld();
-    const { page, owner, teamId } = await invitedTo(world);
+    const { page, owner, teamId } = await inviteTo(world);
     await owner.did(updateTeam, { teamId, name: "\u05E6\u05D5\u05D5\u05EA 7" });
 
     const { text } = await page();
@@ -282,7 +282,7 @@ describe("the page", () => {
 
   it("allows no scripts, is not cached, and sends its URL to no other site", async () => {
     await using world = await createWorld();
-    const { page } = await invitedTo(world);
+    const { page } = await inviteTo(world);
     for (const { headers } of [await page(), await page("/answer", { code: "1", answer: "accept" })]) {
       const policy = headers.get("content-security-policy");
       expect(policy).toMatch(
@@ -297,7 +297,7 @@ describe("the page", () => {
   it("shows names as text, never as markup", async () => {
     await using world = await createWorld();
     const evil = `<script>alert(1)</script>"'&`;
-    const { page, owner, teamId } = await invitedTo(world);
+    const { page, owner, teamId } = await inviteTo(world);
     await owner.did(updateTeam, { teamId, name: evil });
     await world.database.models.user.updateMany({ data: { name: evil } });
 
@@ -316,7 +316,7 @@ describe("the page", () => {
     ["too much", { code: "1".repeat(5_000), answer: "accept" }, 413],
   ])("refuses a form with %s", async (_what, form, expected = 400) => {
     await using world = await createWorld();
-    const { page, status } = await invitedTo(world);
+    const { page, status } = await inviteTo(world);
     await world.giveCode(BOB, CODE);
 
     const refused = await page("/answer", form);
@@ -329,7 +329,7 @@ describe("the page", () => {
 
   it("lets a network request five codes in a quarter of an hour, and says when to retry", async () => {
     await using world = await createWorld();
-    const { page } = await invitedTo(world);
+    const { page } = await inviteTo(world);
     const statuses = [];
     for (let n = 0; n < 5; n++) statuses.push((await page("/code", {})).status);
     const sixth = await page("/code", {});
@@ -343,7 +343,7 @@ describe("the page", () => {
  * Ann invites Bob, who has no account. `page` requests the page by the token, `linked` the one of the link, or posts a
  * form to a path below it.
  */
-async function invitedTo(world: Awaited<ReturnType<typeof createWorld>>) {
+async function inviteTo(world: Awaited<ReturnType<typeof createWorld>>) {
   // Mails stay in the queue: the test has the token and the code itself.
   const { url } = await world.serve({ NODE_ENV: "production" });
   const owner = await world.user();

@@ -1,12 +1,12 @@
 import { getIntrospectionQuery } from "graphql";
 import { expect, it } from "vitest";
 import { ask } from "../support/http.js";
-import { connected, nextAnswer, saidIn } from "../support/socket.js";
+import { openConnection, nextAnswer, saidIn } from "../support/socket.js";
 import { type World, createWorld } from "../support/world.js";
 
 /** Sends only the head, to show that the answer comes before the body is read. */
 async function sendHead(url: string, path: string, header = ""): Promise<{ status: number }> {
-  const socket = connected(url);
+  const socket = openConnection(url);
   socket.write(
     `POST ${path} HTTP/1.1\r\nHost: a\r\n${header}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n`,
   );

@@ -5,7 +5,7 @@ import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
 /** The answer to an agent's call that creates a relationship of this type. */
-async function linked(relationship_type: string) {
+async function createLink(relationship_type: string) {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user();
@@ -26,11 +26,11 @@ it.each([
   ["caused", "say CAUSES instead"],
   ["is_solved_by", "reads backwards: swap the two ids, and say SOLVES"],
 ])("refuses an agent the type %s, which no view follows, and says which one is meant", async (type, message) => {
-  expect((await linked(type)).error?.message).toBe(`relationship_type: ${message}`);
+  expect((await createLink(type)).error?.message).toBe(`relationship_type: ${message}`);
 });
 
 it.each(["SOLVES", "DEPRECATED_BY", "VALIDATED_BY", "OWNED_BY", "MENTIONS"])("lets an agent use %s", async (type) => {
-  expect((await linked(type)).type).toBe(type);
+  expect((await createLink(type)).type).toBe(type);
 });
 
 it("lets programs use the types that it refuses an agent", async () => {

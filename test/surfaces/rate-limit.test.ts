@@ -14,7 +14,7 @@ if (!reachable && process.env["CI_STRICT"]) throw new Error("CI_STRICT is set, s
 it("lets exactly 60 of 200 concurrent requests through, over all doors and keys", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
-  expect(await passed(await mixed([url], await world.user({ plan: "free" }), 200))).toBe(60);
+  expect(await countPassed(await sendByBothDoors([url], await world.user({ plan: "free" }), 200))).toBe(60);
 });
 
 it("gives each plan its budget, and shows in every answer what is left", async () => {
@@ -161,7 +161,7 @@ describe.skipIf(!reachable)("with a Redis and a long timeout, for busy machines"
   it("lets exactly 60 of 200 through over two servers", async () => {
     await using world = await createWorld();
     const urls = await Promise.all([1, 2].map(async () => (await world.serve({ REDIS_URL })).url));
-    expect(await passed(await mixed(urls, await world.user({ plan: "free" }), 200))).toBe(60);
+    expect(await countPassed(await sendByBothDoors(urls, await world.user({ plan: "free" }), 200))).toBe(60);
   });
 });
 
@@ -173,14 +173,14 @@ describe.skipIf(!reachable)("with Redis", () => {
       await using proxy = await faultyProxy(REDIS_URL);
       const { url } = await world.serve({ REDIS_URL: proxy.url });
       const ann = await world.user({ plan: "free" });
-      await settled(world, url);
+      await waitForRedis(world, url);
 
       const before = await ask(`${url}/me`, { key: ann.key });
       proxy.set(fault);
       const startedAt = performance.now();
       const first = await ask(`${url}/me`, { key: ann.key });
       const tookMs = performance.now() - startedAt;
-      const during = await mixed([url], ann, 100);
+      const during = await sendByBothDoors([url], ann, 100);
       proxy.set("fine");
       await eventually(async () => {
         const { headers } = await ask(`${url}/me`, { key: ann.key });
@@ -192,7 +192,7 @@ describe.skipIf(!reachable)("with Redis", () => {
       expect(first.status).toBe(200);
       // 250 ms, and what a busy machine adds.
       expect(tookMs).toBeLessThan(5_000);
-      expect(await passed(during)).toBeLessThanOrEqual(59);
+      expect(await countPassed(during)).toBeLessThanOrEqual(59);
       expect(world.bugs).toEqual([]);
     },
   );
@@ -200,12 +200,12 @@ describe.skipIf(!reachable)("with Redis", () => {
   it("starts and serves without Redis", async () => {
     await using world = await createWorld();
     const { url } = await world.serve({ REDIS_URL: "redis://127.0.0.1:1" });
-    expect(await passed(await mixed([url], await world.user({ plan: "free" }), 100))).toBe(60);
+    expect(await countPassed(await sendByBothDoors([url], await world.user({ plan: "free" }), 100))).toBe(60);
   });
 });
 
 /** Sends requests by both doors at once; each costs one. */
-function mixed(urls: readonly string[], { key }: Actor, count: number): Promise<Answer[]> {
+function sendByBothDoors(urls: readonly string[], { key }: Actor, count: number): Promise<Answer[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) => {
       const url = urls[index % urls.length] ?? "";
@@ -215,14 +215,14 @@ function mixed(urls: readonly string[], { key }: Actor, count: number): Promise<
   );
 }
 
-async function passed(answers: readonly Answer[]): Promise<number> {
+async function countPassed(answers: readonly Answer[]): Promise<number> {
   const statuses = new Set(answers.map(({ status }) => status));
   expect([...statuses].sort()).toEqual([200, 429]);
   return answers.filter(({ status }) => status === 200).length;
 }
 
 /** Waits until a server counts in Redis. */
-async function settled(world: World, url: string): Promise<void> {
+async function waitForRedis(world: World, url: string): Promise<void> {
   await eventually(async () => {
     const probe = await world.user({ plan: "free" });
     await ask(`${url}/me`, { key: probe.key });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ask } from "../support/http.js";
-import { connected, exchange, nextAnswer } from "../support/socket.js";
+import { openConnection, exchange, nextAnswer } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 /** Headers of a request whose connection ends with the answer. */
@@ -131,13 +131,13 @@ it("refuses chunks in HTTP/1.0, and reads no further request on the connection",
 it("reads what follows CONNECT as no part of another client's request", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
-  const tunnel = connected(url);
+  const tunnel = openConnection(url);
   tunnel.allowHalfOpen = true;
   tunnel.write("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n");
   expect(await nextAnswer(tunnel)).toMatch(/^HTTP\/1\.1 405 /);
 
   // Node gives the new connection the parser that the tunnel had.
-  const other = connected(url);
+  const other = openConnection(url);
   other.write("GET /heal");
   await ask(`${url}/healthz`);
   tunnel.write("GET /me HTTP/1.1\r\nHost: a\r\n\r\n");

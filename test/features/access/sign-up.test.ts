@@ -108,7 +108,7 @@ describe("a code", () => {
     await using world = await createWorld();
     await world.giveCode(EMAIL, CODE);
 
-    const made = await confirmed(world, { email: "ANN@example.com", code: CODE, keyName: "Laptop" });
+    const made = await confirm(world, { email: "ANN@example.com", code: CODE, keyName: "Laptop" });
 
     expect(made).toMatchObject({ name: "Laptop", scopes: SCOPES, expiresAt: null });
     expect(await opens(world, made.key)).toBe(true);
@@ -130,7 +130,7 @@ describe("a code", () => {
     await user.update({ where: { email: EMAIL }, data: { emailVerifiedAt: null } });
     await world.giveCode(EMAIL, CODE);
 
-    const { userId, key } = await confirmed(world, { email: EMAIL, code: CODE });
+    const { userId, key } = await confirm(world, { email: EMAIL, code: CODE });
 
     expect(userId).toBe(ann.caller.userId);
     expect([await opens(world, key), await opens(world, ann.key)]).toEqual([true, true]);
@@ -138,7 +138,7 @@ describe("a code", () => {
     expect(after.plan).toBe("pro");
     expect(after.emailVerifiedAt).toBeInstanceOf(Date);
     await world.giveCode(EMAIL, CODE);
-    await confirmed(world, { email: EMAIL, code: CODE });
+    await confirm(world, { email: EMAIL, code: CODE });
     expect(await user.findUniqueOrThrow({ where: { email: EMAIL } })).toEqual(after);
     expect(await world.database.models.graph.count()).toBe(1);
   });
@@ -155,7 +155,7 @@ describe("a code", () => {
       where: { email: { in: ["ended@example.com", ended.email] } },
       data: { expiresAt: past },
     });
-    await confirmed(world, { email: "used@example.com", code: CODE });
+    await confirm(world, { email: "used@example.com", code: CODE });
 
     const attempts = { wrong: "87654321", ended: CODE, overdue: overdue?.long ?? "", used: CODE, never: CODE };
     const verdicts = [];
@@ -195,7 +195,7 @@ describe("a code", () => {
     for (let guess = 0; guess < 5; guess++) await asAnybody(world, confirmSignUp, { email: EMAIL, code: "x" });
     const again = await newSignUpCode(world.database, EMAIL, id);
 
-    expect((await confirmed(world, { email: EMAIL, code: again?.short ?? "" })).key).toMatch(/^mg_live_/);
+    expect((await confirm(world, { email: EMAIL, code: again?.short ?? "" })).key).toMatch(/^mg_live_/);
   });
 
   it("works after four wrong guesses", async () => {
@@ -344,7 +344,7 @@ async function asAnybody<Input extends object, Output extends object>(
   }
 }
 
-async function confirmed(world: World, input: { email: string; code: string; keyName?: string }) {
+async function confirm(world: World, input: { email: string; code: string; keyName?: string }) {
   const verdict = await asAnybody(world, confirmSignUp, input);
   if (!verdict.ok) throw verdict.failure;
   return verdict.output;

@@ -39,7 +39,7 @@ it("deletes all personal data in every column of every table, and keeps the team
   const { url } = await world.serve();
   const { owner, admin, member, teamId } = await aTeam(world);
   const email = "zoe.unmistakable@example.com";
-  const { actor: zoe, token } = await invited(world, owner, teamId, email);
+  const { actor: zoe, token } = await invite(world, owner, teamId, email);
   await world.database.models.user.update({ where: { id: zoe.caller.userId }, data: { name: "Zoe Unmistakable" } });
   await ask(`${url}/teams/invitations/${token}/accept`, { key: zoe.key, method: "POST" });
   const shared = await aMemory(zoe, { title: "For all" });
@@ -104,7 +104,7 @@ it("deletes the addresses that the account had before, but not what came to them
   await using world = await createWorld();
   const { owner, teamId } = await aTeam(world);
   const [first, second, last] = ["zoe.one@example.com", "zoe.two@example.com", "zoe.three@example.com"];
-  const { actor: zoe, token } = await invited(world, owner, teamId, first);
+  const { actor: zoe, token } = await invite(world, owner, teamId, first);
   await zoe.did(acceptInvitation, { token });
   for (const email of [second, last]) {
     await world.giveCode(email, "01234567");
@@ -298,7 +298,7 @@ it("refuses the running requests of a deleted user like an unknown key", async (
   await expect(began(createApiKey, { name: "Another" })).rejects.toMatchObject(refused);
 });
 
-async function invited(world: World, owner: Actor, teamId: string, email: string) {
+async function invite(world: World, owner: Actor, teamId: string, email: string) {
   const actor = await world.user({ email });
   const { id } = await owner.did(inviteMember, { teamId, email, role: "member" });
   const token = `token of ${id}`;

@@ -27,8 +27,8 @@ it("contains all data of the caller and nothing of other users, with any page si
   await aMemory(owner, { title: "The team's" });
   await aMemory(member, { title: "Another's", ...PERSONAL });
 
-  const whole = await exported(url, owner, 100);
-  const inParts = await exported(url, owner, 1);
+  const whole = await readExport(url, owner, 100);
+  const inParts = await readExport(url, owner, 1);
 
   expect(inParts).toEqual(whole);
   expect(whole["memories"]?.map(({ title }) => title)).toEqual(notes.map(({ title }) => title));
@@ -44,7 +44,7 @@ it("contains all data of the caller and nothing of other users, with any page si
     profile: { id: owner.caller.userId, email: owner.email, plan: "pro", name: null },
     membership: { team_id: teamId, team_name: "Team", role: "owner" },
   });
-  expect((await exported(url, invitee.actor, 10))["invitations_received"]).toMatchObject([
+  expect((await readExport(url, invitee.actor, 10))["invitations_received"]).toMatchObject([
     { id: invitee.invitation.id, status: "pending" },
   ]);
 });
@@ -69,7 +69,7 @@ it("keeps each page within its maximum of bytes, and continues where it ended", 
   await manyMemories(world, ann, 40, "\u0001".repeat(50_000));
   const sizes: number[] = [];
 
-  const whole = await exported(url, ann, 100, (text) => sizes.push(text.length));
+  const whole = await readExport(url, ann, 100, (text) => sizes.push(text.length));
 
   expect(whole["memories"]).toHaveLength(40);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(LIMITS.answer.restPageBytes);
@@ -100,7 +100,7 @@ interface Page extends Readonly<Record<string, unknown>> {
 }
 
 /** All pages, joined. */
-async function exported(url: string, { key }: Actor, limit: number, seen: (text: string) => void = () => {}) {
+async function readExport(url: string, { key }: Actor, limit: number, seen: (text: string) => void = () => {}) {
   const whole: Record<string, Row[]> = Object.fromEntries(LISTS.map((list) => [list, []]));
   for (let cursor: string | null = ""; cursor !== null;) {
     const from = cursor && `&cursor=${cursor}`;

@@ -21,7 +21,7 @@ const NOTE = { type: "general", title: "A note", content: "Something." };
 type Fields = Readonly<Record<string, unknown>>;
 
 /** All records of a graph, from the stream. */
-async function exported(url: string, { key }: Actor, query = ""): Promise<Fields[]> {
+async function readExport(url: string, { key }: Actor, query = ""): Promise<Fields[]> {
   const { status, body } = await ask(`${url}/v1/export${query}`, { key });
   expect(status).toBe(200);
   return String(body)
@@ -74,12 +74,12 @@ it("restores the same graph elsewhere, record by record", async () => {
   await using there = await createWorld();
   const [ann, bob] = [await here.user(), await there.user()];
   const { id } = await fill(ann);
-  const before = await exported((await here.serve()).url, ann);
+  const before = await readExport((await here.serve()).url, ann);
   expect(only(before, "memory")).toHaveLength(251);
   expect(only(before, "relationship")).toHaveLength(250);
 
   await restore(bob, before);
-  const after = await exported((await there.serve()).url, bob);
+  const after = await readExport((await there.serve()).url, bob);
 
   // Nobody in that graph knows ann.
   const byBob = (fields: Fields) => {
@@ -102,12 +102,12 @@ it("keeps authors in the team when its owner or an admin restores, else names th
   const { owner, admin, member } = await aTeam(world);
   const stranger = await world.user();
   await aMemory(member);
-  const records = await exported(url, owner);
+  const records = await readExport(url, owner);
   const [memory = {}] = only(records, "memory");
   const authorAfter = async (actor: Actor, author: unknown) => {
     const id = newId();
     await restore(actor, [{ ...memory, record: "memory", created_by: author, id }]);
-    return only(await exported(url, owner), "memory").find((record) => record["id"] === id)?.["created_by"];
+    return only(await readExport(url, owner), "memory").find((record) => record["id"] === id)?.["created_by"];
   };
 
   for (const runner of [owner, admin]) {
@@ -228,7 +228,7 @@ it("has the same records in pages", async () => {
   const ann = await world.user();
   await fill(ann);
   const pages: Fields[] = [];
-  const expected = only(await exported(url, ann), "relationship");
+  const expected = only(await readExport(url, ann), "relationship");
   for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
     const page: { records: Fields[]; nextCursor: string | null } = await ann.did(exportGraph, { limit: 100, cursor });
     pages.push(...page.records);
@@ -241,7 +241,7 @@ it("has the same records in pages", async () => {
     }
   }
 
-  const streamed = await exported(url, ann);
+  const streamed = await readExport(url, ann);
 
   expect(only(pages, "memory")).toHaveLength(251);
   expect(only(streamed, "memory")).toHaveLength(252);

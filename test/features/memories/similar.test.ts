@@ -124,7 +124,7 @@ it("stores a memory even if similar ones cannot be found in time", async () => {
   const client = await world.database.pool.connect();
   await client.query("BEGIN; LOCK TABLE lexicon IN ACCESS EXCLUSIVE MODE");
   const stored = ann.did(createMemory, { ...NOTE, ...ASKED });
-  await expect.poll(async () => (await blocked(world)) > 1).toBe(true);
+  await expect.poll(async () => (await countBlocked(world)) > 1).toBe(true);
   await client.query("ROLLBACK");
   client.release();
   expect((await stored).similar).toBeNull();
@@ -169,7 +169,11 @@ it("also lists memories with the same meaning, unless the embeddings server is l
 });
 
 /** How many statements wait for a lock. */
-async function blocked({ database }: { database: { pool: { query(text: string): Promise<{ rows: unknown[] }> } } }) {
+async function countBlocked({
+  database,
+}: {
+  database: { pool: { query(text: string): Promise<{ rows: unknown[] }> } };
+}) {
   const text = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   return (await database.pool.query(text)).rows.length;
 }

@@ -28,7 +28,7 @@ it("deletes memberships, invitations and the team's graph, and keeps personal gr
   expect(await member.does(memory, { id: one.id })).toBeRefused("not_found");
   expect(await member.does(memory, { id: one.id, graph: "team" })).toBeRefused("not_found", "no_team");
   expect(await member.did(memory, { id: own.id })).toMatchObject({ title: own.title });
-  await emptied(world);
+  await emptyGraphs(world);
   expect(await leftOf(world)).toEqual({ memories: 1, relationships: 0, abandoned: 0 });
   expect(await member.did(createTeam, { name: "Another", maxMembers: 5 })).toMatchObject({ memberCount: 1 });
   expect(await brokenInvariants(world)).toEqual([]);
@@ -95,7 +95,7 @@ it("is finished by several servers at once, without changes to other graphs", as
   await fillGraph(world, kept.teamId, 10);
   await gone.owner.did(deleteTeam, { teamId: gone.teamId });
 
-  await Promise.all([emptied(world), emptied(world), emptied(world)]);
+  await Promise.all([emptyGraphs(world), emptyGraphs(world), emptyGraphs(world)]);
 
   expect(await leftOf(world)).toEqual({ memories: 10, relationships: 9, abandoned: 0 });
 });
@@ -114,7 +114,7 @@ it("does not wait for a request that still stores something there, and deletes t
   other.release();
 
   expect(claims).toEqual([false, false]);
-  await emptied(world);
+  await emptyGraphs(world);
   expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 });
 });
 
@@ -126,13 +126,13 @@ it("is finished even if a crash of one of two nodes left the graph without its r
     "DELETE FROM graph_root r USING graph g WHERE g.id = r.graph_id AND g.user_id IS NULL",
   );
 
-  await emptied(world);
+  await emptyGraphs(world);
 
   expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 });
 });
 
 /** Runs the chore until there is nothing left to do. */
-async function emptied({ services }: World): Promise<void> {
+async function emptyGraphs({ services }: World): Promise<void> {
   while (await forgetAbandonedGraph(services));
 }
 

@@ -41,7 +41,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
       }[fate];
 
       for (let round = 0; round < ROUNDS; round++) {
-        await restored(world, { teamId, owner, member });
+        await restoreTeam(world, { teamId, owner, member });
         const verdicts = await manyAtOnce(async (index) =>
           (index + round) % 2 ? owner.does(transferTeam, { teamId, userId }) : befall?.(),
         );
@@ -57,7 +57,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
         expect(await brokenInvariants(world)).toEqual([]);
       }
       // Whether a race was won by the transfer is chance; without a rival it succeeds.
-      await restored(world, { teamId, owner, member });
+      await restoreTeam(world, { teamId, owner, member });
       expect(await owner.does(transferTeam, { teamId, userId })).toMatchObject({ ok: true });
       expect(await deadlocks(world)).toBe(0);
     },
@@ -65,7 +65,7 @@ describe(`${ROUNDS} times ${CALLERS} at once`, () => {
 });
 
 /** Returns the team to its first owner, with the member in the role of member. */
-async function restored(world: World, { teamId, owner, member }: { teamId: string; owner: Actor; member: Actor }) {
+async function restoreTeam(world: World, { teamId, owner, member }: { teamId: string; owner: Actor; member: Actor }) {
   await world.database.transaction(async ({ models }) => {
     const userId = owner.caller.userId;
     await models.teamMember.deleteMany({ where: { userId: member.caller.userId, role: { not: "owner" } } });
