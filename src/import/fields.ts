@@ -197,8 +197,10 @@ export function asPast(value: unknown): Date | undefined {
 
 /** A time since 1970: text as in ISO 8601, databases and e-mails, or a number of seconds or milliseconds. */
 export function asTime(value: unknown): Date | undefined {
-  if (typeof value === "number")
-    return value < SECONDS_MIN ? undefined : timeOf(value > SECONDS_MAX ? value : value * 1_000);
+  if (typeof value === "number") {
+    if (value < SECONDS_MIN) return undefined;
+    return timeOf(value > SECONDS_MAX ? value : value * 1_000);
+  }
   if (typeof value !== "string") return undefined;
   const text = value.trim();
   if (NUMBER_TIME.test(text)) return asTime(Number(text));

@@ -67,11 +67,11 @@ export const createMemory = defineOperation({
     assertHolds(context, input);
     const graphId = chosenGraphId(context.caller, input);
     const isWanted = input.similar ?? (context.door !== "rest" && context.selects("similar"));
-    // To a key that may only write, they would show what is stored.
+    // A key that may only write gets none: they would show what is stored.
     const mayRead = context.caller.scopes.has("memories:read");
-    const similar = isWanted ? { similar: mayRead ? await findSimilar(context, graphId, input) : null } : {};
+    const similar = isWanted && mayRead ? await findSimilar(context, graphId, input) : null;
     const stored = await insertMemory(context, graphId, contentsOf(input));
     if (!stored) throw new ClientIdExists();
-    return { ...stored, ...similar };
+    return isWanted ? { ...stored, similar } : stored;
   },
 });

@@ -46,8 +46,13 @@ function isoOf(text: string): string | undefined {
   const named = MONTHS.indexOf(month.toLowerCase()) + 1;
   const date = `${year}-${twoDigits(named || Number(month))}-${twoDigits(Number(day))}`;
   if (hour === undefined) return date;
-  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half.toLowerCase() === "pm" ? 12 : 0);
-  return `${date}T${twoDigits(hours)}:${minute}:${second}`;
+  return `${date}T${twoDigits(hoursOf(Number(hour), half))}:${minute}:${second}`;
+}
+
+/** The hour of a day of 24 hours. `half` is "am" or "pm" in any case, for an hour from 1 to 12. */
+function hoursOf(hour: number, half: string | undefined): number {
+  if (half === undefined) return hour;
+  return (hour % 12) + (half.toLowerCase() === "pm" ? 12 : 0);
 }
 
 export const twoDigits = (number: number): string => String(number).padStart(2, "0");

@@ -99,11 +99,18 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
       ...(limits ? [describeLimits(limits)] : []),
     ].join("\n\n"),
     tags: [subjectOf(rest.path)],
-    ...(permission === "any" ? {} : { security: permission === "public" ? [] : [{ apiKey: scopesOf(permission) }] }),
+    ...securityOf(permission),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(bodyFields.length > 0 ? { requestBody: { $ref: `#/components/requestBodies/${input.name}` } } : {}),
     responses: answersOf(operation, source),
   };
+}
+
+/** Nothing for `any`: the document itself says that every valid key is enough. */
+function securityOf(permission: Permission): { security?: object[] } {
+  if (permission === "any") return {};
+  if (permission === "public") return { security: [] };
+  return { security: [{ apiKey: scopesOf(permission) }] };
 }
 
 const RECORDS = { type: "array", items: { type: "object" } };
