@@ -41,6 +41,20 @@ it("ranks titles above tags above content, however often the content has the wor
   ]);
 });
 
+it("ranks by a dozen words of a pasted error, not only by the rarest few", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const rarest = ["traceback", "module", "packages", "python", "library", "thread", "kernel", "socket"];
+  for (const word of rarest) await aMemory(ann, { title: `Notes on the ${word}` });
+  for (const word of ["merge", "object", "columns", "integer"])
+    await aMemory(ann, { title: `Something else about ${word}` });
+  await aMemory(ann, { title: "Export of orders", content: "It refused to merge object and integer columns." });
+
+  const [best] = await found(ann, `${rarest.join(" ")}: cannot merge on object and integer columns`);
+
+  expect(best).toBe("Export of orders");
+});
+
 it("gives relevance from 0 to 1: near 1 for a title with every word, less for fewer words", async () => {
   await using world = await createWorld();
   const ann = await world.user();
