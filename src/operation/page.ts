@@ -2,6 +2,8 @@ import { ArgsType, Field, Int } from "type-graphql";
 import { Between, Encoded, Form, Nullable } from "./bounds.js";
 import { UUID } from "./id.js";
 import type { BaseClass } from "./operation.js";
+import type { Context } from "./context.js";
+import { paceBy } from "./pieces.js";
 import { LIMITS } from "../limits.js";
 
 const PAGE_LIMIT_DEFAULT = 20;
@@ -47,24 +49,33 @@ export const cursorOf = (place: string): string => Buffer.from(place).toString("
 const FIRST_READ = 25;
 /** Else small rows after large ones would be read one by one. */
 const LEAST_READ = 5;
+/** How large a further read may be, as `unitsOf` estimates: models convert its rows in one turn of the event loop. */
+const READ_UNITS = 1_048_576;
 
 /**
  * Reads rows for `pageOf`: one more than the limit, or fewer if their texts do not fit into a page. Else a page of the
- * largest memories would read 20 MB to show 4. `read` reads rows that follow the given one.
+ * largest memories would read 20 MB to show 4. `readNext` reads rows that follow the given one. Other requests get their
+ * turn between large reads.
  */
 export async function readForPage<Row extends object | undefined>(
+  { pause }: Pick<Context, "pause">,
   limit: number,
-  read: (last: NoInfer<Row> | undefined, take: number) => Promise<readonly Row[]>,
+  readNext: (last: NoInfer<Row> | undefined, take: number) => Promise<readonly Row[]>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  let [bytes, take] = [0, Math.min(limit + 1, FIRST_READ)];
+  const pace = paceBy(pause);
+  let [bytes, units, take] = [0, 0, Math.min(limit + 1, FIRST_READ)];
   while (take > 0) {
-    const next = await read(rows.at(-1), take);
+    const next = await readNext(rows.at(-1), take);
     rows.push(...next);
     bytes += next.reduce((sum, row) => sum + textBytesOf(row), 0);
-    if (next.length < take || bytes > PAGE_BYTES) break;
-    const fitting = Math.floor(((PAGE_BYTES - bytes) * rows.length) / (bytes + 1)) + 1;
-    take = Math.min(limit + 1 - rows.length, Math.max(fitting, LEAST_READ));
+    if (next.length < take || rows.length > limit || bytes > PAGE_BYTES) break;
+    const read = next.reduce((sum, row) => sum + unitsOf(row, READ_UNITS), 0);
+    units += read;
+    const turn = pace(read);
+    if (turn) await turn;
+    const fitting = Math.min((PAGE_BYTES - bytes) / (bytes + 1), READ_UNITS / (units + 1)) * rows.length;
+    take = Math.min(limit + 1 - rows.length, Math.max(Math.floor(fitting) + 1, LEAST_READ));
   }
   return rows;
 }
@@ -77,8 +88,13 @@ const textBytesOf = (row: object | undefined): number =>
   );
 
 /** Makes a page and the next cursor from rows, of which `limit + 1` were read. Fewer items if rows are large. */
-export function pageOf<Row extends object>(rows: readonly Row[], limit: number, placeOfRow: (row: Row) => string) {
-  const items = withinPage(rows.slice(0, limit));
+export async function pageOf<Row extends object>(
+  context: Pick<Context, "pause">,
+  rows: readonly Row[],
+  limit: number,
+  placeOfRow: (row: Row) => string,
+) {
+  const items = await withinPage(context, rows.slice(0, limit));
   const last = items.at(-1);
   const nextCursor = rows.length > items.length && last ? cursorOf(placeOfRow(last)) : null;
   return { items, nextCursor };
@@ -89,17 +105,24 @@ const BYTES_PER_UNIT = 6;
 /** The rest is for the JSON around the items, the user in an export, and longer field names in REST. */
 export const PAGE_BYTES = LIMITS.answer.restPageBytes - 65_536;
 
-/** As many of the items as fit into a page, but at least the first. */
-export function withinPage<Item extends object>(items: readonly Item[]): Item[] {
+/** As many of the items as fit into a page, but at least the first. Other requests get their turn between large ones. */
+export async function withinPage<Item extends object>(
+  { pause }: Pick<Context, "pause">,
+  items: readonly Item[],
+): Promise<Item[]> {
   const share = PAGE_BYTES / items.length / BYTES_PER_UNIT;
+  const pace = paceBy(pause);
   let bytes = 0;
-  const end = items.findIndex((item, index) => {
+  for (const [index, item] of items.entries()) {
     // Few pages come near the limit, so items are written as JSON only on those that might exceed it.
     const units = unitsOf(item, share);
-    bytes += units < share ? BYTES_PER_UNIT * units : Buffer.byteLength(JSON.stringify(item));
-    return bytes > PAGE_BYTES && index > 0;
-  });
-  return end < 0 ? [...items] : items.slice(0, end);
+    const itemBytes = units < share ? BYTES_PER_UNIT * units : Buffer.byteLength(JSON.stringify(item));
+    bytes += itemBytes;
+    if (bytes > PAGE_BYTES && index > 0) return items.slice(0, index);
+    const turn = units < share ? undefined : pace(itemBytes);
+    if (turn) await turn;
+  }
+  return [...items];
 }
 
 /** Estimates the UTF-16 units of an item as JSON, including its field names. Stops counting at `most`. */

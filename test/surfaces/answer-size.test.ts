@@ -14,6 +14,9 @@ import { type World, createWorld } from "../support/world.js";
 
 const { restPageBytes, graphqlBytes, graphqlPlaces } = LIMITS.answer;
 
+/** Work that waits for no turn of the event loop. */
+const AT_ONCE = { pause: async () => {} };
+
 const bytesOf = ({ body }: Answer): number => Buffer.byteLength(JSON.stringify(body));
 
 it.each([
@@ -44,7 +47,7 @@ it.each([
   expect(pages).toBeGreaterThan(1);
 });
 
-it("reads the values of large items only once to compute how many fit into a page", () => {
+it("reads the values of large items only once to compute how many fit into a page", async () => {
   let read = 0;
   const count: ProxyHandler<object> = {
     get(target, name) {
@@ -55,7 +58,7 @@ it("reads the values of large items only once to compute how many fit into a pag
   const values = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`key${n}`, n]));
   const items = Array.from({ length: 100 }, () => ({ context: new Proxy(values, count) }));
 
-  expect(withinPage(items)).toHaveLength(100);
+  expect(await withinPage(AT_ONCE, items)).toHaveLength(100);
 
   expect(read / items.length).toBeLessThan(2_500);
 });
@@ -335,12 +338,16 @@ it("reads for a page at most twice its bytes, and says whether rows are left, wh
       const all = Array.from({ length: count }, (_, id) => ({ id, content: "x".repeat(length(id)) }));
       for (const limit of [1, 24, 25, 100]) {
         let bytes = 0;
-        const rows = await readForPage(limit, async (last: { id: number; content: string } | undefined, take) => {
-          const next = all.slice(last ? last.id + 1 : 0).slice(0, take);
-          bytes += next.reduce((sum, { content }) => sum + content.length, 0);
-          return next;
-        });
-        const { items, nextCursor } = pageOf(rows, limit, ({ id }) => String(id));
+        const rows = await readForPage(
+          AT_ONCE,
+          limit,
+          async (last: { id: number; content: string } | undefined, take) => {
+            const next = all.slice(last ? last.id + 1 : 0).slice(0, take);
+            bytes += next.reduce((sum, { content }) => sum + content.length, 0);
+            return next;
+          },
+        );
+        const { items, nextCursor } = await pageOf(AT_ONCE, rows, limit, ({ id }) => String(id));
         expect(items.map(({ id }) => id)).toEqual(all.slice(0, items.length).map(({ id }) => id));
         expect(items.length).toBeGreaterThanOrEqual(Math.min(1, count));
         expect(nextCursor === null).toBe(items.length === count);
@@ -353,7 +360,7 @@ it("reads for a page at most twice its bytes, and says whether rows are left, wh
 it("reads small rows after large ones in few statements", async () => {
   const all = Array.from({ length: 101 }, (_, id) => ({ content: "x".repeat(id < 25 ? 165_100 : 10), id }));
   let reads = 0;
-  const rows = await readForPage(100, async (last: { id: number } | undefined, take) => {
+  const rows = await readForPage(AT_ONCE, 100, async (last: { id: number } | undefined, take) => {
     reads++;
     return all.slice(last ? last.id + 1 : 0).slice(0, take);
   });

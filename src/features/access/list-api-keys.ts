@@ -25,13 +25,13 @@ export const apiKeys = defineOperation({
   failures: [],
   rest: { method: "GET", path: "/keys" },
   example: { input: { limit: 10 }, output: { keys: [API_KEY_EXAMPLE], nextCursor: null } },
-  async handle({ caller, database }, { limit, cursor }) {
+  async handle({ caller, database, pause }, { limit, cursor }) {
     const rows = await database.models.apiKey.findMany({
       where: { userId: caller.userId, ...olderThan(cursor) },
       orderBy: { id: "desc" },
       take: limit + 1,
     });
-    const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
+    const { items, nextCursor } = await pageOf({ pause }, rows, limit, ({ id }) => id);
     return { keys: items.map(toApiKey), nextCursor };
   },
 });

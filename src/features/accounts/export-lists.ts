@@ -1,6 +1,7 @@
 import { NIL_ID, UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { PAGE_BYTES } from "../../operation/page.js";
+import { paceBy } from "../../operation/pieces.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
 import { type AuditEntry, type Invitation, readInvitations } from "../teams/index.js";
 import type { Memory, MemoryVersion } from "../memories/index.js";
@@ -112,15 +113,19 @@ export async function pageOfLists(context: Context, from: ExportPlace, limit: nu
     ...{ keys: [], invitationsReceived: [], invitationsSent: [], events: [] },
     ...{ memories: [], versions: [], relationships: [] },
   };
+  const pace = paceBy(context.pause);
   let [room, bytes] = [limit, PAGE_BYTES];
   for (let list = from.list, { after } = from; list < NAMES.length;) {
     const name = NAMES[list] as keyof Lists;
     const rows = await READERS[name](context, after, READ_AT_ONCE);
     for (const { item, place } of rows) {
-      bytes -= Buffer.byteLength(JSON.stringify(item));
+      const itemBytes = Buffer.byteLength(JSON.stringify(item));
+      bytes -= itemBytes;
       if (room-- === 0 || bytes < 0) return { lists, next: { list, after } };
       (lists[name] as object[]).push(item);
       after = place;
+      const turn = pace(itemBytes);
+      if (turn) await turn;
     }
     if (rows.length < READ_AT_ONCE) [list, after] = [list + 1, null];
   }

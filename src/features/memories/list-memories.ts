@@ -64,21 +64,21 @@ export const memories = defineOperation({
     if (offset === 0 && !isNarrowed(input)) {
       const omit = { ...UNREAD, content: isShort, context: isShort };
       const rows = await database.readPages(({ memory }) =>
-        readForPage(limit, (last: { readonly id: string } | undefined, take) =>
+        readForPage(context, limit, (last: { readonly id: string } | undefined, take) =>
           memory.findMany({ ...page, where: { ...page.where, ...(last && { id: { lt: last.id } }) }, omit, take }),
         ),
       );
       const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
-      const { items, nextCursor } = pageOf(whole, limit, (row) => row.id);
+      const { items, nextCursor } = await pageOf(context, whole, limit, (row) => row.id);
       return { memories: items, nextCursor };
     }
     const chosen = await chooseMemories(context, input, page);
     const places = chosen.slice(0, limit);
-    const read = await readForPage<Memory | undefined>(limit, (_last, take) =>
+    const read = await readForPage<Memory | undefined>(context, limit, (_last, take) =>
       readMemories(context, places.splice(0, take), { withContent: !isShort }),
     );
     const rows = read.filter((row) => row !== undefined);
-    const items = withinPage(rows);
+    const items = await withinPage(context, rows);
     const isCut = items.length < rows.length;
     if (!isCut && chosen.length <= limit) return { memories: items, nextCursor: null };
     const last = isCut ? items.at(-1) : chosen[limit - 1];

@@ -58,7 +58,7 @@ export const memoryVersions = defineOperation({
       nextCursor: null,
     },
   },
-  async handle({ caller, database }, input) {
+  async handle({ caller, database, pause }, input) {
     const graphId = chosenGraphId(caller, input);
     const cursor = placeOf(input.cursor);
     const before = cursor === null ? Infinity : Number(cursor);
@@ -75,7 +75,7 @@ export const memoryVersions = defineOperation({
     const { id: memoryId, updatedBy: changedBy, updatedAt: changedAt, ...contents } = found;
     const present = { ...contents, changedBy, changedAt };
     // Only versions below the present one: an update between the two queries has kept that one as a version, too.
-    const earlier = await readForPage<typeof present>(input.limit, (last, take) =>
+    const earlier = await readForPage<typeof present>({ pause }, input.limit, (last, take) =>
       memoryVersion.findMany({
         where: { graphId, memoryId, version: { lt: last?.version ?? Math.min(before, present.version) } },
         omit: { graphId: true, memoryId: true },
@@ -84,7 +84,7 @@ export const memoryVersions = defineOperation({
       }),
     );
     const rows = present.version < before ? [present, ...earlier] : earlier;
-    const { items, nextCursor } = pageOf(rows, input.limit, ({ version }) => String(version));
+    const { items, nextCursor } = await pageOf({ pause }, rows, input.limit, ({ version }) => String(version));
     return { versions: items, nextCursor };
   },
 });

@@ -3,6 +3,7 @@ import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
+import { paceBy } from "../../operation/pieces.js";
 import { type Relation, defineRelation } from "../../operation/relation.js";
 import { textOf } from "./memory-columns.js";
 import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
@@ -107,6 +108,7 @@ export async function withMemories<Item extends { readonly graphId: string; read
   items: readonly Item[],
 ): Promise<Array<Item & { memory: Memory }>> {
   const whole: Array<Item & { memory: Memory }> = [];
+  const pace = paceBy(context.pause);
   let units = 0;
   for (let start = 0; start < items.length && units < LIMITS.answer.restPageBytes; start += WHOLE_BATCH) {
     const batch = items.slice(start, start + WHOLE_BATCH);
@@ -114,8 +116,12 @@ export async function withMemories<Item extends { readonly graphId: string; read
     const memories = await readMemories(context, places, { withContent: true });
     for (const [index, item] of batch.entries()) {
       const memory = memories[index];
-      if (memory) whole.push({ ...item, memory });
-      units += memory ? memory.content.length + textOf(memory.context).length : 0;
+      if (!memory) continue;
+      whole.push({ ...item, memory });
+      const length = memory.content.length + textOf(memory.context).length;
+      units += length;
+      const turn = pace(length);
+      if (turn) await turn;
     }
   }
   return whole;

@@ -1,5 +1,6 @@
 import type { Context } from "../../operation/context.js";
 import { Direction, type Memory, type MemoryRelationship } from "./memory.js";
+import { paceBy } from "../../operation/pieces.js";
 import { type ContentName, type MemoryRow, textOf } from "./memory-columns.js";
 import {
   type LinkItem,
@@ -55,6 +56,7 @@ export async function readMemories(
   }
   const found = new Map<string, Memory>();
   const size = withRelationships ? BATCH_WITH_RELATIONSHIPS : BATCH;
+  const pace = paceBy(pause);
   let bytes = 0;
   for (const [index, { graphId, ids }] of batchesOf([...wanted.values()], size).entries()) {
     if (index > 0) await pause();
@@ -63,7 +65,11 @@ export async function readMemories(
     for (const row of rows) {
       const key = keyOf(row.graphId, row.id);
       found.set(key, row);
-      bytes += (row.content.length + textOf(row.context).length) * (times.get(key) ?? 0);
+      if (!answer) continue;
+      const length = row.content.length + textOf(row.context).length;
+      bytes += length * (times.get(key) ?? 0);
+      const turn = pace(length);
+      if (turn) await turn;
     }
     // Checked once for all places, and before the next batch is read.
     answer?.assertRoom(bytes);

@@ -169,7 +169,7 @@ export const relatedMemories = defineOperation({
     if (!rows) throw new MemoryNotFound();
     const related = rows.slice(0, limit).flatMap((row) => toRelated(row, graphId));
     const wanted = full ? await withMemories(context, related) : related;
-    const memories = withinPage(wanted);
+    const memories = await withinPage(context, wanted);
     return { memories, truncated: rows.length > limit || memories.length < wanted.length };
   },
 });

@@ -43,7 +43,7 @@ export const relationships = defineOperation({
     input: { types: [RELATIONSHIP_EXAMPLE.type], limit: 10 },
     output: { relationships: [RELATIONSHIP_EXAMPLE], nextCursor: null },
   },
-  async handle({ caller, database }, input) {
+  async handle({ caller, database, pause }, input) {
     const { limit, memoryId } = input;
     const graphId = chosenGraphId(caller, input);
     const types = input.types && [...new Set(input.types)];
@@ -56,7 +56,7 @@ export const relationships = defineOperation({
             const found = await database.run(newestAtMemory, values);
             return found.length === 0 ? undefined : found;
           });
-    const page = pageOf(rows ?? [], limit, ({ id }) => id);
+    const page = await pageOf({ pause }, rows ?? [], limit, ({ id }) => id);
     return { relationships: page.items.map(toRelationship), nextCursor: page.nextCursor };
   },
 });

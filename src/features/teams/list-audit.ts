@@ -104,7 +104,7 @@ export const teamAudit = defineTeamOperation({
       nextCursor: null,
     },
   },
-  async handle({ database }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
+  async handle({ database, pause }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
     const rows = await database.models.auditEntry.findMany({
       where: {
         teamId,
@@ -116,7 +116,7 @@ export const teamAudit = defineTeamOperation({
       orderBy: { id: "desc" },
       take: limit + 1,
     });
-    const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
+    const { items, nextCursor } = await pageOf({ pause }, rows, limit, ({ id }) => id);
     return { events: items, nextCursor };
   },
 });

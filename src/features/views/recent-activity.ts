@@ -5,6 +5,7 @@ import { Between } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { defineOperation } from "../../operation/operation.js";
 import { withinPage } from "../../operation/page.js";
+import type { RowOf } from "../../platform/database/statement.js";
 import {
   GRAPH_FOR_AGENTS,
   GraphInput,
@@ -153,19 +154,19 @@ export const recentActivity = defineOperation({
       most: LIMITS.views.changed,
       offset,
     };
-    const [row = NOTHING] = await database.run(recentActivityOf, values);
-    const { total, isCapped, byType, memories, problems } = row;
+    const [counts, ...rows] = await database.run(recentActivityOf, values);
+    const total = counts?.total ?? 0;
     // Problems come first when the page is filled: somebody has to act on them.
-    const found = toMemories(problems);
+    const found = memoriesOf("problems", rows);
     const open = found.slice(0, UNSOLVED_MAX);
-    const wanted = [...open, ...toMemories(memories)];
-    const shown = withinPage(wanted);
+    const wanted = [...open, ...memoriesOf("memories", rows)];
+    const shown = await withinPage(context, wanted);
     const isForAgents = context.door === "mcp";
     if (isForAgents) await markReplaced(context, shown);
     return {
       total,
-      totalIsCapped: isCapped,
-      byType,
+      totalIsCapped: counts?.isCapped ?? false,
+      byType: counts?.byType ?? [],
       memories: shown.slice(open.length),
       unresolvedProblems: shown.slice(0, open.length),
       // The other doors have lists with pages: an agent has no other list, and has to know that this one ends early.
@@ -178,18 +179,21 @@ export const recentActivity = defineOperation({
   },
 });
 
+type Row = RowOf<typeof recentActivityOf>;
+
 /** So that an agent does not take a decision of last week for one that still holds. GraphQL has a relation for it. */
 async function markReplaced({ database }: Pick<Context, "database">, memories: readonly Memory[]): Promise<void> {
   const newer = await readSuperseding({ database }, memories);
   for (const [index, memory] of memories.entries()) memory.supersededBy = newer[index] ?? null;
 }
 
-const NOTHING = { total: 0, isCapped: false, byType: [], memories: [], problems: [] };
+/** The memories of a list, in its order. */
+const memoriesOf = (list: Row["list"], rows: readonly Row[]): Memory[] =>
+  rows.flatMap((row) => (row.list === list && row.memory ? [toMemory(row.memory)] : []));
 
-const toMemories = (memories: readonly MemoryInJson[]): Memory[] =>
-  memories.map((memory) => ({
-    ...memory,
-    createdAt: new Date(memory.createdAt),
-    updatedAt: new Date(memory.updatedAt),
-    expiresAt: memory.expiresAt === null ? null : new Date(memory.expiresAt),
-  }));
+const toMemory = (memory: MemoryInJson): Memory => ({
+  ...memory,
+  createdAt: new Date(memory.createdAt),
+  updatedAt: new Date(memory.updatedAt),
+  expiresAt: memory.expiresAt === null ? null : new Date(memory.expiresAt),
+});

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { defineStatement, jsonAs } from "../../platform/database/statement.js";
+import { defineStatement, jsonAs, oneOf } from "../../platform/database/statement.js";
 import { MEMORY_COLUMNS, type Memory, OPEN_TYPES } from "../memories/index.js";
 import type { TypeCount } from "./type-count.js";
 
@@ -33,7 +33,8 @@ export type MemoryInJson = Omit<Memory, "createdAt" | "updatedAt" | "expiresAt">
 };
 
 /**
- * What changed in a graph since a time. SQL, since all parts must be of one moment, and no model groups a limited
+ * What changed in a graph since a time: a row with the counts, then one for each memory, so that they are not all
+ * parsed in one turn of the event loop. SQL, since all parts must be of one moment, and no model groups a limited
  * number of rows. `OFFSET 0` makes PostgreSQL look up each problem's solutions instead of reading those of the whole
  * graph.
  */
@@ -44,8 +45,8 @@ export const recentActivityOf = defineStatement({
     ...{ expired: "timestamptz?", most: "int4", offset: "int4" },
   },
   row: {
-    ...{ total: "int4", isCapped: "bool", byType: jsonAs<TypeCount[]>() },
-    ...{ memories: jsonAs<readonly MemoryInJson[]>(), problems: jsonAs<readonly MemoryInJson[]>() },
+    ...{ total: "int4?", isCapped: "bool?", byType: jsonAs<TypeCount[] | null>() },
+    ...{ list: oneOf<"counts" | "memories" | "problems">(), memory: jsonAs<MemoryInJson | null>(), place: "int4" },
   },
   text: `
     WITH counts AS MATERIALIZED (
@@ -67,10 +68,13 @@ export const recentActivityOf = defineStatement({
       (SELECT coalesce(sum(looked_at), 0) = :most FROM counts) AS "isCapped",
       (SELECT coalesce(json_agg(c), '[]') FROM (
         SELECT type, count FROM counts WHERE count > 0 ORDER BY count DESC, type LIMIT ${types}) c) AS "byType",
-      (SELECT coalesce(json_agg(to_json(m)), '[]') FROM (
-        SELECT ${COLUMNS} FROM newest JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id
-        ORDER BY m.updated_at DESC, m.id DESC) m) AS memories,
-      (SELECT coalesce(json_agg(to_json(p)), '[]') FROM (
-        SELECT ${COLUMNS} FROM unsolved JOIN memory m ON m.graph_id = :graphId AND m.id = unsolved.id
-        ORDER BY m.importance DESC, m.updated_at DESC, m.id DESC) p) AS problems`,
+      'counts' AS list, NULL::json AS memory, 0 AS place
+    UNION ALL
+    SELECT NULL, NULL, NULL, 'memories', to_json(m), (row_number() OVER (ORDER BY m."updatedAt" DESC, m.id DESC))::int4
+    FROM (SELECT ${COLUMNS} FROM newest JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id) m
+    UNION ALL
+    SELECT NULL, NULL, NULL, 'problems', to_json(p),
+      (row_number() OVER (ORDER BY p.importance DESC, p."updatedAt" DESC, p.id DESC))::int4
+    FROM (SELECT ${COLUMNS} FROM unsolved JOIN memory m ON m.graph_id = :graphId AND m.id = unsolved.id) p
+    ORDER BY place`,
 });

@@ -204,7 +204,7 @@ export const searchMemories = defineOperation({
     const { meaning, total, ...found } = await searchBoth(context, graphId, wishes);
     const hits = await showHits(context, graphId, found);
     const wanted = input.full ? await withMemories(context, hits) : hits;
-    const memories = withinPage(wanted);
+    const memories = await withinPage(context, wanted);
     return {
       memories,
       total: Math.min(total, TOTAL_MAX),

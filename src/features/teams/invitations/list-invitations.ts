@@ -43,7 +43,7 @@ export const teamInvitations = defineTeamOperation({
   async handle(context, { teamId, status, limit, cursor }) {
     const where = { teamId, ...olderThan(cursor) };
     const rows = await readInvitations(context, { where, status, order: "desc", limit: limit + 1 });
-    const { items, nextCursor } = pageOf(rows, limit, ({ id }) => id);
+    const { items, nextCursor } = await pageOf(context, rows, limit, ({ id }) => id);
     return { invitations: items, nextCursor };
   },
 });

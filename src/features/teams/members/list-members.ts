@@ -32,9 +32,9 @@ export const teamMembers = defineTeamOperation({
   failures: [],
   rest: { method: "GET", path: "/teams/:team_id/members" },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: { members: [MEMBER_EXAMPLE], nextCursor: null } },
-  async handle({ database }, { teamId, limit, cursor }) {
+  async handle({ database, pause }, { teamId, limit, cursor }) {
     const rows = await membersOf(database, { teamId, after: placeOf(cursor), limit: limit + 1 });
-    const { items, nextCursor } = pageOf(rows, limit, ({ userId }) => userId);
+    const { items, nextCursor } = await pageOf({ pause }, rows, limit, ({ userId }) => userId);
     return { members: items, nextCursor };
   },
 });
