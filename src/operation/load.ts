@@ -11,23 +11,36 @@ export type Batch<K, V> = (context: Context, keys: readonly K[]) => Promise<read
 export function load<K, V>(context: Context, batch: Batch<K, V>, key: K): Promise<V> {
   const loaders = loadersOf.get(context) ?? new Map<unknown, unknown>();
   loadersOf.set(context, loaders);
-  const loader = (loaders.get(batch) as DataLoader<K, V> | undefined) ?? loaderOf(context, batch);
+  const loader = (loaders.get(batch) as Loader<K, V> | undefined) ?? new Loader(context, batch);
   loaders.set(batch, loader);
+  loader.keys++;
   return loader.load(key);
 }
 
-const loaderOf = <K, V>(context: Context, batch: Batch<K, V>): DataLoader<K, V> =>
-  new DataLoader(async (keys) => batch(context, keys), {
-    cache: false,
-    batchScheduleFn: (fetch) => void fetchAfterOthers(context, fetch),
-  });
+class Loader<K, V> extends DataLoader<K, V> {
+  /** How many it was asked for. */
+  keys = 0;
 
-/** Waits for a turn. Fields of this request that wait for theirs come first: they may add keys to the batch. */
-async function fetchAfterOthers({ pause }: Context, fetch: () => void): Promise<void> {
-  await settlePromises();
-  await pause();
-  await settlePromises();
-  fetch();
+  constructor(context: Context, batch: Batch<K, V>) {
+    super(async (keys) => batch(context, keys), {
+      cache: false,
+      batchScheduleFn: (fetch) => void this.#fetchAfterOthers(context, fetch),
+    });
+  }
+
+  /**
+   * Waits for a turn, and for further ones while they bring more keys: what else of this request waits for its turn
+   * comes first, such as the other objects of a long list.
+   */
+  async #fetchAfterOthers({ pause }: Context, fetch: () => void): Promise<void> {
+    await settlePromises();
+    for (let known = -1; known < this.keys;) {
+      known = this.keys;
+      await pause();
+      await settlePromises();
+    }
+    fetch();
+  }
 }
 
 /** Settles when no promise callbacks are left to run: only then does Node call what was given to `nextTick`. */

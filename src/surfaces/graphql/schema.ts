@@ -145,11 +145,12 @@ async function countSettled(
 }
 
 /** @throws AnswerTooLarge when the answer is full. */
-function count(value: unknown, { answer, errors }: RequestContext, info: GraphQLResolveInfo): unknown {
+function count(value: unknown, context: RequestContext, info: GraphQLResolveInfo): unknown {
+  const { answer, errors } = context;
   if (errors.noRoom) throw errors.locate(errors.noRoom, info);
   try {
     answer.take(value);
-    return isListOfObjects(value) ? untilFull(value, errors) : value;
+    return isListOfObjects(value) ? inTurns(value, context) : value;
   } catch (error) {
     throw errors.locate(error, info);
   }
@@ -158,14 +159,24 @@ function count(value: unknown, { answer, errors }: RequestContext, info: GraphQL
 const isListOfObjects = (value: unknown): value is readonly object[] =>
   Array.isArray(value) && typeof value[0] === "object";
 
+/** How many objects of a list are completed in one turn of the event loop: some milliseconds of work if all are large. */
+const TOGETHER = 16;
+
 /**
- * Ends a list of objects where the answer is full: the whole root field is null then. If a further item failed, too,
- * graphql-js would forget the promises of the items before it, and one that is rejected later would end the process.
+ * Lets the objects of a long list wait for their turn of the event loop, some at a time.
+ *
+ * Ends a list where the answer is full: the whole root field is null then. If a further item failed, too, graphql-js
+ * would forget the promises of the items before it, and one that is rejected later would end the process.
  */
-function* untilFull(list: readonly object[], errors: RequestContext["errors"]): Iterable<object> {
-  for (const item of list) {
+function* inTurns(
+  list: readonly object[],
+  { errors, pause }: Pick<RequestContext, "errors" | "pause">,
+): Iterable<object> {
+  let turn: Promise<void> | undefined;
+  for (const [index, item] of list.entries()) {
     if (errors.noRoom) return;
-    yield item;
+    if (index > 0 && index % TOGETHER === 0) turn = pause();
+    yield turn ? turn.then(() => item) : item;
   }
 }
 
@@ -186,13 +197,14 @@ export const resolvePlainField: Resolve = (source, _args, context, info) => {
 export function countPlain(
   value: unknown,
   type: GraphQLNullableType | undefined,
-  { answer, errors }: Pick<RequestContext, "answer" | "errors">,
+  context: Pick<RequestContext, "answer" | "errors" | "pause">,
 ): unknown {
   if (typeof value !== "string" && typeof value !== "object") return value;
+  const { answer, errors } = context;
   if (errors.noRoom) throw errors.noRoom;
   if (typeof value === "object" && value !== null && type && isJsonObject(type)) answer.take(JSON.stringify(value));
   answer.take(value);
-  return isListOfObjects(value) ? untilFull(value, errors) : value;
+  return isListOfObjects(value) ? inTurns(value, context) : value;
 }
 
 const isJsonObject = (type: GraphQLNullableType): boolean => "name" in type && type.name === JSON_OBJECT;
