@@ -1,8 +1,8 @@
-/** How many characters of JSON are made in one turn of the event loop: about half a millisecond of work. */
-const PIECE_LENGTH = 131_072;
-/** How deep long lists are looked for: in GraphQL they are at `data.searchMemories.memories`. */
-const LEVELS = 3;
-/** From how many items on a list is long. Shorter ones are made at once: a memory has at most 50,000 characters. */
+import { PIECE_LENGTH, paceBy } from "../operation/pieces.js";
+
+/** How deep long lists are looked for: in GraphQL one may be in each item of another one. */
+const LEVELS = 8;
+/** From how many objects on a list is long. Shorter ones are made at once: a memory has at most 50,000 characters. */
 const LIST_LONG = 8;
 /** How many items of a long list are made at once. */
 const TOGETHER = 4;
@@ -15,32 +15,33 @@ const TOGETHER = 4;
 export async function stringify(answer: object, pause: () => Promise<void>): Promise<string> {
   if (!hasLongList(answer, LEVELS)) return JSON.stringify(answer);
   const pieces: string[] = [];
-  let length = 0;
-  const add = (piece: string): void => {
+  const pace = paceBy(pause);
+  const add = (piece: string): Promise<void> | undefined => {
     pieces.push(piece);
-    length += piece.length;
+    return pace(piece.length);
   };
   const write = async (value: unknown, levels: number): Promise<void> => {
-    if (Array.isArray(value)) {
-      for (let start = 0; start < value.length; start += TOGETHER) {
-        if (length >= PIECE_LENGTH) {
-          length = 0;
-          await pause();
-        }
-        const items = JSON.stringify(value.slice(start, start + TOGETHER)).slice(1, -1);
-        add(`${start === 0 ? "[" : ","}${items}`);
-      }
-      return add(value.length === 0 ? "[]" : "]");
-    }
     if (!hasLongList(value, levels)) return add(JSON.stringify(value));
+    if (Array.isArray(value)) {
+      for (let start = 0; start < value.length;) {
+        pieces.push(start === 0 ? "[" : ",");
+        const next: unknown[] = value.slice(start, start + TOGETHER);
+        const withList = next.findIndex((item) => hasLongList(item, levels - 1));
+        const together = withList < 0 ? next : next.slice(0, withList);
+        if (together.length > 0) await add(JSON.stringify(together).slice(1, -1));
+        else await write(next[0], levels - 1);
+        start += Math.max(together.length, 1);
+      }
+      return void pieces.push("]");
+    }
     let before = "{";
     for (const [name, field] of Object.entries(value as object)) {
       if (field === undefined) continue;
-      add(`${before}${JSON.stringify(name)}:`);
+      pieces.push(`${before}${JSON.stringify(name)}:`);
       await write(field, levels - 1);
       before = ",";
     }
-    add("}");
+    pieces.push("}");
   };
   await write(answer, LEVELS);
   return pieces.join("");
@@ -52,20 +53,23 @@ export async function join<Item>(
   write: (item: Item) => string,
   pause: () => Promise<void>,
 ): Promise<string> {
-  let [text, length] = ["", 0];
+  const pace = paceBy(pause);
+  let text = "";
   for (const item of items) {
-    if (text.length - length >= PIECE_LENGTH) {
-      length = text.length;
-      await pause();
-    }
-    text += write(item);
+    const written = write(item);
+    text += written;
+    const turn = pace(written.length);
+    if (turn) await turn;
   }
   return text;
 }
 
 function hasLongList(value: unknown, levels: number): boolean {
-  if (Array.isArray(value)) return value.length >= LIST_LONG;
-  if (levels === 0 || typeof value !== "object" || value === null || value instanceof Date) return false;
+  if (levels <= 0 || typeof value !== "object" || value === null || value instanceof Date) return false;
+  if (Array.isArray(value)) {
+    if (typeof value[0] !== "object") return false;
+    return value.length >= LIST_LONG || value.some((item) => hasLongList(item, levels - 1));
+  }
   for (const field of Object.values(value)) if (hasLongList(field, levels - 1)) return true;
   return false;
 }
