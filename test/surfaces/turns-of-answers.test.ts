@@ -2,8 +2,8 @@ import { expect, it, vi } from "vitest";
 import { manyLinks } from "../support/memories.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
-const COUNT = 60;
-/** An answer has 3.4 million characters, 1 million of them contexts. A model converts up to 25 rows at once. */
+const COUNT = 80;
+/** A page has 4 million characters, 1 million of them contexts. A model converts up to 25 rows at once. */
 const MOST = 800_000;
 
 const FIELDS = "type title content tags context createdAt";
@@ -75,6 +75,7 @@ it("works on a part of a large answer in each turn of the event loop, whatever t
     search: { path: "/v1/memories/search?query=note&limit=100&full=true" },
     related: { path: `/v1/memories/${id}/related?limit=100&full=true` },
     activity: { path: "/v1/activity" },
+    "list for other clients": { path: "/api/v1/memories?limit=100" },
     "page of an export": { path: "/v1/export/records?limit=100" },
     "page of an account's export": { path: "/users/me/export?limit=100" },
     "list by GraphQL": graphql(`memories(limit: 100) { ${memories} }`),

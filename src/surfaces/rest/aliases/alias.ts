@@ -8,6 +8,8 @@ export interface AliasRequest {
   readonly id: string;
   readonly query: Plain;
   readonly body: Plain;
+  /** Called between parts of the work, so that other requests get their turn. */
+  pause(this: void): Promise<void>;
 }
 
 /** Runs an operation by its name, with an input in REST's names. */

@@ -52,11 +52,11 @@ export const backendAliases: readonly Alias[] = [
   },
   ...SEARCHES.map((path): Alias => ({
     ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ body }, run) => ok({ memories: await findMemories(run, body, SEARCH) }),
+    answer: async ({ body, pause }, run) => ok({ memories: await findMemories(run, body, { ...SEARCH, pause }) }),
   })),
   ...RECALLS.map((path): Alias => ({
     ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ body }, run) => ok({ memories: await findMemories(run, body, RECALL) }),
+    answer: async ({ body, pause }, run) => ok({ memories: await findMemories(run, body, { ...RECALL, pause }) }),
   })),
   {
     ...{ method: "POST", path: "/relationships", standsFor: ["createRelationship", "relationship"] },

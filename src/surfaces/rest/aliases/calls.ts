@@ -2,7 +2,8 @@ import { LIMITS } from "../../../limits.js";
 import { isBlank } from "../../../operation/bounds.js";
 import { Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Plain } from "../../run.js";
-import { type AliasAnswer, type RunNamed, created, ok, runNaming } from "./alias.js";
+import { stringify } from "../../stringify.js";
+import { type AliasAnswer, type AliasRequest, type RunNamed, created, ok, runNaming } from "./alias.js";
 import { memoryInput, relationshipInput, relationshipOf } from "./forms.js";
 import { beginningOf, cutTo, listOf, numberOf, typesOf, withoutBlanks } from "./values.js";
 
@@ -47,7 +48,7 @@ export async function linkMemories(run: RunNamed, body: Plain): Promise<AliasAns
   }
 }
 
-interface Find {
+interface Find extends Pick<AliasRequest, "pause"> {
   readonly tagsMatch: "all" | "any";
   /** Whether a call without query and filters lists everything, expired memories too, for exporters. */
   readonly listsAll: boolean;
@@ -59,7 +60,7 @@ interface Find {
 export async function findMemories(
   runOurs: RunNamed,
   request: Plain,
-  { tagsMatch, listsAll, form }: Find,
+  { tagsMatch, listsAll, form, pause }: Find,
 ): Promise<readonly Plain[]> {
   const run = runNaming(runOurs, { types: "memory_types", project: "project_path" });
   const { query, memory_types, tags, min_importance, project_path: project } = request;
@@ -74,7 +75,7 @@ export async function findMemories(
   if (isGiven) return (await searchMemories(run, { ...filter, query }, start, most)).map(form);
   // An export without the expired memories would lose them silently.
   const include_expired = listsAll && Object.keys(narrowed).length === 0;
-  return listMemories(run, { ...filter, include_expired }, { start, most, form });
+  return listMemories(run, { ...filter, include_expired }, { start, most, form, pause });
 }
 
 async function searchMemories(run: RunNamed, request: Plain, start: number, limit: number): Promise<readonly Plain[]> {
@@ -92,7 +93,7 @@ async function searchMemories(run: RunNamed, request: Plain, start: number, limi
 async function listMemories(
   run: RunNamed,
   filter: Plain,
-  { start, most, form }: Pick<Find, "form"> & { readonly start: number; readonly most: number },
+  { start, most, form, pause }: Pick<Find, "form" | "pause"> & { readonly start: number; readonly most: number },
 ): Promise<readonly Plain[]> {
   const found: Plain[] = [];
   let [place, bytes]: [Plain, number] = [start > 0 ? { offset: start } : {}, 0];
@@ -101,7 +102,7 @@ async function listMemories(
     const { memories, next_cursor: cursor } = await run("memories", { ...filter, ...place, limit });
     found.push(...(memories as Plain[]).map(form));
     if (cursor === null || found.length >= most) return found;
-    bytes += Buffer.byteLength(JSON.stringify(memories));
+    bytes += Buffer.byteLength(await stringify(memories as Plain[], pause));
     if (bytes > BYTES_MAX) refuseTooLarge(BYTES_MAX);
     place = { cursor };
   }

@@ -40,7 +40,7 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
         scope.operations.push(name);
         return known(services, scope, { path: {}, query: {}, body: input });
       };
-      const { status, body, location } = await answer(readAliasRequest(request), run);
+      const { status, body, location } = await answer({ ...readAliasRequest(request), pause: scope.pause }, run);
       if (location !== undefined) setLocation(response, services, location);
       if (body) await answerJson(response, status, body);
       else response.status(status).end();
@@ -77,7 +77,7 @@ export const withDetail = ({ error }: RestError): object => ({ error, detail: er
  */
 const PYTHON = /^python-httpx\//;
 
-function readAliasRequest(request: Request): AliasRequest {
+function readAliasRequest(request: Request): Omit<AliasRequest, "pause"> {
   const { id = "" } = request.params;
   const body = request.method === "GET" ? {} : (jsonBody(request) ?? {});
   if (typeof body !== "object" || Array.isArray(body)) {

@@ -19,11 +19,11 @@ export const sdkAliases: readonly Alias[] = [
   },
   {
     ...{ method: "GET", path: MEMORIES, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ query }, run) => ok({ memories: await findMemories(run, query, SEARCH) }),
+    answer: async ({ query, pause }, run) => ok({ memories: await findMemories(run, query, { ...SEARCH, pause }) }),
   },
   {
     ...{ method: "GET", path: `${MEMORIES}/recall`, standsFor: ["searchMemories", "memories"] },
-    answer: async ({ query }, run) => ok({ memories: await findMemories(run, query, RECALL) }),
+    answer: async ({ query, pause }, run) => ok({ memories: await findMemories(run, query, { ...RECALL, pause }) }),
   },
   {
     ...{ method: "GET", path: MEMORY, standsFor: ["memory"] },
