@@ -3,7 +3,7 @@ import { Between, Encoded, Form, Nullable } from "./bounds.js";
 import { UUID } from "./id.js";
 import type { BaseClass } from "./operation.js";
 import type { Context } from "./context.js";
-import { paceBy } from "./pieces.js";
+import { paceBy, unitsOf } from "./pieces.js";
 import { LIMITS } from "../limits.js";
 
 const PAGE_LIMIT_DEFAULT = 20;
@@ -123,17 +123,4 @@ export async function withinPage<Item extends object>(
     if (turn) await turn;
   }
   return [...items];
-}
-
-/** Estimates the UTF-16 units of an item as JSON, including its field names. Stops counting at `most`. */
-function unitsOf(value: unknown, most: number): number {
-  if (typeof value === "string") return value.length + 3;
-  if (typeof value !== "object" || value === null) return 24;
-  const fields = value as Readonly<Record<string, unknown>>;
-  let units = 2;
-  for (const name of Object.keys(fields)) {
-    if (units >= most) break;
-    units += name.length + 4 + unitsOf(fields[name], most - units);
-  }
-  return units;
 }

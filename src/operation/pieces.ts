@@ -14,3 +14,20 @@ export function paceBy(pause: () => Promise<void>): Pace {
     return pause();
   };
 }
+
+/** Estimates the UTF-16 units of a value as JSON, including the names of fields. Stops counting at `most`. */
+export function unitsOf(value: unknown, most: number): number {
+  if (typeof value === "string") return value.length + 3;
+  if (typeof value !== "object" || value === null) return 24;
+  let units = 2;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && units < most; index++) units += 1 + unitsOf(value[index], most - units);
+    return units;
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(fields)) {
+    if (units >= most) break;
+    units += name.length + 4 + unitsOf(fields[name], most - units);
+  }
+  return units;
+}

@@ -1,36 +1,26 @@
-import { PIECE_LENGTH, paceBy } from "../operation/pieces.js";
-
-/** How deep long lists are looked for: in GraphQL one may be in each item of another one. */
-const LEVELS = 8;
-/** From how many objects on a list is long. Shorter ones are made at once: a memory has at most 50,000 characters. */
-const LIST_LONG = 8;
-/** How many items of a long list are made at once. */
-const TOGETHER = 4;
+import { PIECE_LENGTH, paceBy, unitsOf } from "../operation/pieces.js";
 
 /**
- * Returns the same text as `JSON.stringify`. Makes long lists over several turns of the event loop, so that other
+ * Returns the same text as `JSON.stringify`. Makes a long one over several turns of the event loop, so that other
  * requests are answered in between; `pause` waits for such a turn. Takes time linear in the answer's size, which the
  * answer's budget bounds.
  */
 export async function stringify(answer: object, pause: () => Promise<void>): Promise<string> {
-  if (!hasLongList(answer, LEVELS)) return JSON.stringify(answer);
+  if (!isLong(answer)) return JSON.stringify(answer);
   const pieces: string[] = [];
   const pace = paceBy(pause);
   const add = (piece: string): Promise<void> | undefined => {
     pieces.push(piece);
     return pace(piece.length);
   };
-  const write = async (value: unknown, levels: number): Promise<void> => {
-    if (!hasLongList(value, levels)) return add(JSON.stringify(value));
+  const write = async (value: unknown): Promise<void> => {
+    if (typeof value !== "object" || !isLong(value)) return add(JSON.stringify(value));
     if (Array.isArray(value)) {
-      for (let start = 0; start < value.length;) {
+      for (let start = 0, end = 0; start < value.length; start = end) {
+        end = endOfPiece(value, start);
         pieces.push(start === 0 ? "[" : ",");
-        const next: unknown[] = value.slice(start, start + TOGETHER);
-        const withList = next.findIndex((item) => hasLongList(item, levels - 1));
-        const together = withList < 0 ? next : next.slice(0, withList);
-        if (together.length > 0) await add(JSON.stringify(together).slice(1, -1));
-        else await write(next[0], levels - 1);
-        start += Math.max(together.length, 1);
+        if (end === start + 1) await write(value[start] ?? null);
+        else await add(JSON.stringify(value.slice(start, end)).slice(1, -1));
       }
       return void pieces.push("]");
     }
@@ -38,13 +28,25 @@ export async function stringify(answer: object, pause: () => Promise<void>): Pro
     for (const [name, field] of Object.entries(value as object)) {
       if (field === undefined) continue;
       pieces.push(`${before}${JSON.stringify(name)}:`);
-      await write(field, levels - 1);
+      await write(field);
       before = ",";
     }
     pieces.push("}");
   };
-  await write(answer, LEVELS);
+  await write(answer);
   return pieces.join("");
+}
+
+const isLong = (value: unknown): boolean => unitsOf(value, PIECE_LENGTH) >= PIECE_LENGTH;
+
+/** Where the items end that are written together: behind a long one, or before it if there are others. */
+function endOfPiece(list: readonly unknown[], start: number): number {
+  for (let [end, units] = [start, 0]; end < list.length; end++) {
+    const next = unitsOf(list[end], PIECE_LENGTH);
+    if (end > start && units + next > PIECE_LENGTH) return end;
+    units += next;
+  }
+  return list.length;
 }
 
 /** Joins what `write` makes of each item, over several turns of the event loop, for which `pause` waits. */
@@ -62,16 +64,6 @@ export async function join<Item>(
     if (turn) await turn;
   }
   return text;
-}
-
-function hasLongList(value: unknown, levels: number): boolean {
-  if (levels <= 0 || typeof value !== "object" || value === null || value instanceof Date) return false;
-  if (Array.isArray(value)) {
-    if (typeof value[0] !== "object") return false;
-    return value.length >= LIST_LONG || value.some((item) => hasLongList(item, levels - 1));
-  }
-  for (const field of Object.values(value)) if (hasLongList(field, levels - 1)) return true;
-  return false;
 }
 
 /**

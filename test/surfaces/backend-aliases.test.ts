@@ -181,7 +181,9 @@ it("stores no cut text while it cannot read the stored one", async () => {
     ["POST", "/memories"],
   ]) {
     const alias = backendAliases.find((each) => each.method === method && each.path === path);
-    await expect(alias?.answer({ id: "one", query: {}, body, pause: async () => {} }, run)).rejects.toBeInstanceOf(Unavailable);
+    await expect(alias?.answer({ id: "one", query: {}, body, pause: async () => {} }, run)).rejects.toBeInstanceOf(
+      Unavailable,
+    );
   }
   expect(ran).toEqual(["memory", "memory"]);
 });

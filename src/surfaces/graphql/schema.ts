@@ -173,9 +173,11 @@ function* inTurns(
   { errors, pause }: Pick<RequestContext, "errors" | "pause">,
 ): Iterable<object> {
   let turn: Promise<void> | undefined;
-  for (const [index, item] of list.entries()) {
+  let count = 0;
+  for (const item of list) {
     if (errors.noRoom) return;
-    if (index > 0 && index % TOGETHER === 0) turn = pause();
+    if (count > 0 && count % TOGETHER === 0) turn = pause();
+    count++;
     yield turn ? turn.then(() => item) : item;
   }
 }
