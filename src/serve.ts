@@ -115,7 +115,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
   Payments    ${payments === undefined ? "Stripe" : `a stand-in for Stripe, ${payments}, no real payments`}
   Key         ${key}  (of a demo user)
 
-  Paste the key into the playground or the reference. Or store a memory in another terminal:
+  Use the key in the playground and the reference, or in another terminal:
 
   curl -s ${url}/v1/memories \\
     -H 'Authorization: Bearer ${key}' \\

@@ -34,11 +34,12 @@ class Loader<K, V> extends DataLoader<K, V> {
    */
   async #fetchAfterOthers({ pause }: Context, fetch: () => void): Promise<void> {
     await settlePromises();
-    for (let known = -1; known < this.keys;) {
+    let known: number;
+    do {
       known = this.keys;
       await pause();
       await settlePromises();
-    }
+    } while (this.keys > known);
     fetch();
   }
 }
