@@ -95,8 +95,9 @@ export default defineConfig({
     server: { deps: { external: [/\/dist\/modules\//] } },
     sequence: { sequencer: LongestFirst },
     setupFiles: ["reflect-metadata", "test/support/matchers.ts", "test/support/seed.ts"],
-    // A worker is idle for a third of its time. A given PostgreSQL may have fewer connections than the embedded one.
-    maxWorkers: CORES + (process.env["DATABASE_URL"] ? 1 : 2),
+    // A worker is idle for a sixth of its time, and each further one loads and compiles the same modules again, for
+    // 5 to 10 s of CPU. A given PostgreSQL may have fewer connections than the embedded one.
+    maxWorkers: process.env["DATABASE_URL"] ? CORES : CORES + 1,
     // Nothing is measured by it: a machine that does other things as well may take its time.
     testTimeout: 600_000,
     hookTimeout: 600_000,
