@@ -95,8 +95,8 @@ export default defineConfig({
     server: { deps: { external: [/\/dist\/modules\//] } },
     sequence: { sequencer: LongestFirst },
     setupFiles: ["reflect-metadata", "test/support/matchers.ts", "test/support/seed.ts"],
-    // A worker is idle for a sixth of its time, and each further one loads and compiles the same modules again, for
-    // 5 to 10 s of CPU. A given PostgreSQL may have fewer connections than the embedded one.
+    // A worker is idle for a sixth of its time. One more would make `npm test` no faster: it loads and compiles the same
+    // modules again. A given PostgreSQL may have fewer connections than the embedded one.
     maxWorkers: process.env["DATABASE_URL"] ? CORES : CORES + 1,
     // Nothing is measured by it: a machine that does other things as well may take its time.
     testTimeout: 600_000,
