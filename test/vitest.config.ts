@@ -82,8 +82,8 @@ export default defineConfig({
     alias: [
       // graphql 16 ships both CommonJS and ES modules; one process must load only one of them.
       { find: /^graphql$/, replacement: "graphql/index.js" },
-      // Of the service, tests load what the build made, as Node's own modules: they load in half the time, run faster,
-      // and can start worker threads. The playground's page is not part of it.
+      // Of the service, tests load what the build made, as Node's own modules: they load in half the time, and can start
+      // worker threads. The playground's page is not part of it.
       { find: /^(?:\.\.\/)+src\/(?!surfaces\/playground\/client\/)(.*)\.js$/, replacement: `${BUILD}$1.js` },
     ],
   },

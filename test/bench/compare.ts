@@ -21,8 +21,8 @@ const { openDatabase } = await built<typeof import("../../src/platform/database/
 export interface Wishes {
   readonly cases: readonly Case[];
   readonly plan: Plan;
-  /** How many connections the floor and the service are measured with once more, if at all. */
-  readonly moreConnections?: number | undefined;
+  /** With how many connections the floor and the service are measured once more, each time. */
+  readonly moreConnections: readonly number[];
   readonly peers: readonly Peer[];
   /** Only compares the answers, and measures nothing. */
   readonly onlyAnswers: boolean;
@@ -65,10 +65,11 @@ export async function compare(serverUrl: string, wishes: Wishes, say: Say): Prom
     };
     const { plan, results } = await measureAll(wishes.plan, servers);
     const memoryMb = await memoryOf(servers);
-    const { moreConnections: connections } = wishes;
-    const crowded =
-      connections && (await measureAll({ ...plan, connections, profile: false }, { ...servers, peers: new Map() }));
-    return { machine: await machineOf(monitor, wishes), plan, results, memoryMb, ...(crowded ? { crowded } : {}) };
+    const again: Report["again"][number][] = [];
+    for (const connections of wishes.moreConnections) {
+      again.push(await measureAll({ ...plan, connections, profile: false }, { ...servers, peers: new Map() }));
+    }
+    return { machine: await machineOf(monitor, wishes), plan, results, memoryMb, again };
   } finally {
     await monitor.end();
   }

@@ -13,6 +13,7 @@ const PEERS = ["mercurius", "yoga", "apollo", "postgraphile"];
 const arePeersInstalled = PEERS.every((name) => existsSync(`test/bench/peers/${name}/node_modules/.installed`));
 const POSITIVE = expect.toSatisfy((share: number) => share > 0) as unknown;
 type Profiled = Required<Pick<Figures, "shares">>;
+type Measured = { name: string; servers: Record<string, Profiled> };
 const out = mkdtempSync(join(tmpdir(), "bench-"));
 afterAll(() => rmSync(out, { recursive: true }));
 
@@ -23,6 +24,7 @@ it(`measures servers that answer alike${arePeersInstalled ? "" : ", without the 
     "--profile",
     "--rounds",
     "1",
+    ...["--connections", "4", "--connections", "8"],
     "--json",
     "--out",
     out,
@@ -32,7 +34,9 @@ it(`measures servers that answer alike${arePeersInstalled ? "" : ", without the 
   const { stdout, stderr } = await promisify(execFile)("npm", ["run", "--silent", "bench", "--", ...args], { env });
 
   expect(stderr).toContain("answer alike.");
-  const { results } = JSON.parse(stdout) as { results: Array<{ name: string; servers: Record<string, Profiled> }> };
+  const { results, again } = JSON.parse(stdout) as Record<"results", Measured[]> & {
+    again: Array<{ plan: { connections: number }; results: Measured[] }>;
+  };
   const serversOf = new Map(results.map(({ name, servers }) => [name, Object.keys(servers)]));
   const others = arePeersInstalled ? PEERS : [];
   expect(results).toHaveLength(9);
@@ -48,10 +52,12 @@ it(`measures servers that answer alike${arePeersInstalled ? "" : ", without the 
     POSITIVE,
     0,
   ]);
+  expect(again.map(({ plan, results: { length } }) => [plan.connections, length])).toEqual([[8, 9]]);
   const [speeds, profiles] = readFileSync(join(out, "speed.md"), "utf8")
     .split("Where Node's CPU goes")
     .map((part) => part.match(/^\| (?:rest|graphql)-.*\d \|/gm));
-  expect(speeds).toHaveLength(profiled.length);
+  // Once more, the floor and the service alone.
+  expect(speeds).toHaveLength(profiled.length + 9 * 2);
   expect(profiles).toHaveLength(profiled.length);
   expect(readFileSync(join(out, "speed.svg"), "utf8")).toMatch(/^<svg [^]*>this service<[^]*<\/svg>\n$/);
 });

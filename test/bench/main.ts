@@ -20,7 +20,7 @@ interface Options {
   readonly case: readonly Case[];
   readonly peers?: true;
   readonly rounds?: number;
-  readonly connections?: number;
+  readonly connections: readonly number[];
   readonly inserts: number;
   readonly quick?: true;
   readonly compare?: true;
@@ -36,7 +36,7 @@ const SEARCH_SIZES: readonly number[] = [10_000, 100_000];
 const FULL = { rounds: 9, turnMs: 1_500, warmUp: { requests: 10_000, ms: 15_000 } };
 const QUICK = { rounds: 3, turnMs: 100, warmUp: { requests: 50, ms: 15_000 } };
 const CONNECTIONS = 4;
-/** How many the service and the floor are compared with once more, where the other servers take part. */
+/** Where the other servers take part, the service and the floor are compared once more with so many. */
 const MORE_CONNECTIONS = 64;
 
 const program = commandLine({
@@ -64,8 +64,10 @@ const program = commandLine({
   .option("--rounds <number>", `how often each takes its turn (${FULL.rounds})`, numbered)
   .option(
     "--connections <number>",
-    `how many requests are under way at once, 32 from an address (${CONNECTIONS}; with --peers also ${MORE_CONNECTIONS})`,
-    numbered,
+    "how many requests are under way at once, 32 from an address; repeated: the service and the floor once more " +
+      `(${CONNECTIONS}, and with --peers ${MORE_CONNECTIONS})`,
+    listed,
+    [],
   )
   .option("--inserts <memories>", "how many memories to store before, without vacuuming afterwards", numbered, 0)
   .option("--profile", "also where Node's CPU goes (always with --peers)")
@@ -76,7 +78,7 @@ const program = commandLine({
     "--search",
     "what searches cost PostgreSQL instead, likely and hostile ones, in graphs of some sizes (on Linux)",
   )
-  .option("--graph <memories>", "with --search: a graph of this size; may be repeated (10000 and 100000)", sized, [])
+  .option("--graph <memories>", "with --search: a graph of this size; may be repeated (10000 and 100000)", listed, [])
   .option(...JSON_OPTION)
   .action(bench);
 
@@ -91,8 +93,8 @@ function numbered(text: string): number {
   return Number(text);
 }
 
-function sized(memories: string, before: readonly number[]): readonly number[] {
-  return [...before, numbered(memories)];
+function listed(text: string, before: readonly number[]): readonly number[] {
+  return [...before, numbered(text)];
 }
 
 async function bench(options: Options): Promise<void> {
@@ -112,11 +114,13 @@ async function bench(options: Options): Promise<void> {
 }
 
 async function benchServers(serverUrl: string, options: Options, say: (message: string) => void): Promise<void> {
-  const { connections = CONNECTIONS, inserts, peers, profile, quick, rounds, json } = options;
+  const { inserts, peers, profile, quick, rounds, json } = options;
   const cases = options.case.length > 0 ? options.case : CASES;
+  const byDefault = peers && !quick ? [CONNECTIONS, MORE_CONNECTIONS] : [CONNECTIONS];
+  const [connections = CONNECTIONS, ...moreConnections] =
+    options.connections.length > 0 ? options.connections : byDefault;
   const own = { ...(rounds === undefined ? {} : { rounds }), connections, profile: Boolean(peers ?? profile) };
   const plan: Plan = { ...(quick ? QUICK : FULL), ...own };
-  const moreConnections = peers && !options.connections && !quick ? MORE_CONNECTIONS : undefined;
   const wishes = {
     cases,
     plan,

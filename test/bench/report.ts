@@ -18,8 +18,8 @@ export interface Report {
   };
   readonly plan: Plan;
   readonly results: readonly Result[];
-  /** The floor and the service once more, with more connections. */
-  readonly crowded?: Pick<Report, "plan" | "results">;
+  /** The floor and the service once more, with other numbers of connections. */
+  readonly again: ReadonlyArray<Pick<Report, "plan" | "results">>;
   /** Resident memory after the first results, by server name. */
   readonly memoryMb: Readonly<Record<string, number>>;
 }
@@ -107,17 +107,16 @@ export const reportOf = (report: Report): string =>
     tableOf(HEAD, rowsOf(report)),
     "",
     `Memory (resident): ${memoryOf(report)}.`,
-    ...crowdedOf(report, (head, rows) => [tableOf(head, rows)]),
+    ...againOf(report, (head, rows) => [tableOf(head, rows)]),
     ...profileOf(report, (head, rows) => [tableOf(head, rows)]),
   ].join("\n");
 
-/** What was measured with more connections; nothing if it was not. */
-function crowdedOf({ crowded }: Report, tabulate: (head: string[], rows: string[][]) => string[]): string[] {
-  if (!crowded) return [];
-  const { connections, rounds } = crowded.plan;
-  const said = `With ${connections} connections, in ${rounds} rounds. The service then looks up several keys at once:`;
-  return ["", said, "", ...tabulate(HEAD, rowsOf(crowded))];
-}
+/** What was measured with other numbers of connections. */
+const againOf = ({ again }: Report, tabulate: (head: string[], rows: string[][]) => string[]): string[] =>
+  again.flatMap(({ plan: { connections, rounds }, results }) => {
+    const said = `The same with ${connections} connections, in ${rounds} rounds:`;
+    return ["", said, "", ...tabulate(HEAD, rowsOf({ results }))];
+  });
 
 /** The profile with its explanation; nothing if none was taken. */
 function profileOf(report: Report, tabulate: (head: string[], rows: string[][]) => string[]): string[] {
@@ -152,7 +151,7 @@ export function documentOf(report: Report): string {
     ...asItem(`Memory (resident) after it: ${memoryOf(report)}.`),
     "",
     ...asTable(HEAD, rowsOf(report)),
-    ...crowdedOf(report, asTable),
+    ...againOf(report, asTable),
     ...profileOf(report, asTable),
     "",
     "What was tried, and what it gained, stands with the [decisions](../src/README.md#decisions).",

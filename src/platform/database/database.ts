@@ -324,7 +324,7 @@ function insideTransaction(inner: PrismaTransaction): Database {
   return database;
 }
 
-/** Tries up to three times after a deadlock, a serialisation failure or a lost statement name: these change nothing. */
+/** Tries again after a deadlock, a serialisation failure or a lost statement name: these change nothing. */
 async function withRetries<T>(attempt: () => Promise<T>, attemptsLeft = ATTEMPTS_MAX): Promise<T> {
   try {
     return await attempt();

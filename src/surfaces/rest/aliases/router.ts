@@ -40,7 +40,7 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
         scope.operations.push(name);
         return known(services, scope, { path: {}, query: {}, body: input });
       };
-      const { status, body, location } = await answer({ ...readAliasRequest(request), pause: scope.pause }, run);
+      const { status, body, location } = await answer(readAliasRequest(request, scope), run);
       if (location !== undefined) setLocation(response, services, location);
       if (body) await answerJson(response, status, body);
       else response.status(status).end();
@@ -77,7 +77,7 @@ export const withDetail = ({ error }: RestError): object => ({ error, detail: er
  */
 const PYTHON = /^python-httpx\//;
 
-function readAliasRequest(request: Request): Omit<AliasRequest, "pause"> {
+function readAliasRequest(request: Request, { pause }: Pick<AliasRequest, "pause">): AliasRequest {
   const { id = "" } = request.params;
   const body = request.method === "GET" ? {} : (jsonBody(request) ?? {});
   if (typeof body !== "object" || Array.isArray(body)) {
@@ -88,7 +88,7 @@ function readAliasRequest(request: Request): Omit<AliasRequest, "pause"> {
     const given = [value].flat();
     return [name, isFromPython && name === "tags" ? given : given.join(",")] as const;
   });
-  return { id: String(id), query: Object.fromEntries(query), body: body as Plain };
+  return { id: String(id), query: Object.fromEntries(query), body: body as Plain, pause };
 }
 
 const firstPart = (url: string): string => /^\/[^/?]*/.exec(url)?.[0] ?? "";
