@@ -54,26 +54,20 @@ const READ_UNITS = 1_048_576;
 
 /**
  * Reads rows for `pageOf`: one more than the limit, or fewer if their texts do not fit into a page. Else a page of the
- * largest memories would read 20 MB to show 4. `readNext` reads rows that follow the given one. Other requests get their
- * turn between large reads.
+ * largest memories would read 20 MB to show 4. `readNext` reads rows that follow the given one.
  */
 export async function readForPage<Row extends object | undefined>(
-  { pause }: Pick<Context, "pause">,
   limit: number,
   readNext: (last: NoInfer<Row> | undefined, take: number) => Promise<readonly Row[]>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  const pace = paceBy(pause);
   let [bytes, units, take] = [0, 0, Math.min(limit + 1, FIRST_READ)];
   while (take > 0) {
     const next = await readNext(rows.at(-1), take);
     rows.push(...next);
     bytes += next.reduce((sum, row) => sum + textBytesOf(row), 0);
     if (next.length < take || rows.length > limit || bytes > PAGE_BYTES) break;
-    const read = next.reduce((sum, row) => sum + unitsOf(row, READ_UNITS), 0);
-    units += read;
-    const turn = pace(read);
-    if (turn) await turn;
+    units += next.reduce((sum, row) => sum + unitsOf(row, READ_UNITS), 0);
     const fitting = Math.min((PAGE_BYTES - bytes) / (bytes + 1), READ_UNITS / (units + 1)) * rows.length;
     take = Math.min(limit + 1 - rows.length, Math.max(Math.floor(fitting) + 1, LEAST_READ));
   }

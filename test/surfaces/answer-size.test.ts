@@ -338,15 +338,11 @@ it("reads for a page at most twice its bytes, and says whether rows are left, wh
       const all = Array.from({ length: count }, (_, id) => ({ id, content: "x".repeat(length(id)) }));
       for (const limit of [1, 24, 25, 100]) {
         let bytes = 0;
-        const rows = await readForPage(
-          AT_ONCE,
-          limit,
-          async (last: { id: number; content: string } | undefined, take) => {
-            const next = all.slice(last ? last.id + 1 : 0).slice(0, take);
-            bytes += next.reduce((sum, { content }) => sum + content.length, 0);
-            return next;
-          },
-        );
+        const rows = await readForPage(limit, async (last: { id: number; content: string } | undefined, take) => {
+          const next = all.slice(last ? last.id + 1 : 0).slice(0, take);
+          bytes += next.reduce((sum, { content }) => sum + content.length, 0);
+          return next;
+        });
         const { items, nextCursor } = await pageOf(AT_ONCE, rows, limit, ({ id }) => String(id));
         expect(items.map(({ id }) => id)).toEqual(all.slice(0, items.length).map(({ id }) => id));
         expect(items.length).toBeGreaterThanOrEqual(Math.min(1, count));
@@ -360,7 +356,7 @@ it("reads for a page at most twice its bytes, and says whether rows are left, wh
 it("reads small rows after large ones in few statements", async () => {
   const all = Array.from({ length: 101 }, (_, id) => ({ content: "x".repeat(id < 25 ? 165_100 : 10), id }));
   let reads = 0;
-  const rows = await readForPage(AT_ONCE, 100, async (last: { id: number } | undefined, take) => {
+  const rows = await readForPage(100, async (last: { id: number } | undefined, take) => {
     reads++;
     return all.slice(last ? last.id + 1 : 0).slice(0, take);
   });

@@ -3,8 +3,8 @@ import { manyLinks } from "../support/memories.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
 const COUNT = 80;
-/** A page has 4 million characters, 1 million of them contexts. A model converts up to 25 rows at once. */
-const MOST = 800_000;
+/** A page has 4 million characters, 1 million of them contexts. A model converts the contexts of up to 25 rows at once. */
+const MOST = 400_000;
 
 const FIELDS = "type title content tags context createdAt";
 

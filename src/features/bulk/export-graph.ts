@@ -72,7 +72,7 @@ export const exportGraph = defineOperation({
     // If the caller has left the team since the last page, the export must not go on in their own graph.
     if (place.graphId !== graphId) throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
-    const rows = await readForPage<StoredRecord>(context, limit, (last, take) =>
+    const rows = await readForPage<StoredRecord>(limit, (last, take) =>
       READERS[place.list](context, graphId, { ...place, after: last?.id ?? place.after }, take),
     );
     const { items, nextCursor } = await pageOf(context, rows, limit, ({ id }) => writePlace({ ...place, after: id }));

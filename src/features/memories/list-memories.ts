@@ -64,7 +64,7 @@ export const memories = defineOperation({
     if (offset === 0 && !isNarrowed(input)) {
       const omit = { ...UNREAD, content: isShort, context: isShort };
       const rows = await database.readPages(({ memory }) =>
-        readForPage(context, limit, (last: { readonly id: string } | undefined, take) =>
+        readForPage(limit, (last: { readonly id: string } | undefined, take) =>
           memory.findMany({ ...page, where: { ...page.where, ...(last && { id: { lt: last.id } }) }, omit, take }),
         ),
       );
@@ -74,7 +74,7 @@ export const memories = defineOperation({
     }
     const chosen = await chooseMemories(context, input, page);
     const places = chosen.slice(0, limit);
-    const read = await readForPage<Memory | undefined>(context, limit, (_last, take) =>
+    const read = await readForPage<Memory | undefined>(limit, (_last, take) =>
       readMemories(context, places.splice(0, take), { withContent: !isShort }),
     );
     const rows = read.filter((row) => row !== undefined);

@@ -75,7 +75,7 @@ export const memoryVersions = defineOperation({
     const { id: memoryId, updatedBy: changedBy, updatedAt: changedAt, ...contents } = found;
     const present = { ...contents, changedBy, changedAt };
     // Only versions below the present one: an update between the two queries has kept that one as a version, too.
-    const earlier = await readForPage<typeof present>({ pause }, input.limit, (last, take) =>
+    const earlier = await readForPage<typeof present>(input.limit, (last, take) =>
       memoryVersion.findMany({
         where: { graphId, memoryId, version: { lt: last?.version ?? Math.min(before, present.version) } },
         omit: { graphId: true, memoryId: true },
