@@ -10,6 +10,7 @@ import { type Answer, ask } from "../support/http.js";
 import { linkMemories, storeMemories } from "../support/hubs.js";
 import { rowsRead } from "../support/rows-read.js";
 import { listenTo } from "../support/statements.js";
+import { PATIENT } from "../support/patience.js";
 import { type World, createWorld } from "../support/world.js";
 
 const { restPageBytes, graphqlBytes, graphqlPlaces } = LIMITS.answer;
@@ -113,7 +114,8 @@ it("refuses a GraphQL answer whose relations multiply it, and says what to do", 
 it("reads no more contexts of relationships than an answer has room for", async () => {
   await using world = await createWorld();
   using ear = listenTo(world);
-  const { url } = await ear.serve();
+  // One piece in each turn, however fast the machine is: what waits for its turn is read together all the same.
+  const { url } = await world.serve({}, world.databaseUrl, { turnMs: 0 }, { ...PATIENT });
   const ann = await world.user();
   await storeMemories(world, ann, 70, "Something.");
   await linkMemories(world, ann, 69);

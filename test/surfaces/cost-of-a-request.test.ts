@@ -152,34 +152,6 @@ it("takes few statements and round trips to the database: it does not wait for B
   });
 });
 
-it("reads the relations of a long list by as many statements as those of a short one, however short turns are", async () => {
-  await using world = await createWorld();
-  const { url } = await world.serve({}, undefined, { turnMs: 0 });
-  const ann = await world.user();
-  // As many as one statement reads for a page.
-  await manyMemories(world, ann, 24);
-  const queries = vi.spyOn(pg.Client.prototype, "query");
-  onTestFinished(() => queries.mockRestore());
-  const statementsFor = async (limit: number) => {
-    const query = `{ memories(limit: ${limit}) { memories { id relationships { type } supersededBy { title } } } }`;
-    const found: string[][] = [];
-    // The first time Apollo answers a document, then it is plain.
-    for (let times = 0; times < 2; times++) {
-      queries.mockClear();
-      const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
-      expect(body).toHaveProperty("data.memories.memories.length", limit);
-      found.push(queries.mock.calls.map(([statement]: readonly unknown[]) => nameOf(statement)));
-    }
-    return found;
-  };
-  await statementsFor(1);
-
-  const short = await statementsFor(10);
-
-  expect(short[1]).toHaveLength(7);
-  expect(await statementsFor(24)).toEqual(short);
-});
-
 it("reads long texts from the database only if they are requested", async () => {
   await using world = await createWorld();
   await using way = await countTrips(world.databaseUrl);
