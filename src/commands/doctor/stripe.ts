@@ -56,7 +56,7 @@ async function assertTaxed(stripe: Stripe, { tax_behavior: behavior }: Stripe.Pr
     const fields = missing.length > 0 ? `: ${missing.join(", ")} missing` : "";
     throw new Problem(`Stripe Tax is not set up${fields}, so every checkout fails. Complete it ${place}.`);
   }
-  if (settings.defaults.tax_behavior === null && (behavior === null || behavior === "unspecified")) {
+  if (settings.defaults.tax_behavior == null && (behavior ?? "unspecified") === "unspecified") {
     throw new Problem(
       `Stripe Tax does not know whether the price includes tax, so every checkout fails. Choose it ${place}.`,
     );

@@ -29,7 +29,10 @@ export function rankSubscriptions(
   );
 }
 
-/** The stored values of a subscription, which must contain its latest invoice. */
+/**
+ * The stored values of a subscription, which must contain its latest invoice. Fields that may be null may also be
+ * missing: Stripe's OpenAPI document requires none of them.
+ */
 export function readSubscription(subscription: Stripe.Subscription, prices: readonly string[]): SubscriptionValues {
   const { id, status, items, pending_update: pending, latest_invoice: invoice } = subscription;
   const item = items.data.find(({ price }) => prices.includes(price.id)) ?? items.data[0];
@@ -46,7 +49,7 @@ export function readSubscription(subscription: Stripe.Subscription, prices: read
     periodStart: item ? timeOf(item.current_period_start) : null,
     periodEnd: item ? timeOf(item.current_period_end) : null,
     cancelAtPeriodEnd: subscription.cancel_at_period_end,
-    cancelAt: subscription.cancel_at === null ? null : timeOf(subscription.cancel_at),
+    cancelAt: subscription.cancel_at == null ? null : timeOf(subscription.cancel_at),
     pendingSeats: wanted?.quantity ?? null,
     pendingUntil: pending ? timeOf(pending.expires_at) : null,
     hostedInvoiceUrl: isOpen ? (invoice.hosted_invoice_url ?? null) : null,

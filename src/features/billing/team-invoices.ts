@@ -103,7 +103,7 @@ export const teamInvoices = defineTeamOperation({
 
 const describeInvoice = (invoice: Stripe.Invoice): TeamInvoice => ({
   id: invoice.id,
-  number: invoice.number,
+  number: invoice.number ?? null,
   createdAt: timeOf(invoice.created),
   amount: invoice.total,
   tax: taxOf(invoice),
