@@ -19,11 +19,14 @@ export interface Requests {
   readonly "POST /v1/billing_portal/sessions": Stripe.BillingPortal.SessionCreateParams;
   readonly "GET /v1/billing_portal/configurations": Stripe.BillingPortal.ConfigurationListParams;
   readonly "POST /v1/billing_portal/configurations": Stripe.BillingPortal.ConfigurationCreateParams;
+  readonly "GET /v1/billing_portal/configurations/:id": Stripe.BillingPortal.ConfigurationRetrieveParams;
   readonly "POST /v1/billing_portal/configurations/:id": Stripe.BillingPortal.ConfigurationUpdateParams;
   readonly "GET /v1/products/:id": Stripe.ProductRetrieveParams;
   readonly "POST /v1/products": Stripe.ProductCreateParams;
   readonly "GET /v1/prices": Stripe.PriceListParams;
+  readonly "GET /v1/prices/:id": Stripe.PriceRetrieveParams;
   readonly "POST /v1/prices": Stripe.PriceCreateParams;
+  readonly "GET /v1/tax/settings": Stripe.Tax.SettingsRetrieveParams;
   readonly "GET /v1/webhook_endpoints": Stripe.WebhookEndpointListParams;
   readonly "POST /v1/webhook_endpoints": Stripe.WebhookEndpointCreateParams;
   readonly "POST /v1/webhook_endpoints/:id": Stripe.WebhookEndpointUpdateParams;

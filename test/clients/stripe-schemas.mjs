@@ -8,7 +8,10 @@ import { ExposeNodeParser, createGenerator, symbolAtNode } from "ts-json-schema-
 
 /** The resources that answers contain. */
 const HELD = new Set([
+  "BillingPortal/Configurations:Configuration",
+  "BillingPortal/Sessions:Session",
   "resources/Customers:Customer",
+  "resources/Customers:DeletedCustomer",
   "resources/InvoiceLineItems:InvoiceLineItem",
   "resources/Invoices:Invoice",
   "resources/LineItems:LineItem",
@@ -18,6 +21,7 @@ const HELD = new Set([
   "Checkout/Sessions:Session",
   "resources/SubscriptionItems:SubscriptionItem",
   "resources/Subscriptions:Subscription",
+  "Tax/Settings:Settings",
   "resources/WebhookEndpoints:DeletedWebhookEndpoint",
   "resources/WebhookEndpoints:WebhookEndpoint",
 ]);

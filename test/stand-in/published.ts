@@ -84,6 +84,8 @@ const LENGTHS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   "POST /v1/prices": { lookup_key: 200 },
 };
 const LENGTH_MAX = 5_000;
+/** The longest ids in a path, in characters, by endpoint; 5,000 for all others. */
+const ID_LENGTHS: Readonly<Record<string, number>> = { "GET /v1/checkout/sessions/:id": 66 };
 /** The longest names and values of metadata, and the largest number of entries: https://docs.stripe.com/metadata */
 const METADATA = { name: 40, value: 500, count: 50 } as const;
 
@@ -97,11 +99,13 @@ export function missingIn(value: unknown, place = ""): string[] {
   return [...missing, ...[...present].flatMap(([name, field]) => missingIn(field, `${place}.${name}`))];
 }
 
-/** What is wrong with the parameters of a request to an endpoint such as "GET /v1/prices". */
-export function excessesOf(endpoint: string, params: Readonly<Record<string, unknown>>): string[] {
+/** What is wrong with the parameters of a request to an endpoint such as "GET /v1/prices", and with the ids in its path. */
+export function excessesOf(endpoint: string, params: Readonly<Record<string, unknown>>, address = ""): string[] {
   const { limit, expand = [] } = params;
   const paths = (expand as readonly string[]).filter((path) => path.split(".").length > EXPAND_MAX);
+  const longIds = address.split("/").filter((part) => part.length > (ID_LENGTHS[endpoint] ?? LENGTH_MAX));
   return [
+    ...longIds.map((id) => `the path has an id of ${id.length} characters`),
     ...(limit !== undefined && !(Number(limit) >= 1 && Number(limit) <= LIMIT_MAX) ? [`limit=${String(limit)}`] : []),
     ...paths.map((path) => `expand=${path}`),
     ...tooLong(endpoint, params),

@@ -1,13 +1,26 @@
 import { Ajv } from "ajv";
 import type { Stripe } from "stripe";
 import { beforeAll, expect, it } from "vitest";
+import { setUpAccount } from "../../src/features/billing/set-up-account.js";
 import { stripeSchemas } from "../clients/tools.js";
 import { missingIn } from "./published.js";
 import { onlySubscription, openSession, startWorld, subscribe, upgrade, whole } from "./world.js";
 
 const DAY_MS = 24 * 3_600_000;
 
-type Kind = "customer" | "product" | "price" | "session" | "subscription" | "invoice" | "endpoint" | "deletedEndpoint";
+type Kind =
+  | "customer"
+  | "deletedCustomer"
+  | "product"
+  | "price"
+  | "session"
+  | "subscription"
+  | "invoice"
+  | "portal"
+  | "portalSettings"
+  | "taxSettings"
+  | "endpoint"
+  | "deletedEndpoint";
 
 let problemsOf: (kind: Kind, answer: unknown) => unknown;
 
@@ -36,6 +49,32 @@ it("returns customers, products and prices as the SDK declares", async () => {
   const monthly = await prices.retrieve(world.standIn.priceId, { expand: ["product"] });
   for (const answer of [once, monthly, ...(await prices.list()).data]) {
     expect(problemsOf("price", answer)).toEqual([]);
+  }
+});
+
+it("returns a deleted customer as the SDK declares", async () => {
+  await using world = await startWorld();
+  const { customers } = world.stripe;
+  const { id } = await customers.create();
+
+  for (const answer of [await customers.del(id), await customers.retrieve(id)]) {
+    expect(problemsOf("deletedCustomer", answer)).toEqual([]);
+  }
+});
+
+it("returns the customer portal and the settings of taxes as the SDK declares", async () => {
+  await using world = await startWorld();
+  const { billingPortal, tax } = world.stripe;
+  const wishes = { monthly: 900, yearly: 9_000, currency: "usd", url: "https://memory.example.com" };
+  await setUpAccount(world.stripe, wishes);
+  const { id: customer } = await world.stripe.customers.create();
+  const [settings] = (await billingPortal.configurations.list()).data;
+
+  expect(problemsOf("portalSettings", settings)).toEqual([]);
+  expect(problemsOf("portal", await billingPortal.sessions.create({ customer }))).toEqual([]);
+  const address = { country: "DE", city: "Berlin" };
+  for (const answer of [await tax.settings.retrieve(), await tax.settings.update({ head_office: { address } })]) {
+    expect(problemsOf("taxSettings", answer)).toEqual([]);
   }
 });
 

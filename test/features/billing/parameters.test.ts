@@ -1,15 +1,18 @@
 import { Ajv } from "ajv";
 import { Stripe } from "stripe";
 import { beforeAll, expect, it } from "vitest";
+import { ADDRESS_MAX } from "../../../src/features/access/email.js";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { openBillingPortal } from "../../../src/features/billing/open-billing-portal.js";
 import { reconcileAccount } from "../../../src/features/billing/reconcile.js";
+import { RETURN_URL_MAX } from "../../../src/features/billing/return-url.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
@@ -17,6 +20,7 @@ import { type StandInRequest, startStandInStripe } from "../../../src/stand-in/s
 import { stripeSchemas } from "../../clients/tools.js";
 import { excessesOf, isExpandable } from "../../stand-in/published.js";
 import { aPayer, createBillingWorld, customerOf, subscriptionOf } from "../../support/billing.js";
+import { examine } from "../../support/doctor.js";
 import { createWorld } from "../../support/world.js";
 
 /** Keeps the check of each endpoint: compiling one takes a fifth of a second. */
@@ -28,7 +32,7 @@ beforeAll(async () => {
 
 /** The endpoint, such as "POST /v1/subscriptions/:id". */
 const endpointOf = ({ method, path }: Pick<StandInRequest, "method" | "path">): string =>
-  `${method} ${path.replace(/\/(?:cus|sub|cs_test|in|upcoming_in|bpc|we|memory_graph)_\w+/, "/:id")}`;
+  `${method} ${path.replace(/\/(?:cus|sub|cs_test|in|upcoming_in|bpc|price|we|memory_graph)_\w+/, "/:id")}`;
 
 /** What is wrong with a request by the SDK's types. Everything was sent as text, so Ajv converts it to other types. */
 function problemsOf(endpoint: string, params: object): unknown {
@@ -47,7 +51,7 @@ function wrongIn(request: StandInRequest): unknown[] {
   const { expand = [] } = params as { expand?: string[] };
   const wrong = [
     ...[problemsOf(endpoint, params)].flat(),
-    ...excessesOf(endpoint, params),
+    ...excessesOf(endpoint, params, request.path),
     ...(isKeyed ? [] : [`Idempotency-Key: ${key}`]),
     ...(stripeVersion === Stripe.API_VERSION ? [] : [`Stripe-Version: ${stripeVersion}`]),
     ...expand.filter((path) => !isExpandable(EXPANDED_IN[endpoint] ?? "", path)),
@@ -141,14 +145,27 @@ it("sends only what Stripe publishes to sell with taxes, codes and a trial, and 
   await stripe.pay(sessionId);
   await owner.did(upgradeTeam, { maxMembers: 1_000 });
   await owner.did(openBillingPortal);
+  const { by } = await examine({
+    ...{
+      STRIPE_API_BASE: stripe.url,
+      STRIPE_SECRET_KEY: stripe.secretKey,
+      STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+    },
+    ...{ STRIPE_TEAM_PRICE_ID: made.monthlyPriceId, STRIPE_YEARLY_PRICE_ID: made.yearlyPriceId },
+    ...{ STRIPE_PORTAL_ID: made.portalId, BILLING_TAX: "yes", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
+  });
+  expect(by.get("stripe")?.says).toContain("Stripe Tax is not set up");
 
   expect(stripe.requests.flatMap(wrongIn)).toEqual([]);
   const sold = stripe.requests.findLast((request) => endpointOf(request) === "POST /v1/checkout/sessions");
   expect(sold?.params).toMatchObject({ automatic_tax: {}, allow_promotion_codes: "true", tax_id_collection: {} });
   expect(endpointsIn(stripe.requests).filter((name) => !/customers|checkout|subscriptions/.test(name))).toEqual([
     "GET /v1/billing_portal/configurations",
+    "GET /v1/billing_portal/configurations/:id",
     "GET /v1/prices",
+    "GET /v1/prices/:id",
     "GET /v1/products/:id",
+    "GET /v1/tax/settings",
     "GET /v1/webhook_endpoints",
     "POST /v1/billing_portal/configurations",
     "POST /v1/billing_portal/configurations/:id",
@@ -158,6 +175,30 @@ it("sends only what Stripe publishes to sell with taxes, codes and a trial, and 
     "POST /v1/webhook_endpoints",
     "POST /v1/webhook_endpoints/:id",
   ]);
+});
+
+it("sends the longest values that it accepts within Stripe's bounds", async () => {
+  await using world = await createBillingWorld();
+  const email = `${"a".repeat(64)}@${`${"b".repeat(61)}.`.repeat(3)}com`;
+  expect(email).toHaveLength(ADDRESS_MAX);
+  const owner = await world.user({ email, plan: "free" });
+  // Each of these characters takes two UTF-16 units, by which Stripe may count.
+  const name = "𝒜".repeat(100);
+  await owner.did(createTeam, { name, maxMembers: 1_000 });
+  const base = "https://app.example.com/?session={CHECKOUT_SESSION_ID}&back=";
+  const address = `${base}${"é".repeat(Math.floor((RETURN_URL_MAX - base.length) / 6))}`;
+  const { sessionId } = await owner.did(createTeamCheckout, { successUrl: address, cancelUrl: address });
+  await world.stripe.pay(sessionId);
+  await world.stripe.delivered();
+  await owner.did(openBillingPortal, { returnUrl: address });
+  await owner.did(downgradeTeam, { maxMembers: 1 });
+
+  expect(world.stripe.requests.flatMap(wrongIn)).toEqual([]);
+  const sentTo = (wanted: string) => world.stripe.requests.find((request) => endpointOf(request) === wanted)?.params;
+  expect(sentTo("POST /v1/customers")).toMatchObject({ email, name });
+  const { success_url: successUrl, ...sold } = sentTo("POST /v1/checkout/sessions") ?? {};
+  expect(String(successUrl).length).toBeGreaterThan(RETURN_URL_MAX - 6);
+  expect(sold).toMatchObject({ line_items: [{ quantity: "1000" }] });
 });
 
 it("detects a parameter that is unknown, missing or of another type", () => {
@@ -185,6 +226,9 @@ it("detects values that are longer, more numerous or deeper than Stripe publishe
   ]) {
     expect(excessesOf("POST /v1/customers", wrong)).toHaveLength(1);
   }
+  const session = "GET /v1/checkout/sessions/:id";
+  expect(excessesOf(session, {}, `/v1/checkout/sessions/${"a".repeat(66)}`)).toEqual([]);
+  expect(excessesOf(session, {}, `/v1/checkout/sessions/${"a".repeat(67)}`)).toHaveLength(1);
   expect(isExpandable("subscription", "data.latest_invoice")).toBe(true);
   expect(isExpandable("subscription", "data.quantity")).toBe(false);
 });
