@@ -45,6 +45,7 @@ import { limitsPage } from "./surfaces/pages/limits.js";
 import { lostPage } from "./surfaces/pages/lost.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
+import { refuseRegistration } from "./surfaces/oauth/no-registration.js";
 import { oauthRoutes } from "./surfaces/oauth/routes.js";
 import { type OAuthUrls, challenge, oauthUrls } from "./surfaces/oauth/urls.js";
 import { playgroundRoutes } from "./surfaces/playground/routes.js";
@@ -111,7 +112,8 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.use(admitAddress(work, http));
   const urls = config.publicUrl === undefined ? undefined : oauthUrls(config.publicUrl);
   if (urls) app.use(await serveOAuth(urls, services));
-  app.use(DISCOVERY, noSuchPath);
+  app.post(REGISTRATION, refuseRegistration(urls));
+  app.use([...DISCOVERY, REGISTRATION], noSuchPath);
   app.use(
     unlessCalled([
       healthRoutes(health),
@@ -180,7 +182,8 @@ const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/pl
  * Where clients of MCP look for an authorization server. They ignore their key if anything but 404 is answered, so
  * these paths are never charged, which could lead to a 429.
  */
-const DISCOVERY = ["/.well-known", "/mcp/.well-known", "/register"];
+const DISCOVERY = ["/.well-known", "/mcp/.well-known"];
+const REGISTRATION = "/register";
 
 /** The origin of a page on the developer's own machine, at any port. */
 const LOCAL_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;

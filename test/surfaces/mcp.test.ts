@@ -347,6 +347,27 @@ it("answers 404 without key and charge where clients look for an authorization s
   }
 });
 
+it("tells a program that registers after its key was refused that the key is wrong, as OAuth writes errors", async () => {
+  await using world = await createWorld();
+  const { url: withKeys } = await world.serve();
+  const { url: withOAuth } = await world.serve({ PUBLIC_URL: "https://memory.example.com" });
+  const register = async (url: string) => {
+    const { status, body } = await ask(`${url}/register`, { body: { redirect_uris: [] } });
+    return { status, ...(body as { readonly error: string; readonly error_description: string }) };
+  };
+
+  const byKey = await register(withKeys);
+  const byOAuth = await register(withOAuth);
+
+  const refusal = { status: 404, error: "invalid_request" };
+  expect(byKey).toEqual({
+    ...refusal,
+    error_description: expect.stringMatching(/^`\/mcp` takes an API key/) as string,
+  });
+  const elsewhere = "A program that takes no key connects at https://memory.example.com/mcp/oauth instead.";
+  expect(byOAuth).toEqual({ ...refusal, error_description: `${byKey.error_description} ${elsewhere}` });
+});
+
 it("answers 404 before 401 at every path that does not exist", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
