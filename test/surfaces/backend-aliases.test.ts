@@ -42,6 +42,16 @@ it("connects without a key, and charges no budget", async () => {
   expect(headers.get("ratelimit")).toBeNull();
 });
 
+it("says in the status line why it refuses, since the backend shows nothing else", async () => {
+  await using server = await startServer();
+  const headers = { "x-api-key": server.ann.key, "content-type": "application/json" };
+  const body = JSON.stringify({ type: "fix", title: "A title", content: "c".repeat(50_001) });
+
+  const { status, statusText } = await fetch(`${server.url}/memories`, { method: "POST", headers, body });
+
+  expect([status, statusText]).toEqual([400, "content: must have 1 to 50,000 characters, but has 50,001"]);
+});
+
 it("stores under the client's id, and replaces the memory that has it", async () => {
   await using server = await startServer();
   const { call } = server;

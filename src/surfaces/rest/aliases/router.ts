@@ -57,6 +57,9 @@ const takeKeyHeader: Handler = ({ headers }, _response, next) => {
   next();
 };
 
+/** A status line is ASCII; a message that was shortened ends with "…". */
+const NOT_IN_STATUS_LINES = /[^ -~]+/g;
+
 /** A failure in REST's format; for these clients, whatever refuses the request, with the field whose text they show. */
 export const answerForAliases =
   (formatError: (failure: Failure | undefined) => RestError) =>
@@ -65,6 +68,8 @@ export const answerForAliases =
     if (!mayBeAlias(response.req.originalUrl)) return { error };
     // Only for this status do these clients show the message: they take it for a limit of storage.
     if (failure?.reason === "graph_full") response.status(403);
+    // Of most refusals the backend shows only the status line.
+    response.statusMessage = error.message.replaceAll(NOT_IN_STATUS_LINES, " ");
     return withDetail({ error });
   };
 
