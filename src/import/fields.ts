@@ -157,7 +157,7 @@ export function asShare(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= 1 ? value : undefined;
 }
 
-/** The texts of a list, or of one text with commas or a list in JSON; undefined if it contains anything else. */
+/** The texts of a list without its empty items, or of one text with commas or a list in JSON; undefined for others. */
 export function asTexts(value: unknown): string[] | undefined {
   if (typeof value === "string" && value.startsWith("[")) {
     const list = parseStrictly(value);
@@ -165,7 +165,7 @@ export function asTexts(value: unknown): string[] | undefined {
   }
   if (typeof value === "string" && value.trim() !== "") return value.split(",").map(toNfc);
   if (!Array.isArray(value) || value.length === 0) return undefined;
-  const texts = value.map(asKey);
+  const texts = value.filter((item) => showValue(item) !== "").map(asKey);
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 

@@ -193,6 +193,16 @@ describe("reading", () => {
     expect(graph.relationships.merged).toBe(2);
   });
 
+  it("keeps the tags of a list that also has empty items", () => {
+    const memory = (title: string, tags: unknown) => ({ title, content: "Some text.", tags });
+
+    const { notes } = readText(jsonLines(memory("A", ["one", "", null, "two"]), memory("B", [""])));
+    const [many, none] = [...notes.values()];
+
+    expect(many).toMatchObject({ content: "Some text.", tags: ["one", "two"] });
+    expect(none).toMatchObject({ content: "Some text.", tags: [] });
+  });
+
   it("leaves out nothing of the service's own JSON of MemoryGraph that was formatted", () => {
     const [first, second] = EXPORT.memories;
     const exported = { memories: 2, relationships: 1 };
