@@ -67,8 +67,9 @@ async function send(body: string, message: Forwarded, { url, key = "" }: Service
   const answer = parseStrictly(text || "{}");
   if (!isObject(answer)) throw notServed(url, status);
   const { error } = answer;
-  // Refused by a proxy, or by the service before its MCP door.
-  if (!("jsonrpc" in answer) && isObject(error)) throw new ImportStopped(`${url} answers: ${String(error["message"])}`);
+  // Refused by a proxy or by the service before it took the call, however right the message is.
+  const isRefused = !("jsonrpc" in answer) || status === 403 || status >= 500;
+  if (isRefused && isObject(error)) throw new ImportStopped(`${url} answers: ${String(error["message"])}`);
   return answer;
 }
 

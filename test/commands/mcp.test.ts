@@ -173,6 +173,17 @@ it("answers a tool call that it cannot forward as a failed call, so that agents 
   }
 });
 
+it.each([403, 503])("answers a tool call that the service refuses with %s as a failed call", async (status) => {
+  const error = { code: -32_600, message: "Not now." };
+  const { url } = await fakeService(() => ({ status, body: { jsonrpc: "2.0", id: 1, error } }));
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search_memories" } };
+
+  const { answers } = await passLines([JSON.stringify(call)], { MEMORY_GRAPH_URL: url });
+
+  const content = [{ type: "text", text: `${url} answers: Not now.` }];
+  expect(answers).toEqual([{ jsonrpc: "2.0", id: 1, result: { content, isError: true } }]);
+});
+
 it.each([
   [404, "<html>", "The server at $ is not this service (status 404). Check --url."],
   [502, "<html>", "$ cannot be reached now (status 502). Try again later."],
