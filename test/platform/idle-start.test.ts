@@ -29,6 +29,14 @@ it("does not ask whether it runs at Cloudflare, which would load Node's HTTP cli
   expect(texts.join("").match(/getNodejsStreamFuncs|isCloudflareRuntime/g)).not.toContain("isCloudflareRuntime");
 });
 
+it("hashes by Node, not in JavaScript", () => {
+  const texts = loadedBy("dist/main.js").map((file) => readFileSync(file, "utf8"));
+
+  expect(texts.some((text) => text.includes("computeCoreSchemaHash"))).toBe(true);
+  // From the base class of sha.js.
+  expect(texts.some((text) => text.includes("_update must be implemented by subclass"))).toBe(false);
+});
+
 it("optimizes hardly a function of Prisma's query compiler for the queries of a start", async () => {
   await using world = await createWorld();
   const ann = await world.user();
