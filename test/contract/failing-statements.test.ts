@@ -40,7 +40,7 @@ const noteLost = (reason: unknown) => void lost.push(reason);
 
 beforeAll(async () => {
   world = await createStripeWorld({ billing: { freeSeats: 50 } });
-  way = await failStatements(world.databaseUrl, () => doors.disconnect());
+  way = await failStatements(world.databaseUrl, { disconnect: () => doors.disconnect() });
   doors = await serveDoors(world, way.url);
   process.on("unhandledRejection", noteLost);
 });

@@ -3,10 +3,15 @@ import { type TcpProxy, endTogether, startTcpProxy } from "./tcp-proxy.js";
 
 /**
  * How a statement fails. `lost`: its connection breaks before PostgreSQL gets it. `unanswered`: its connection breaks
- * after PostgreSQL executed it. `gone`: it succeeds, but its client disconnects. Otherwise PostgreSQL refuses it with
- * this SQLSTATE.
+ * after PostgreSQL executed it. `gone`: it succeeds, but its client disconnects. `late`: it waits for what others do
+ * first. Otherwise PostgreSQL refuses it with this SQLSTATE.
  */
-export type StatementFault = "lost" | "unanswered" | "gone" | "40001" | "40P01" | "53100" | "57014";
+export type StatementFault = "lost" | "unanswered" | "gone" | "late" | "40001" | "40P01" | "53100" | "57014";
+
+interface Others {
+  disconnect?(): void;
+  meanwhile?(): Promise<void>;
+}
 
 /** A proxy to PostgreSQL that reads its protocol, so that any statement can fail. */
 export interface FailingStatements extends TcpProxy {
@@ -16,8 +21,11 @@ export interface FailingStatements extends TcpProxy {
   stop(): string | undefined;
 }
 
-/** `disconnect` is called when a client is to be gone. */
-export async function failStatements(target: string, disconnect: () => void): Promise<FailingStatements> {
+/** `disconnect` is called when a client is to be gone, `meanwhile` before a statement that is late. */
+export async function failStatements(
+  target: string,
+  { disconnect = () => {}, meanwhile = async () => {} }: Others,
+): Promise<FailingStatements> {
   let next: { readonly fault: StatementFault; left: number } | undefined;
   let failed: string | undefined;
   const choose = (text: string): StatementFault | undefined => {
@@ -32,7 +40,7 @@ export async function failStatements(target: string, disconnect: () => void): Pr
   };
   const proxy = await startTcpProxy(target, (near, far) => {
     endTogether(near, far);
-    forward(near, far, choose);
+    forward(near, far, choose, meanwhile);
   });
   return {
     ...proxy,
@@ -52,19 +60,35 @@ const [QUERY, PARSE, BIND, DESCRIBE, EXECUTE, SYNC] = Buffer.from("QPBDES");
 const OF_STATEMENTS = new Set([QUERY, PARSE, BIND, DESCRIBE, EXECUTE, SYNC]);
 const [COMPLETE, READY] = Buffer.from("CZ");
 
-function forward(near: Socket, far: Socket, choose: (text: string) => StatementFault | undefined): void {
+function forward(
+  near: Socket,
+  far: Socket,
+  choose: (text: string) => StatementFault | undefined,
+  meanwhile: () => Promise<void>,
+): void {
   // Both at once: what was received behind the lost statement must not reach PostgreSQL, either.
   const cut = () => void (near.destroy(), far.destroy());
   const answers: Passing[] = [];
   const texts = new Map<string, string>();
   /** The messages of the statement that is being received. */
   let received: Buffer[] = [];
+  /** What a late statement, and all behind it, wait for. */
+  let before: Promise<void> | undefined;
+  const write = (bytes: Buffer): void => {
+    if (before) void before.then(() => far.write(bytes));
+    else far.write(bytes);
+  };
   const send = (text: string): void => {
     const fault = choose(text);
     if (fault === "lost") return cut();
+    if (fault === "late") {
+      before = meanwhile();
+      answers.push("pass");
+      return write(Buffer.concat(received));
+    }
     if (fault === undefined || fault === "unanswered") {
       answers.push(fault ? "break" : "pass");
-      far.write(Buffer.concat(received));
+      write(Buffer.concat(received));
     } else if (text === "COMMIT") {
       // A COMMIT that fails ends its transaction, too.
       answers.push({ refuse: fault });
@@ -81,7 +105,7 @@ function forward(near: Socket, far: Socket, choose: (text: string) => StatementF
   const toDatabase = messagesIn((one) => {
     const [type] = one;
     // The start-up: a password, for example.
-    if (!OF_STATEMENTS.has(type)) return void far.write(one);
+    if (!OF_STATEMENTS.has(type)) return write(one);
     received.push(one);
     const [name, text = ""] = one.toString("utf8", 5).split("\0", 2);
     if (type === PARSE) texts.set(name ?? "", text);

@@ -39,9 +39,15 @@ export const team = defineTeamOperation({
   handle: ownTeam,
 });
 
-export async function ownTeam({ caller, database }: Context): Promise<Team> {
+async function ownTeam(context: Context): Promise<Team> {
+  const team = await readOwnTeam(context);
+  if (!team) throw new NotInTeam();
+  return team;
+}
+
+/** The caller's team; null for none, also if they left it, or it was deleted, after their key was read. */
+export async function readOwnTeam({ caller, database }: Context): Promise<Team | null> {
   const where = { userId: caller.userId };
   const member = await database.models.teamMember.findUnique({ where, select: { team: true } });
-  if (!member) throw new NotInTeam();
-  return member.team;
+  return member?.team ?? null;
 }

@@ -1,6 +1,6 @@
 import { defineRelation } from "../../operation/relation.js";
 import { Viewer } from "../access/index.js";
-import { ownTeam } from "./get-team.js";
+import { readOwnTeam } from "./get-team.js";
 import { Team } from "./team.js";
 
 export const teamOfViewer = defineRelation<Viewer, Team | null>({
@@ -10,5 +10,5 @@ export const teamOfViewer = defineRelation<Viewer, Team | null>({
   description: "The user's team; null for none.",
   permission: "teams:read",
   failures: [],
-  follow: async (context) => (context.caller.team ? ownTeam(context) : null),
+  follow: async (context) => (context.caller.team ? readOwnTeam(context) : null),
 });
