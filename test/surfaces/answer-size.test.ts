@@ -211,6 +211,33 @@ it("reads only a few lists of a request at a time, and stops when the answer is 
   expect(read).toBeLessThan(lists.length);
 });
 
+it("reads no more pages of an export than an answer has room for", async () => {
+  await using world = await createWorld();
+  using ear = listenTo(world);
+  const { url } = await ear.serve();
+  const ann = await world.user();
+  await world.database.pool.query(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, lpad(n::text, 32, '0')::uuid, 'general', 'Note', repeat('x', 50000), '{}', $2, now(), $2, now()
+     FROM generate_series(1, 30) n`,
+    [ann.caller.personalGraphId, ann.caller.userId],
+  );
+  const pages = Array.from({ length: 15 }, (_, index) => `a${index}: exportGraph(limit: 30) { records }`);
+  const body = { query: `{ ${pages.join(" ")} }` };
+
+  // The first time Apollo answers a document, then it is plain.
+  for (const way of ["Apollo", "plain"]) {
+    const answer = await ask(`${url}/graphql`, { key: ann.key, body });
+
+    expect([way, answer.status]).toEqual([way, 200]);
+    expect(JSON.stringify(answer.body)).toContain("answer_too_large");
+    const read = ear.heard(/FROM memory WHERE graph_id = \S+ AND id > /).length;
+    // Each takes two statements. Five of 1.5 MB fit; before the sixth is found not to fit, the next reads have begun.
+    expect(read).toBeGreaterThan(10);
+    expect(read).toBeLessThan(2 * pages.length);
+  }
+});
+
 it("serves as many contents as fit into an answer, and one more level of relationships", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

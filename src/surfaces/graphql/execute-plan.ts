@@ -105,7 +105,7 @@ function executeField(run: Run, field: PlannedField, source: Source, above: Path
     const value =
       definition.resolve && path
         ? resolve(run, field, source, path)
-        : countPlain(source?.[definition.name], shape.leaf, run.context);
+        : countPlain(source?.[definition.name], shape.leaf ?? shape.item?.leaf, run.context);
     const completed =
       value instanceof Promise
         ? value.then((settled: unknown) => complete(run, field, shape, path, settled))

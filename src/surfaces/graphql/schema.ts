@@ -4,11 +4,10 @@ import {
   GraphQLError,
   type GraphQLFieldResolver,
   type GraphQLInputField,
-  type GraphQLNullableType,
+  type GraphQLNamedType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   getNamedType,
-  getNullableType,
   isEnumType,
   isInputObjectType,
   isIntrospectionType,
@@ -185,7 +184,7 @@ function* inTurns(
 /** Reads a field that needs no resolver. */
 export const resolvePlainField: Resolve = (source, _args, context, info) => {
   try {
-    return countPlain(source[info.fieldName], getNullableType(info.returnType), context);
+    return countPlain(source[info.fieldName], getNamedType(info.returnType), context);
   } catch (error) {
     throw context.errors.locate(error, info);
   }
@@ -193,23 +192,29 @@ export const resolvePlainField: Resolve = (source, _args, context, info) => {
 
 /**
  * Counts the value of a field that needs no resolver, and returns it. Only lists, objects and strings count: a number
- * is no larger than its name. An object in place of a scalar is JSON, which counts as its text.
+ * is no larger than its name. Objects in place of scalars are JSON, which counts as its texts and names.
  * @throws AnswerTooLarge, or the error of an earlier field for which there was no room.
  */
 export function countPlain(
   value: unknown,
-  type: GraphQLNullableType | undefined,
+  type: GraphQLNamedType | undefined,
   context: Pick<RequestContext, "answer" | "errors" | "pause">,
 ): unknown {
   if (typeof value !== "string" && typeof value !== "object") return value;
   const { answer, errors } = context;
   if (errors.noRoom) throw errors.noRoom;
-  if (typeof value === "object" && value !== null && type && isJsonObject(type)) answer.take(JSON.stringify(value));
+  if (type?.name === JSON_OBJECT) answer.takeBytes(charactersIn(value));
   answer.take(value);
   return isListOfObjects(value) ? inTurns(value, context) : value;
 }
 
-const isJsonObject = (type: GraphQLNullableType): boolean => "name" in type && type.name === JSON_OBJECT;
+/** The characters of all texts and names in JSON: never more than it has when it is written. */
+function charactersIn(json: unknown): number {
+  if (typeof json === "string") return json.length;
+  if (typeof json !== "object" || json === null) return 0;
+  if (Array.isArray(json)) return json.reduce<number>((sum, item) => sum + charactersIn(item), 0);
+  return Object.entries(json).reduce((sum, [name, field]) => sum + name.length + charactersIn(field), 0);
+}
 
 /** Refuses enum values that are too long before graphql-js compares them letter by letter with every known value. */
 function boundEnums(schema: GraphQLSchema): void {
