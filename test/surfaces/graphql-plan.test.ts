@@ -96,7 +96,16 @@ const { node } = fc.letrec<{ node: object }>((tie) => {
   const text = fc.oneof({ weight: 40, arbitrary: short }, { weight: 1, arbitrary: fc.constant("x".repeat(3_000_000)) });
   const mayFail = (value: fc.Arbitrary<unknown>) => fc.oneof({ weight: 6, arbitrary: value }, text);
   const inner = fc.oneof({ maxDepth: 3 }, fc.constant(null), tie("node"));
-  const list = fc.array(inner, { maxLength: 3 });
+  // Some are longer than what is completed in one turn of the event loop.
+  const length = fc.oneof(
+    { weight: 6, arbitrary: fc.nat(3) },
+    { weight: 1, arbitrary: fc.integer({ min: 16, max: 40 }) },
+  );
+  const list = fc
+    .tuple(fc.array(inner, { minLength: 1, maxLength: 3 }), length, fc.nat(40), inner)
+    .map(([some, count, place, other]) =>
+      Array.from({ length: count }, (_, index) => (index === place ? other : some[index % some.length])),
+    );
   return {
     node: fc.record({
       ...{ text, must: text, number: mayFail(fc.nat(9)), texts: mayFail(fc.array(fc.constantFrom("t", null))) },
@@ -107,7 +116,10 @@ const { node } = fc.letrec<{ node: object }>((tie) => {
 });
 
 const contextOf = (): RequestContext =>
-  ({ answer: new AnswerBudget(), errors: new FieldErrors() }) as Partial<RequestContext> as RequestContext;
+  ({
+    ...{ answer: new AnswerBudget(), errors: new FieldErrors() },
+    pause: () => new Promise((resume) => setImmediate(resume)),
+  }) as Partial<RequestContext> as RequestContext;
 
 /** What a client sees of a result: each error once, since a full answer repeats one. */
 const shown = (
