@@ -63,9 +63,9 @@ function waysOf(operation: Operation): Array<readonly [string, Send]> {
   return name === undefined ? ways : [...ways, ["MCP", call]];
 }
 
-/** At home one case in 16, and one that had a bug; none that asks the payment provider, which takes seconds. */
+/** At home one case in 48, and one that had a bug; none that asks the payment provider, which takes seconds. */
 const isTurn = (operation: Operation, name: string, number: number): boolean =>
-  runsAllRounds || (number % 16 === 0 && !asksProvider(operation)) || name === "viewer by GraphQL: team";
+  runsAllRounds || (number % 48 === 0 && !asksProvider(operation)) || name === "viewer by GraphQL: team";
 
 const cases = operations
   .filter(({ permission }) => permission !== "public")

@@ -238,6 +238,24 @@ it("reads no more pages of an export than an answer has room for", async () => {
   }
 });
 
+it.each([
+  ["numbers", Array.from({ length: 1_500 }, (_, index) => index + 0.25)],
+  ["fields", Array.from({ length: 800 }, () => ({ a: true }))],
+])("counts a context of %s as its JSON, so that what fits is answered", async (_what, values) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await storeMemories(world, ann, 100, "words");
+  await world.database.pool.query("UPDATE memory SET context = $1", [{ values }]);
+  const lists = Array.from({ length: 15 }, (_, index) => `a${index}: memories(limit: 100) { memories { context } }`);
+
+  const { status, body } = await ask(`${url}/graphql`, { key: ann.key, body: { query: `{ ${lists.join(" ")} }` } });
+
+  expect(status).toBe(200);
+  expect(JSON.stringify(body)).toContain("answer_too_large");
+  expect(Buffer.byteLength(JSON.stringify(body))).toBeGreaterThan(graphqlBytes / 2);
+});
+
 it("serves as many contents as fit into an answer, and one more level of relationships", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

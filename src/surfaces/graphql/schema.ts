@@ -192,7 +192,7 @@ export const resolvePlainField: Resolve = (source, _args, context, info) => {
 
 /**
  * Counts the value of a field that needs no resolver, and returns it. Only lists, objects and strings count: a number
- * is no larger than its name. Objects in place of scalars are JSON, which counts as its texts and names.
+ * is no larger than its name. Objects in place of scalars are JSON, which counts as its text.
  * @throws AnswerTooLarge, or the error of an earlier field for which there was no room.
  */
 export function countPlain(
@@ -208,12 +208,12 @@ export function countPlain(
   return isListOfObjects(value) ? inTurns(value, context) : value;
 }
 
-/** The characters of all texts and names in JSON: never more than it has when it is written. */
+/** The characters of a value as JSON, as if no character had to be escaped. */
 function charactersIn(json: unknown): number {
-  if (typeof json === "string") return json.length;
-  if (typeof json !== "object" || json === null) return 0;
-  if (Array.isArray(json)) return json.reduce<number>((sum, item) => sum + charactersIn(item), 0);
-  return Object.entries(json).reduce((sum, [name, field]) => sum + name.length + charactersIn(field), 0);
+  if (typeof json === "string") return json.length + 2;
+  if (typeof json !== "object" || json === null) return String(json).length;
+  if (Array.isArray(json)) return json.reduce<number>((sum, item) => sum + 1 + charactersIn(item), 1);
+  return Object.entries(json).reduce((sum, [name, field]) => sum + name.length + 4 + charactersIn(field), 1);
 }
 
 /** Refuses enum values that are too long before graphql-js compares them letter by letter with every known value. */
