@@ -104,3 +104,17 @@ it.each(Object.entries(REASONS))("says why a server that %s gave no vectors", as
 
   await expect(failing).rejects.toThrow(new EmbeddingsFailed(reason));
 });
+
+it.each(["any order", "null", "none"] as const)(
+  "gives each text its vector, numbers of vectors: %s",
+  async (numbers) => {
+    await using server = await startEmbeddingsServer();
+    server.numbers = numbers;
+    const texts = ["slow", "car", "doctor"];
+
+    const vectors = await server.client().embed(texts, "document", 10_000);
+
+    const alone = texts.map(async (text) => (await server.client().embed([text], "document", 10_000))[0]);
+    expect(vectors).toEqual(await Promise.all(alone));
+  },
+);

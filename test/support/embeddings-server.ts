@@ -35,6 +35,8 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   textsMax: number;
   /** How long it takes for an answer. */
   delayMs: number;
+  /** Whether vectors have their number: with it they come in any order; null or none, in the order of the texts. */
+  numbers: "any order" | "null" | "none";
   client(model?: string, prefixes?: Pick<EmbeddingsSettings, "queryPrefix" | "documentPrefix">): EmbeddingsServer;
 }
 
@@ -68,7 +70,10 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     if (trouble === "zero") data[0]?.embedding.fill(0);
     if (trouble === "fewer") data.pop();
     if (trouble === "uneven") data[0]?.embedding.push(1);
-    response.end(JSON.stringify({ data: data.toReversed(), model }));
+    const plain = { null: { index: null }, none: { index: undefined } };
+    const { numbers } = standIn;
+    const items = numbers === "any order" ? data.toReversed() : data.map((item) => ({ ...item, ...plain[numbers] }));
+    response.end(JSON.stringify({ data: items, model }));
   };
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
@@ -82,6 +87,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
       context: undefined,
       textsMax: 32,
       delayMs: 0,
+      numbers: "any order",
     },
     client: (model = "one", prefixes = {}) => new EmbeddingsServer({ url, model, key: "secret-key", ...prefixes }),
     async [Symbol.asyncDispose]() {

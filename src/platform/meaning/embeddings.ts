@@ -116,8 +116,8 @@ function vectorsOf(answer: unknown, count: number): Vector[] {
     throw new EmbeddingsFailed("its answer has no vector for each text");
   const vectors = Array.from({ length: count }, (): Vector | undefined => undefined);
   for (const [place, item] of data.entries()) {
-    const { index = place, embedding } = (item ?? {}) as { index?: unknown; embedding?: unknown };
-    vectors[Number(index)] = toVector(embedding);
+    const { index, embedding } = (item ?? {}) as { index?: unknown; embedding?: unknown };
+    vectors[Number(index ?? place)] = toVector(embedding);
   }
   const size = vectors[0]?.values.length;
   return vectors.slice(0, count).map((vector) => {
