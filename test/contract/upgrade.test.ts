@@ -19,6 +19,10 @@ const FIRST = [
   "20261120030000_billing",
 ];
 const MEMORIES = 300;
+/** Every scope that keys had before any was added. */
+const FIRST_SCOPES = [
+  ...["memories:read", "memories:write", "teams:read", "teams:write", "billing:read", "billing:write", "keys:write"],
+];
 
 it("upgrades a database of the first version and keeps all its data", async () => {
   const url = await databaseOfFirstVersion();
@@ -48,6 +52,8 @@ it("upgrades a database of the first version and keeps all its data", async () =
   });
   expect(JSON.stringify(await get("/me"))).toContain(`"memories":${MEMORIES}`);
   expect(await get("/teams/me")).toMatchObject({ name: "Platform", member_count: 1 });
+  const advice = "A key that had every scope lost that: give it the new one in a migration.";
+  expect(await get("/users/me/export?limit=1"), advice).toHaveProperty("next_cursor");
 });
 
 async function databaseOfFirstVersion(): Promise<string> {
@@ -88,8 +94,8 @@ async function fill(client: pg.Client, key: string): Promise<void> {
   await client.query("INSERT INTO graph (id, user_id) VALUES ($1, $2)", [graph, user]);
   await client.query(
     `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes)
-     VALUES ($1, $2, 'Key', 'mg_live_xxxx', $3, '{memories:read,memories:write,teams:read,teams:write,keys:write}')`,
-    [randomUUID(), user, sha256(key)],
+     VALUES ($1, $2, 'Key', 'mg_live_xxxx', $3, $4)`,
+    [randomUUID(), user, sha256(key), FIRST_SCOPES],
   );
   await client.query(
     `INSERT INTO memory (graph_id, id, type, title, content, tags, version, created_by, created_at, updated_by, updated_at)
