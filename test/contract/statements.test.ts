@@ -82,18 +82,21 @@ const declaredIn = ({ path, text }: Source) =>
 const declared = sources.flatMap(declaredIn);
 
 it("are few, and all of them listed here", () => {
-  expect(declared.map(({ name }) => name).sort()).toEqual(STATEMENTS);
+  const advice = "Add a new statement to STATEMENTS, and count it in STATEMENTS_MAX, only if no model can do the same.";
+  expect(declared.map(({ name }) => name).sort(), advice).toEqual(STATEMENTS);
   expect(STATEMENTS.length).toBeLessThanOrEqual(STATEMENTS_MAX);
 });
 
 it("are in files of their own, each with a comment on why it is SQL", () => {
   const elsewhere = sources.filter((source) => !isForStatements(source));
-  expect(elsewhere.flatMap(declaredIn)).toEqual([]);
+  const advice = "Declare it in a file whose name ends with -statement.ts or -statements.ts.";
+  expect(elsewhere.flatMap(declaredIn), advice).toEqual([]);
   // SQL outside of declared statements.
   const raw = elsewhere.filter(({ text }) => /\$(?:query|execute)Raw|\.run(?:<.*>)?\(\s*\{/.test(text));
   expect(raw.map(({ path }) => path)).toEqual(["platform/database/database.ts"]);
 
-  expect(declared.filter(({ comment }) => !comment.includes("SQL"))).toEqual([]);
+  const silent = declared.filter(({ comment }) => !comment.includes("SQL"));
+  expect(silent, "Say in the comment above it why it is SQL.").toEqual([]);
 });
 
 it("are valid SQL if they are built only when they run", async () => {

@@ -40,6 +40,14 @@ it("is documented tool by tool in docs/agents.md", () => {
   ).toEqual([]);
 });
 
+it("says how to get the rest wherever an answer that is read may be cut", () => {
+  const silent = operations.filter(({ kind, mcp }) => kind === "query" && mcp && mcp.ifCut === undefined);
+  expect(
+    silent.map(({ name }) => name),
+    "Say it as `ifCut` of `mcp`.",
+  ).toEqual([]);
+});
+
 it("shows relationships without their ids, since no tool takes them", () => {
   const shown = tools.filter(({ listing }) => JSON.stringify(listing.outputSchema).includes('"relationship_id"'));
   expect(shown.map(({ listing: { name } }) => name)).toEqual([]);

@@ -41,7 +41,8 @@ const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
 
 it("lists every operation of teams", () => {
   const paths = operations.filter(({ rest }) => rest.path.startsWith("/teams"));
-  expect(Object.keys(PERMISSIONS).toSorted()).toEqual(paths.map(({ name }) => name).toSorted());
+  const advice = "Add a new operation to PERMISSIONS, and its input to `scene`.";
+  expect(Object.keys(PERMISSIONS).toSorted(), advice).toEqual(paths.map(({ name }) => name).toSorted());
 });
 
 describe.each(Object.entries(PERMISSIONS))("%s", (name, expected) => {
