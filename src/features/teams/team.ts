@@ -11,13 +11,17 @@ export enum TeamRoleName {
   ADMIN = "admin",
   MEMBER = "member",
 }
+/** The descriptions of the roles that can be assigned. */
+export const ASSIGNABLE_ROLES = {
+  ADMIN: { description: "Invite, manage roles, remove everybody but the owner." },
+  MEMBER: { description: "Use the team's graph, see the team, leave it." },
+};
 registerEnumType(TeamRoleName, {
   name: "TeamRole",
   description: "What a member may do in a team.",
   valuesConfig: {
     OWNER: { description: "Everything: settings, billing, members, deleting the team." },
-    ADMIN: { description: "Invite, manage roles, remove everybody but the owner." },
-    MEMBER: { description: "Use the team's graph, see the team, leave it." },
+    ...ASSIGNABLE_ROLES,
   },
 });
 

@@ -4,7 +4,7 @@ import { IdField } from "../../../operation/id.js";
 import { defineTeamOperation } from "../../../operation/operation.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
-import { TEAM_EXAMPLE } from "../team.js";
+import { ASSIGNABLE_ROLES, TEAM_EXAMPLE } from "../team.js";
 import { countOpenInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, assertManageable, memberOf } from "./member.js";
 
@@ -15,10 +15,7 @@ export enum AssignableRole {
 registerEnumType(AssignableRole, {
   name: "AssignableRole",
   description: "A role that can be assigned. The role of owner can only be transferred.",
-  valuesConfig: {
-    ADMIN: { description: "Invite, manage roles, remove everybody but the owner." },
-    MEMBER: { description: "Use the team's graph, see the team, leave it." },
-  },
+  valuesConfig: ASSIGNABLE_ROLES,
 });
 
 @InputType({ description: "The new role of a member." })
