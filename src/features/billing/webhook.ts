@@ -10,8 +10,9 @@ export class InvalidSignature extends Failure {
 
   constructor() {
     super(
-      "The header Stripe-Signature does not match the body. Check that STRIPE_WEBHOOK_SECRET is the secret of this " +
-        "webhook, and that PostgreSQL's clock is right.",
+      "The header Stripe-Signature does not match the body, or is older than five minutes: then send the event again " +
+        "from Stripe. Otherwise check that STRIPE_WEBHOOK_SECRET is the secret of this webhook, and that PostgreSQL's " +
+        "clock is right.",
     );
   }
 }
