@@ -31,8 +31,9 @@ export const transferTeam = defineTeamOperation({
   summary: "Makes another member the owner of a team.",
   notes:
     "The previous owner becomes an admin, so invitations that they sent stay valid. Nothing changes at the payment " +
-    "provider: the e-mail address for invoices, the postal address and the card remain those of the person who paid " +
-    "first, until the new owner changes them in the customer portal (`openBillingPortal`).",
+    "provider: the e-mail address for invoices remains that of the person who opened the first checkout, even if " +
+    "nobody has paid yet, and the postal address and the card those of the person who paid, until the new owner " +
+    "changes them in the customer portal (`openBillingPortal`).",
   input: TransferTeamInput,
   output: Team,
   permission: "teams:write",
