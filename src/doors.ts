@@ -2,25 +2,12 @@ import cors from "cors";
 import express, { type Express, type Handler } from "express";
 import type { Config } from "./config.js";
 import { raisedFailures } from "./failures.js";
-import {
-  callerOf,
-  callerOfToken,
-  confirmSignUp,
-  connectClient,
-  revokeApiKey,
-  signUp,
-} from "./features/access/index.js";
+import { callerOf, callerOfToken, connectClient, signUp } from "./features/access/index.js";
 import { exportGraph } from "./features/bulk/index.js";
 import { refreshCheckout, receivePaymentWebhook } from "./features/billing/index.js";
 import { AGENT_INSTRUCTIONS } from "./features/memories/index.js";
 import { OAuthRecords } from "./features/oauth/index.js";
-import {
-  acceptInvitation,
-  declineInvitation,
-  invitation,
-  invitationById,
-  mailInvitation,
-} from "./features/teams/index.js";
+import { answerByCode, invitation, invitationById, mailInvitation } from "./features/teams/index.js";
 import type { Failure } from "./operation/failure.js";
 import { type Services, servicesFor } from "./operation/context.js";
 import { SCOPES, scopesOf } from "./operation/permission.js";
@@ -65,12 +52,6 @@ import { restRoutes } from "./surfaces/rest/routes.js";
 import type { Work } from "./surfaces/work.js";
 
 const routes = routesOf(operations);
-
-/** The operations that the invitation's page runs. */
-const INVITATION_OPERATIONS = {
-  ...{ invitation, invitationById, mailInvitation, acceptInvitation, declineInvitation },
-  ...{ signUp, confirmSignUp, revokeApiKey },
-};
 
 /** A failure in REST's format. */
 const formatRestError = (failure: Failure | undefined): RestError => restError(failure, routes);
@@ -123,7 +104,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       chargeWithoutKey(budgets),
       express.Router().use(PAGES, chargeAddress(budgets)),
       playgroundRoutes(),
-      invitationPages(INVITATION_OPERATIONS, { services, identify }),
+      invitationPages({ services, invitation, invitationById, mailInvitation, signUp, answerByCode }),
       billingPages((address, sessionId) => refreshCheckout(servicesFor(services, "checkouts"), address, sessionId)),
       homePage(chargeAddress(budgets)),
       agentsPage(operations, {

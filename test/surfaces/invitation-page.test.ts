@@ -5,6 +5,7 @@ import { myTeam } from "../../src/features/teams/get-team.js";
 import { updateTeam } from "../../src/features/teams/update-team.js";
 import { LIMITS } from "../../src/limits.js";
 import { PRODUCT } from "../../src/operation/product.js";
+import { failStatements } from "../support/failing-statements.js";
 import { opens } from "../support/keys.js";
 import { letExpire } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
@@ -53,6 +54,7 @@ it("asks for the code again after a wrong one, and says so", async () => {
 
   expect(wrong.status).toBe(400);
   expect(wrong.text).toContain("This code is wrong or has expired. Try again");
+  expect(wrong.text).toContain("After 5 attempts only the longer code from the same mail works.");
   expect(wrong.text).toContain('name="code"');
   expect(right.status).toBe(200);
 });
@@ -104,6 +106,96 @@ it("refuses a user who is already in a team, and makes no key for them", async (
   const usable = { userId: bob.caller.userId, revokedAt: null };
   expect(await world.database.models.apiKey.count({ where: usable })).toBe(1);
   expect(await bob.did(myTeam)).toMatchObject({ name: "Bob's own" });
+});
+
+it("takes a form that is sent several times at once as one answer, and says so to the others", async () => {
+  await using world = await createWorld();
+  const { page, status } = await inviteTo(world);
+  await world.giveCode(BOB, CODE);
+
+  const clicks = await Promise.all([1, 2, 3].map(() => page("/answer", { code: CODE, answer: "accept" })));
+
+  expect(clicks.map((click) => click.status).toSorted()).toEqual([200, 409, 409]);
+  for (const { text } of clicks.filter((click) => click.status === 409))
+    expect(text).toContain("This invitation was accepted.");
+  expect(await status()).toBe("accepted");
+  expect(await world.database.models.apiKey.count({ where: { user: { email: BOB } } })).toBe(1);
+});
+
+it("keeps the code of an answer that is refused, until there is room", async () => {
+  await using world = await createWorld();
+  const { page, owner, teamId } = await inviteTo(world);
+  await world.giveCode(BOB, CODE);
+  await world.database.models.team.update({ where: { id: teamId }, data: { maxMembers: 1 } });
+
+  const full = await page("/answer", { code: CODE, answer: "accept" });
+  const keys = await world.database.models.apiKey.count({ where: { user: { email: BOB } } });
+  await owner.did(updateTeam, { teamId, maxMembers: 2 });
+  const joined = await page("/answer", { code: CODE, answer: "accept" });
+
+  expect(full.status).toBe(409);
+  expect(full.text).toContain("The team has no free seat.");
+  expect(full.text).toContain(`${encodeURIComponent(TOKEN)}?code">Back to the invitation`);
+  expect(keys).toBe(0);
+  expect(joined.status).toBe(200);
+});
+
+it("takes the same code again when the database fails at any statement of the answer, and makes one key", async () => {
+  await using world = await createWorld();
+  await using way = await failStatements(world.databaseUrl, () => {});
+  const { url } = await world.serve({ NODE_ENV: "production", TRUSTED_PROXIES: "1" }, way.url);
+  const owner = await world.user();
+  const { id: teamId } = await owner.did(createTeam, { name: "Platform", maxMembers: 100 });
+  const { invitation, apiKey, teamMember } = world.database.models;
+
+  for (let number = 1; ; number++) {
+    const [email, token] = [`bob${number}@example.com`, `token ${number}`];
+    const { id } = await owner.did(inviteMember, { teamId, email, role: "member" });
+    await world.giveToken(id, token);
+    await world.giveCode(email, CODE);
+    const send = () =>
+      fetch(`${url}/invitations/${encodeURIComponent(token)}/answer`, {
+        method: "POST",
+        headers: { "x-forwarded-for": `10.0.0.${number}` },
+        body: new URLSearchParams({ code: CODE, answer: "accept" }),
+      });
+    way.fail("lost", number);
+    const first = await send();
+    const failed = way.stop();
+    const second = await send();
+
+    const where = { user: { email } };
+    const found = {
+      ...{ number, failed, statuses: [first.status, second.status] },
+      ...{ keys: await apiKey.count({ where }), members: await teamMember.count({ where }) },
+    };
+    // A statement of the background fails no answer.
+    const statuses = first.status === 200 ? [200, 409] : [503, 200];
+    expect(found).toEqual({ number, failed, statuses, keys: 1, members: 1 });
+    expect((await invitation.findUniqueOrThrow({ where: { id } })).status).toBe("accepted");
+    if (failed === undefined) {
+      expect(number).toBeGreaterThan(15);
+      return;
+    }
+  }
+});
+
+it("links back to the invitation from a page that says to try again", async () => {
+  await using world = await createWorld();
+  const { page, linked } = await inviteTo(world);
+  await world.breakConnections();
+
+  const answers = [await page("/answer", { code: CODE, answer: "accept" }), await page("/code", {}), await page()];
+  const mailed = await linked("/mail", {});
+
+  for (const { status, text } of [...answers, mailed]) {
+    expect(status).toBe(503);
+    expect(text).toContain("Try again in a few seconds.");
+  }
+  const place = `href="../../invitations/${encodeURIComponent(TOKEN)}`;
+  expect(answers[0]?.text).toContain(`${place}?code">Back to the invitation`);
+  expect(answers[1]?.text).toContain(`${place}">Back to the invitation`);
+  expect(mailed.text).toMatch(/href="\.\.\/\.\.\/\.\.\/invitations\/by-id\/[\w-]{36}">Back to the invitation/);
 });
 
 it("shows the status of an ended invitation, and refuses unknown ones", async () => {

@@ -1,4 +1,4 @@
-import { CODE_GUESSES, CodeInvalid, confirmSignUp, useCode } from "./confirm-sign-up.js";
+import { CODE_GUESSES, CodeInvalid, confirmSignUp, createKeyForOwner, useCode } from "./confirm-sign-up.js";
 import { createApiKey } from "./create-api-key.js";
 import { apiKeys } from "./list-api-keys.js";
 import { revokeApiKey } from "./revoke-api-key.js";
@@ -7,7 +7,7 @@ import { signUp } from "./sign-up.js";
 import { viewer } from "./viewer.js";
 
 export { revokeWithDescendants } from "./key-lineage.js";
-export { CODE_GUESSES, CodeInvalid, confirmSignUp, revokeApiKey, signUp, useCode };
+export { CODE_GUESSES, CodeInvalid, createKeyForOwner, signUp, useCode };
 export { callerOf, callerOfToken } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";
 export { accessChores } from "./chores.js";

@@ -18,8 +18,9 @@ import { teamOfViewer } from "./team-relations.js";
 import { transferTeam } from "./transfer-team.js";
 import { updateTeam } from "./update-team.js";
 
-export { acceptInvitation, declineInvitation, invitation, invitationById, mailInvitation };
+export { invitation, invitationById, mailInvitation };
 export { teamChores } from "./chores.js";
+export { answerByCode } from "./invitations/answer-by-code.js";
 export { Invitation, readInvitations } from "./invitations/invitation.js";
 export { forgetInvitationsTo, withdrawInvitationTo, withdrawInvitationsBy } from "./invitations/invitations-of-user.js";
 export { markBounced } from "./invitations/mark-bounced.js";

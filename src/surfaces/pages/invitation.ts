@@ -121,7 +121,9 @@ export const problemNote = (problem: Failure | undefined): Html | undefined =>
 
 /** Messages for people, by reason; the failures' own messages are for developers of clients. */
 const FOR_PEOPLE: Readonly<Record<string, string>> = {
-  code_invalid: "This code is wrong or has expired. Try again, or send another code.",
+  code_invalid:
+    "This code is wrong or has expired. Try again, or send another code. After " +
+    `${LIMITS.signUp.triesPerNetwork} attempts only the longer code from the same mail works.`,
   already_in_team: "You are already in another team, and can be in only one. Leave it, then answer again.",
   too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
   team_full: "The team has no free seat. Ask the person who invited you to make room, then answer again.",
@@ -147,7 +149,10 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 
 /** Where a person enters the code that was sent to an address. */
 export const codeField = (address: string | Html): Html =>
-  html`<p>A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.</p>
+  html`<p>
+      A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes. If you
+      asked for several, not each may be sent: use the newest that has come.
+    </p>
     <label for="code">Code</label>
     <input
       id="code"
@@ -187,19 +192,20 @@ export function declinedPage({ teamName, invitedBy }: ShownInvitation): string {
 
 const homeNote = (here: string, why: string): Html => html`<p><a href="${linkFrom(here, HOME)}">${why}</a></p>`;
 
-/** The address was confirmed, but the answer was refused. */
-export function refusedPage(failure: Failure, place: Pick<Situation, "here" | "token">): string {
-  const back = html`<p><a href="${linkTo(place)}">Back to the invitation</a></p>`;
-  return page("That did not work", html`${problemNote(failure)}${back}`);
-}
-
 const keyNote = (key: string): Html =>
   html` <p>This is your API key. It is shown only now, so keep it in a safe place:</p>
     <p><code>${key}</code></p>
     <p>Programs send it with every request: <code>Authorization: Bearer ${key}</code></p>`;
 
-/** Undefined means a bug, whose details are not shown. */
-export function failurePage(failure: Failure | undefined): string {
-  const title = failure?.kind === "not_found" ? "Not found" : "That did not work";
-  return page(title, html`<p class="problem" role="alert">${failure ? explain(failure) : BUG_MESSAGE}</p>`);
+/**
+ * @param failure undefined means a bug, whose details are not shown
+ * @param back a link to the invitation's page
+ */
+export function failurePage(failure: Failure | undefined, back: string): string {
+  const isUnknown = failure?.kind === "not_found";
+  return page(
+    isUnknown ? "Not found" : "That did not work",
+    html`<p class="problem" role="alert">${failure ? explain(failure) : BUG_MESSAGE}</p>
+      ${isUnknown ? undefined : html`<p><a href="${back}">Back to the invitation</a></p>`}`,
+  );
 }

@@ -1,11 +1,11 @@
 import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
-import { type Services, contextOf } from "../../operation/context.js";
+import { type Context, type Services, contextOf } from "../../operation/context.js";
 import { execute } from "../../operation/execute.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
-import { type Identify, identifyCaller } from "../authentication.js";
 import { codeIn, formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
+import { linkFrom } from "../navigation.js";
 import { refuseOtherMethods } from "../plain-errors.js";
 import { scopeOf } from "../request-scope.js";
 import {
@@ -18,7 +18,6 @@ import {
   linkById,
   linkTo,
   linkedPage,
-  refusedPage,
 } from "./invitation.js";
 import { PAGE_HEADERS } from "./layout.js";
 
@@ -30,10 +29,10 @@ const FORM_MAX_BYTES = 4_096;
  * A page of another site cannot answer for them: it knows neither the token in the URL nor the code. Also the page of
  * its `link`, on which they have the mail sent again; a page of another site that knows the link can do no more.
  */
-export function invitationPages(operations: InvitationOperations, parts: DoorParts): Router {
+export function invitationPages(parts: InvitationParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const pages = Router({ caseSensitive: true, strict: true });
-  const door = new PageDoor(operations, parts);
+  const door = new PageDoor(parts);
   pages.use(pageHeaders);
   pages.get("/:token", show(door));
   pages.post("/:token/code", sendCode(door));
@@ -54,52 +53,35 @@ const pageHeaders: Handler = (_request, response, next) => {
   next();
 };
 
-/** The operations that the page runs. Given as parameters, since doors may not import features. */
-export interface InvitationOperations {
+/** What the page runs. Given as parameters, since doors may not import features. */
+interface InvitationParts {
+  readonly services: Services;
   readonly invitation: Operation<{ token: string }, ShownInvitation>;
   readonly invitationById: Operation<{ invitationId: string }, ShownInvitation>;
   readonly mailInvitation: Operation<{ invitationId: string }>;
-  readonly acceptInvitation: Operation<{ token: string }>;
-  readonly declineInvitation: Operation<{ token: string }>;
   readonly signUp: Operation<{ email: string }>;
-  readonly confirmSignUp: Operation<{ email: string; code: string; keyName?: string | null }, NewKey>;
-  readonly revokeApiKey: Operation<{ id: string }>;
-}
-
-interface NewKey {
-  readonly id: string;
-  readonly key: string;
-}
-
-interface DoorParts {
-  readonly services: Services;
-  readonly identify: Identify;
+  /** Returns the key of a person who joins. */
+  answerByCode(context: Context, answer: Answer & { readonly token: string }): Promise<string | undefined>;
 }
 
 /** Runs operations through `execute`, like every door. */
 class PageDoor {
-  readonly operations: InvitationOperations;
-  readonly #parts: DoorParts;
+  constructor(readonly parts: InvitationParts) {}
 
-  constructor(operations: InvitationOperations, parts: DoorParts) {
-    this.operations = operations;
-    this.#parts = parts;
-  }
-
-  /** Runs an operation with the given key, or anonymously without one. */
-  async run<Input extends object, Output extends object>(
+  run<Input extends object, Output extends object>(
     response: Response,
     operation: Operation<Input, Output>,
     input: Input,
-    key?: string,
   ): Promise<Output> {
-    const { services, identify } = this.#parts;
+    return execute(operation, this.contextFor(response, operation.name), Object.assign(new operation.input(), input));
+  }
+
+  /** The context of an anonymous caller, for what the log names so. */
+  contextFor(response: Response, name: string): Context {
     const scope = scopeOf(response);
-    scope.operations.push(operation.name);
-    if (key !== undefined) await identifyCaller(scope, identify, `Bearer ${key}`);
+    scope.operations.push(name);
     const { caller, clientAddress, patience, pause } = scope;
-    const context = contextOf(services, { caller, clientAddress, door: "page", patience, pause });
-    return execute(operation, context, Object.assign(new operation.input(), input));
+    return contextOf(this.parts.services, { caller, clientAddress, door: "page", patience, pause });
   }
 }
 
@@ -109,7 +91,7 @@ const tokenIn = (request: Request): string => String(request.params["token"]);
 const placeIn = (request: Request) => ({ here: request.baseUrl + request.path, token: tokenIn(request) });
 
 const invitationIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
-  door.run(response, door.operations.invitation, { token: tokenIn(request) });
+  door.run(response, door.parts.invitation, { token: tokenIn(request) });
 
 const show =
   (door: PageDoor): Handler =>
@@ -126,7 +108,7 @@ const idIn = (request: Request): string => String(request.params["id"]);
 const linkedPlaceIn = (request: Request) => ({ here: request.baseUrl + request.path, id: idIn(request) });
 
 const linkedIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
-  door.run(response, door.operations.invitationById, { invitationId: idIn(request) });
+  door.run(response, door.parts.invitationById, { invitationId: idIn(request) });
 
 const showLinked =
   (door: PageDoor): Handler =>
@@ -139,7 +121,7 @@ const showLinked =
 const mailLinked =
   (door: PageDoor): Handler =>
   async (request, response) => {
-    const { mailInvitation } = door.operations;
+    const { mailInvitation } = door.parts;
     const isOpen = isPending(await linkedIn(door, request, response));
     if (isOpen) await door.run(response, mailInvitation, { invitationId: idIn(request) });
     // Redirected to a GET, so that reloading the page does not send another mail.
@@ -150,7 +132,7 @@ const sendCode =
   (door: PageDoor): Handler =>
   async (request, response) => {
     const invitation = await invitationIn(door, request, response);
-    if (isPending(invitation)) await door.run(response, door.operations.signUp, { email: invitation.email });
+    if (isPending(invitation)) await door.run(response, door.parts.signUp, { email: invitation.email });
     // Redirected to a GET, so that reloading the page does not send another code.
     askForCode(request, response);
   };
@@ -162,52 +144,37 @@ const answer =
   (door: PageDoor): Handler =>
   async (request, response) => {
     const place = placeIn(request);
-    const { token } = place;
-    const { code, accepts } = answerIn(formIn(request));
-    const invitation = await invitationIn(door, request, response);
+    const given = answerIn(formIn(request));
+    let invitation = await invitationIn(door, request, response);
     // Checked before the code, which would be used up for nothing.
-    if (!isPending(invitation)) {
-      response.status(409).send(invitationPage(invitation, { ...place, codeSent: false }));
-      return;
+    if (isPending(invitation)) {
+      try {
+        const context = door.contextFor(response, "answerByCode");
+        const key = await door.parts.answerByCode(context, { ...given, token: place.token });
+        response.send(key === undefined ? declinedPage(invitation) : acceptedPage(invitation, key, place.here));
+        return;
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        // A second click, or another tab, may have answered it with the same code.
+        invitation = await invitationIn(door, request, response);
+        if (isPending(invitation)) {
+          if (error.kind !== "bad_request") throw error;
+          noteFailure(error, response);
+          response.send(invitationPage(invitation, { ...place, codeSent: true, problem: error }));
+          return;
+        }
+      }
     }
-    const made = await confirmAddress(door, response, invitation.email, code);
-    if (made instanceof Failure) {
-      response.send(invitationPage(invitation, { ...place, codeSent: true, problem: made }));
-      return;
-    }
-    const { acceptInvitation, declineInvitation, revokeApiKey } = door.operations;
-    // Only a person who joins is shown the key. A key that nobody has seen must not stay valid.
-    const revoke = () => door.run(response, revokeApiKey, { id: made.id });
-    try {
-      await door.run(response, accepts ? acceptInvitation : declineInvitation, { token }, made.key);
-    } catch (error) {
-      const failure = noteFailure(error, response);
-      await revoke();
-      response.send(failure ? refusedPage(failure, place) : failurePage(undefined));
-      return;
-    }
-    if (!accepts) await revoke();
-    response.send(accepts ? acceptedPage(invitation, made.key, place.here) : declinedPage(invitation));
+    response.status(409).send(invitationPage(invitation, { ...place, codeSent: false }));
   };
 
-/** Returns the new key, or the failure if the code is wrong and another one can be tried. */
-async function confirmAddress(door: PageDoor, response: Response, email: string, code: string) {
-  try {
-    return await door.run(response, door.operations.confirmSignUp, {
-      email,
-      code,
-      keyName: "Invitation",
-    });
-  } catch (error) {
-    const isWrong = error instanceof Failure && error.kind === "bad_request";
-    const failure = isWrong ? noteFailure(error, response) : undefined;
-    if (!failure) throw error;
-    return failure;
-  }
+interface Answer {
+  readonly code: string;
+  readonly accepts: boolean;
 }
 
 /** @throws InvalidInput when the body does not come from the page's form. */
-function answerIn(form: URLSearchParams): { code: string; accepts: boolean } {
+function answerIn(form: URLSearchParams): Answer {
   const answer = form.get("answer");
   if (!form.has("code") || (answer !== "accept" && answer !== "decline")) {
     throw new InvalidInput([
@@ -217,8 +184,10 @@ function answerIn(form: URLSearchParams): { code: string; accepts: boolean } {
   return { code: codeIn(form), accepts: answer === "accept" };
 }
 
-const showFailure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+const showFailure: ErrorRequestHandler = (error: unknown, { baseUrl, path }, response, next) => {
   const failure = noteFailure(error, response);
   if (response.headersSent) return next(error);
-  response.send(failurePage(failure));
+  // The code of an answer that failed is still valid.
+  const back = baseUrl + path.replace(/\/(?:code|mail)$/, "").replace(/\/answer$/, "?code");
+  response.send(failurePage(failure, linkFrom(baseUrl + path, { path: back })));
 };

@@ -1,6 +1,6 @@
 import { Field, InputType } from "type-graphql";
 import { TextLength } from "../../../operation/bounds.js";
-import type { Context } from "../../../operation/context.js";
+import type { Caller, Context } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { lockRow } from "../../../operation/lock-row-statement.js";
@@ -51,26 +51,39 @@ export const acceptInvitation = defineOperation({
   failures: [...failures, AlreadyInTeam, TeamFull, SubscriptionRequired],
   rest: { method: "POST", path: "/teams/invitations/:token/accept" },
   example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "accepted" } },
-  audit: (_context, _input, { teamId, id, role }) => ({ teamId, subject: id, detail: `role: ${role}` }),
-  async handle(context, { token }) {
-    const { teamId } = await findOwnInvitation(context, token);
-    // Locks in the order of every change to a team: first the team, then its rows.
-    await lockRow(context.database, "team", { id: teamId });
-    const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
-    const seated = await addMember(context, settled);
-    if (!seated) throw new AlreadyInTeam();
-    await assertStillAddressed(context, settled);
-    await assertMembersPaid(context, teamId, seated.members);
-    return settled;
-  },
+  audit: (_context, _input, invitation) => noteAccepted(invitation),
+  handle: (context, { token }) => accept(context, token),
 });
+
+type Noted = Pick<Invitation, "teamId" | "id" | "role">;
+/** What the audit says of the answers. */
+export const noteAccepted = ({ teamId, id, role }: Noted) => ({ teamId, subject: id, detail: `role: ${role}` });
+export const noteDeclined = ({ teamId, id }: Noted) => ({ teamId, subject: id });
+
+/** What answering an invitation needs, and who answers. */
+export interface Answering extends Pick<Context, "database" | "publicUrl" | "billing" | "now"> {
+  readonly caller: Pick<Caller, "userId" | "email" | "emailIsVerified">;
+}
+
+/** Called in a transaction. */
+export async function accept(context: Answering, token: string): Promise<Invitation> {
+  const { teamId } = await findOwnInvitation(context, token);
+  // Locks in the order of every change to a team: first the team, then its rows.
+  await lockRow(context.database, "team", { id: teamId });
+  const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
+  const seated = await addMember(context, settled);
+  if (!seated) throw new AlreadyInTeam();
+  await assertStillAddressed(context, settled);
+  await assertMembersPaid(context, teamId, seated.members);
+  return settled;
+}
 
 /**
  * Adds the caller to the team and returns the new number of members; undefined for a caller who is already in a team.
  * The database counts seats, and refuses one too many.
  */
 async function addMember(
-  { database, caller }: Context,
+  { database, caller }: Answering,
   { teamId, role }: Invitation,
 ): Promise<{ members: number } | undefined> {
   try {
@@ -96,17 +109,20 @@ export const declineInvitation = defineOperation({
   failures,
   rest: { method: "POST", path: "/teams/invitations/:token/decline" },
   example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "declined" } },
-  audit: (_context, _input, { teamId, id }) => ({ teamId, subject: id }),
-  async handle(context, { token }) {
-    return settleInvitation(context, await findOwnInvitation(context, token), "declined");
-  },
+  audit: (_context, _input, invitation) => noteDeclined(invitation),
+  handle: (context, { token }) => decline(context, token),
 });
+
+/** Called in a transaction. */
+export async function decline(context: Answering, token: string): Promise<Invitation> {
+  return settleInvitation(context, await findOwnInvitation(context, token), "declined");
+}
 
 /**
  * The caller may have changed their address since their key was read. From the membership on, which refers to the user,
  * a change of the address waits for the end of this transaction.
  */
-async function assertStillAddressed({ database, caller }: Context, { email }: Invitation): Promise<void> {
+async function assertStillAddressed({ database, caller }: Answering, { email }: Invitation): Promise<void> {
   const isStill = await database.models.user.count({ where: { id: caller.userId, email } });
   if (isStill === 0) throw new InvitationEmailMismatch("other");
 }
@@ -115,7 +131,7 @@ async function assertStillAddressed({ database, caller }: Context, { email }: In
  * Only the invited user may learn the status of an invitation; the token is not enough.
  * @throws InvitationEmailMismatch when the caller's address is different, or not verified.
  */
-async function findOwnInvitation(context: Context, token: string): Promise<Invitation> {
+async function findOwnInvitation(context: Answering, token: string): Promise<Invitation> {
   const invitation = await invitationOf(context, token);
   const { email, emailIsVerified } = context.caller;
   if (email !== invitation.email) throw new InvitationEmailMismatch("other");
