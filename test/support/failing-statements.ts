@@ -24,7 +24,7 @@ export interface FailingStatements extends TcpProxy {
 /** `disconnect` is called when a client is to be gone, `meanwhile` before a statement that is late. */
 export async function failStatements(
   target: string,
-  { disconnect = () => {}, meanwhile = async () => {} }: Others,
+  { disconnect = () => {}, meanwhile = async () => {} }: Others = {},
 ): Promise<FailingStatements> {
   let next: { readonly fault: StatementFault; left: number } | undefined;
   let failed: string | undefined;

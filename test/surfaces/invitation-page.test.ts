@@ -142,7 +142,7 @@ it("keeps the code of an answer that is refused, until there is room", async () 
 
 it("takes the same code again when the database fails at any statement of the answer, and makes one key", async () => {
   await using world = await createWorld();
-  await using way = await failStatements(world.databaseUrl, () => {});
+  await using way = await failStatements(world.databaseUrl);
   const { url } = await world.serve({ NODE_ENV: "production", TRUSTED_PROXIES: "1" }, way.url);
   const owner = await world.user();
   const { id: teamId } = await owner.did(createTeam, { name: "Platform", maxMembers: 100 });

@@ -1,7 +1,9 @@
 import { InputType } from "type-graphql";
 import { tellChanges } from "../../operation/audit.js";
+import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
+import { queueNotice } from "../../operation/notice.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
 import { MemberNotFound } from "./member-not-found.js";
@@ -30,10 +32,10 @@ export const transferTeam = defineTeamOperation({
   effect: "transaction",
   summary: "Makes another member the owner of a team.",
   notes:
-    "The previous owner becomes an admin, so invitations that they sent stay valid. Nothing changes at the payment " +
-    "provider: the e-mail address for invoices remains that of the person who opened the first checkout, even if " +
-    "nobody has paid yet, and the postal address and the card those of the person who paid, until the new owner " +
-    "changes them in the customer portal (`openBillingPortal`).",
+    "The previous owner becomes an admin, so invitations that they sent stay valid. A mail tells the new owner. " +
+    "Nothing changes at the payment provider: the e-mail address for invoices remains that of the person who opened " +
+    "the first checkout, even if nobody has paid yet, and the postal address and the card those of the person who " +
+    "paid, until the new owner changes them in the customer portal (`openBillingPortal`).",
   input: TransferTeamInput,
   output: Team,
   permission: "teams:write",
@@ -60,6 +62,21 @@ export const transferTeam = defineTeamOperation({
     await teamMember.updateMany({ where: { teamId, role: "owner" }, data: { role: "admin" } });
     const { count } = await teamMember.updateMany({ where: { teamId, userId }, data: { role: "owner" } });
     if (count === 0) throw new MemberNotFound();
+    await tellNewOwner(context, userId);
     return team.update({ where: { id: teamId }, data: { ownerId: userId } });
   },
 });
+
+/** Queues a mail, so that nobody becomes responsible for a team and its payments without knowing it. */
+async function tellNewOwner({ database, newId }: Context, userId: string): Promise<void> {
+  const { email } = await database.models.user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
+  const subject = "You are now the owner of your team on Memory Graph";
+  await queueNotice(database, { id: newId(), email, subject, body: TO_NEW_OWNER });
+}
+
+/** Without the previous owner's address: they may delete their account before the mail is sent. */
+const TO_NEW_OWNER = `The owner of your team has made you the owner, and is one of its admins now.
+
+Only you can change its settings and its seats, make another member the owner, or delete it.
+
+If it has a subscription, that goes on. Look whether a payment is due (\`teamSubscription\`, or GET /billing/team-subscription). Invoices go to the same address as before, and the same card is charged, until you change both in the customer portal (\`openBillingPortal\`, or POST /billing/portal).`;

@@ -79,7 +79,8 @@ it("mails whoever owns the team when the mail is sent, at the address that they 
   await mail.updateMany({ data: { dueAt: new Date() } });
 
   await expect.poll(() => mail.count()).toBe(0);
-  expect(smtp.mails.map(({ to }) => to)).toEqual(["heir@example.com"]);
+  const failed = smtp.mails.filter(({ subject }) => subject === "The payment for your team on Memory Graph failed");
+  expect(failed.map(({ to }) => to)).toEqual(["heir@example.com"]);
 });
 
 it("lets the plan fall back when the grace period ends, and mails the owner once, without an event or a request", async () => {

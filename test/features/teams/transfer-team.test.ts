@@ -58,3 +58,20 @@ it("refuses a member who is suspended, and so could not manage the team", async 
   await unsuspendUser(world.services, member.email);
   expect(await owner.did(transferTeam, { teamId, userId })).toMatchObject({ ownerId: userId });
 });
+
+it("tells the new owner by mail, and nobody if it is refused", async () => {
+  await using world = await createWorld();
+  const { teamId, owner, member } = await aTeam(world);
+  const stranger = await world.user();
+  const mails = () => world.database.models.mail.findMany({ where: { kind: "notice" } });
+  await owner.does(transferTeam, { teamId, userId: stranger.caller.userId });
+  expect(await mails()).toEqual([]);
+
+  await owner.did(transferTeam, { teamId, userId: member.caller.userId });
+  await owner.does(transferTeam, { teamId, userId: member.caller.userId });
+
+  const [mail, ...others] = await mails();
+  expect(mail).toMatchObject({ email: member.email, subject: "You are now the owner of your team on Memory Graph" });
+  expect(mail?.body).toContain("The owner of your team has made you the owner");
+  expect(others).toEqual([]);
+});
