@@ -151,7 +151,7 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 export const codeField = (address: string | Html): Html =>
   html`<p>
       A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes. If you
-      asked for several, not each may be sent: use the newest that has come.
+      asked more than once, use the newest code that arrived.
     </p>
     <label for="code">Code</label>
     <input
