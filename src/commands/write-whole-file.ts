@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type WriteStream, createWriteStream, rmSync } from "node:fs";
 import { access, chmod, constants, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { HOUR_MS } from "../durations.js";
 import { WrongUse } from "./for-operator.js";
 
 interface WholeFileOptions {
@@ -49,7 +50,7 @@ export async function writeWholeFile(
  * How long nobody has written to a partial file whose command is gone. The id of a process would tell nothing: on a
  * network drive or in the next container, others have it. A command that only waited this long fails at its end.
  */
-const LEFT_AFTER_MS = 3_600_000;
+const LEFT_AFTER_MS = HOUR_MS;
 const PARTIAL = /^\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.partial$/;
 
 /** Removes what killed commands left of this file: each may be as large as the file. */

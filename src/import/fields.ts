@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { DAY_MS, MINUTE_MS } from "../durations.js";
 import { parseStrictly } from "./json-text.js";
 import { type JsonObject, SUMMARY_MAX, isLonger, isObject, toNfc } from "./text.js";
 
@@ -181,9 +182,9 @@ const SECONDS_MIN = 1e8;
 const SECONDS_MAX = 1e11;
 
 /** Clocks differ, so a newer time counts as this long ago. */
-const NEW_MS = 60_000;
+const NEW_MS = MINUTE_MS;
 /** A time without a zone may be up to 14 hours ahead of UTC. */
-const AHEAD_MS = 86_400_000;
+const AHEAD_MS = DAY_MS;
 
 /**
  * A time since 1970 that has passed. One of now and the next hours is taken, too: if it stayed in the text, a later

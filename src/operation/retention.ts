@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../durations.js";
 import { LIMITS } from "../limits.js";
 import type { Chore } from "../platform/chores.js";
 import type { Database } from "../platform/database/database.js";
@@ -8,7 +9,7 @@ export const HOURS_OF_DAY = 24;
 /** A background job that forgets rows: `what` is for its name. */
 export const forgetChore = (database: Database, what: string, statement: ForgetStatement, keptHours = 0): Chore => ({
   name: `forget ${what}`,
-  intervalMs: 60_000,
+  intervalMs: MINUTE_MS,
   run: () => forget(database, statement, keptHours),
 });
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { type Guide, type Step, TourStopped, WITHOUT_PAYMENTS, standInLost } from "./guide.js";
 import { type TourUsers, type OwnedTeam, createTeamAsOwner, invite, isEnumValue } from "./walk-team.js";
@@ -54,7 +55,7 @@ export async function walkBilling(guide: Guide, users: TourUsers, known?: OwnedT
   await guide.aside({
     title: `Let ${DAYS} days pass at the stand-in`,
     url: `${standIn}/advance`,
-    body: { milliseconds: DAYS * 86_400_000 },
+    body: { milliseconds: DAYS * DAY_MS },
     shows: "Only the stand-in's clock moved, not the service's.",
   });
   await settle(guide, standIn);

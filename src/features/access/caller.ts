@@ -1,4 +1,5 @@
 import DataLoader from "dataloader";
+import { MINUTE_MS } from "../../durations.js";
 import type { Caller, CallersTeam, Services } from "../../operation/context.js";
 import { AccountSuspended, Unauthorized } from "../../operation/failure.js";
 import { sha256 } from "../../operation/sha256.js";
@@ -99,7 +100,7 @@ function recordUse({ models }: Database, id: string, usedAt: Date): void {
   if (beingRecorded.has(id)) return;
   beingRecorded.add(id);
   const finish = () => void beingRecorded.delete(id);
-  const aMinuteBefore = new Date(usedAt.getTime() - 60_000);
+  const aMinuteBefore = new Date(usedAt.getTime() - MINUTE_MS);
   const where = { id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: aMinuteBefore } }] };
   models.apiKey.updateMany({ where, data: { lastUsedAt: usedAt } }).then(finish, finish);
 }

@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from "node:crypto";
+import { MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { networkOf } from "../../operation/budget.js";
 import { timeOf } from "../../operation/clock-statement.js";
@@ -78,7 +79,7 @@ export async function newSignUpCode(database: Database, email: string, mailId: s
   const short = String(randomInt(10 ** DIGITS)).padStart(DIGITS, "0");
   const long = randomBytes(32).toString("base64url");
   const createdAt = await timeOf(database);
-  const expiresAt = new Date(createdAt.getTime() + codeMinutes * 60_000);
+  const expiresAt = new Date(createdAt.getTime() + codeMinutes * MINUTE_MS);
   const code = { hash: hashCode(email, short), longHash: hashCode(email, long), createdAt, expiresAt };
   await models.signUpCode.upsert({
     where: { mailId },

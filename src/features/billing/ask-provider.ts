@@ -1,4 +1,5 @@
 import type Stripe from "stripe";
+import { MINUTE_MS } from "../../durations.js";
 import type { UseLimit } from "../../operation/use-limit.js";
 import { Deadline, PaymentsError } from "../../platform/billing/payments.js";
 import type { BillingServices } from "./account.js";
@@ -7,7 +8,7 @@ import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 /** For operations that ask the provider at each call, without the account's lock. */
 export const PROVIDER_READS: UseLimit = {
   limit: 30,
-  windowMs: 60_000,
+  windowMs: MINUTE_MS,
   name: "read-provider",
   of: "portal links, price previews and pages of invoices of one user",
   by: "account",

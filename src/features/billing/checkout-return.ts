@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../../durations.js";
 import type { Services } from "../../operation/context.js";
 import { type PlainLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
 import { type BillingAccount, accountOf, givesPlan, mayBeOutdated } from "./account.js";
@@ -7,7 +8,7 @@ import { reconcileAccount } from "./reconcile.js";
 const LOOKS: PlainLimit = {
   name: "checkout-return",
   limit: 30,
-  windowMs: 60_000,
+  windowMs: MINUTE_MS,
   of: "looks at a checkout from one network",
 };
 const SESSION_ID = /^cs_\w{1,250}$/;

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../../durations.js";
 import type { Services } from "../../operation/context.js";
 import type { Chore } from "../../platform/chores.js";
 import { forgetBillingHistory } from "./events.js";
@@ -5,5 +6,5 @@ import { reconcileDueAccount } from "./reconcile.js";
 
 export const billingChores = (services: Services): Chore[] => [
   { name: "reconcile billing", intervalMs: 5_000, run: () => reconcileDueAccount(services) },
-  { name: "forget billing history", intervalMs: 60_000, run: () => forgetBillingHistory(services) },
+  { name: "forget billing history", intervalMs: MINUTE_MS, run: () => forgetBillingHistory(services) },
 ];

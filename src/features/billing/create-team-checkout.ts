@@ -1,5 +1,6 @@
 import type Stripe from "stripe";
 import { Field, InputType, ObjectType, registerEnumType } from "type-graphql";
+import { MINUTE_MS } from "../../durations.js";
 import { Nullable, TextLength } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
@@ -155,7 +156,7 @@ interface Wanted {
 }
 
 /** An open checkout is only returned if it is valid for at least this long. */
-const USABLE_MS = 10 * 60_000;
+const USABLE_MS = 10 * MINUTE_MS;
 
 /** Leaves exactly one checkout open, for `maxMembers` seats. */
 async function openCheckout(context: Context, session: BillingSession, wanted: Wanted): Promise<void> {

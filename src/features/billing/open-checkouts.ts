@@ -1,4 +1,5 @@
 import type Stripe from "stripe";
+import { HOUR_MS } from "../../durations.js";
 import type { Database } from "../../platform/database/database.js";
 import { PaymentsError, isRefusal, pricesIn } from "../../platform/billing/payments.js";
 import type { BillingAccount } from "./account.js";
@@ -9,7 +10,7 @@ import { BY_ITSELF, type Requester } from "./requester.js";
 import type { BillingSession } from "./session.js";
 
 /** How long after its expiry a checkout is over: Stripe may show a payment at the last moment only later. */
-const OVER_AFTER_MS = 3_600_000;
+const OVER_AFTER_MS = HOUR_MS;
 
 /** Whether the stored checkout may be paid, or may turn out to be paid. */
 export const mayShowPayment = ({ checkoutUrl, checkoutExpiresAt }: BillingAccount, now: Date): boolean =>

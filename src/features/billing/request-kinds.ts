@@ -1,4 +1,5 @@
 import type Stripe from "stripe";
+import { HOUR_MS } from "../../durations.js";
 import { PaymentsError } from "../../platform/billing/payments.js";
 import { isLive, isPaid } from "./account.js";
 
@@ -117,4 +118,4 @@ export const CALLS: Calls = {
  * How long a request is resent. Afterwards its outcome can be read at Stripe, and nobody should be charged for a change
  * that they no longer expect. Stripe forgets idempotency keys after a day.
  */
-export const REPEATABLE_MS = 3_600_000;
+export const REPEATABLE_MS = HOUR_MS;

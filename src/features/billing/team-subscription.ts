@@ -1,4 +1,5 @@
 import { Field, Int, ObjectType } from "type-graphql";
+import { MINUTE_MS } from "../../durations.js";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
@@ -118,7 +119,7 @@ export const CANCELLED_EXAMPLE: TeamSubscription = {
 export const PROVIDER_NOTE =
   `The answer comes within ${ANSWERED_WITHIN_S.change} s, even if the payment provider fails; in GraphQL this is for ` +
   "each change of a request. If the provider does not answer the change, that is retried within a minute, by the next " +
-  `request or in the background, for up to ${REPEATABLE_MS / 60_000} minutes. Then it is abandoned, unless the ` +
+  `request or in the background, for up to ${REPEATABLE_MS / MINUTE_MS} minutes. Then it is abandoned, unless the ` +
   "provider shows that it was made. If the provider fails before the change is sent, the error says that it was not " +
   "done.";
 

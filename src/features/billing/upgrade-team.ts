@@ -1,4 +1,5 @@
 import { Field, InputType, Int } from "type-graphql";
+import { DAY_MS, MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
 import { RateLimited } from "../../operation/budget.js";
@@ -29,8 +30,8 @@ import {
 
 /** Stripe creates at most 10 invoices a minute and 20 a day for one subscription; this leaves room for renewals. */
 const UPGRADE_LIMITS: readonly UseLimit[] = [
-  { limit: 8, windowMs: 60_000, name: "upgrade", of: "upgrades of a team", by: "handler" },
-  { limit: 16, windowMs: 86_400_000, name: "upgrade", of: "upgrades of a team", by: "handler" },
+  { limit: 8, windowMs: MINUTE_MS, name: "upgrade", of: "upgrades of a team", by: "handler" },
+  { limit: 16, windowMs: DAY_MS, name: "upgrade", of: "upgrades of a team", by: "handler" },
 ];
 
 @InputType({ description: "The new size of a team." })

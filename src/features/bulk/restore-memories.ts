@@ -1,4 +1,5 @@
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import { MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { Between, Era, Form, Marked, Nested, NotBlank, Nullable, SetSize } from "../../operation/bounds.js";
 import { NIL_ID, UUID } from "../../operation/id.js";
@@ -176,7 +177,7 @@ export const restoreMemories = defineOperation({
 });
 
 /** How much the clocks of servers may differ. */
-const SKEW_MS = 60_000;
+const SKEW_MS = MINUTE_MS;
 
 /**
  * Checks what the bounds of single fields cannot express. Times must not be in the future, nor ids, which are ordered

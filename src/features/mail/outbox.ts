@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
@@ -84,9 +85,9 @@ async function writeLetter(outbox: Outbox, mail: ClaimedMail): Promise<Letter | 
 
 /** How long a mail is retried: nobody waits for a code that would have expired. */
 const PATIENCE_MS = {
-  invitation: givenUpAfterHours * 3_600_000,
-  notice: givenUpAfterHours * 3_600_000,
-  sign_up: Math.min(givenUpAfterHours * 60, LIMITS.signUp.codeMinutes) * 60_000,
+  invitation: givenUpAfterHours * HOUR_MS,
+  notice: givenUpAfterHours * HOUR_MS,
+  sign_up: Math.min(givenUpAfterHours * 60, LIMITS.signUp.codeMinutes) * MINUTE_MS,
 } as const;
 
 /** 5 s after the first failure, twice as long after each further one, up to the limit for its kind. */

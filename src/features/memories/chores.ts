@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import type { Services } from "../../operation/context.js";
 import type { Chore } from "../../platform/chores.js";
@@ -23,10 +24,10 @@ function embeddingChores({ meaning, ...services }: Services, url: string | undef
   return [
     { name: "queue memories to embed", intervalMs, run: () => fillModel(context) },
     { name: "embed memories", intervalMs, run: () => embedDueMemories(context) },
-    { name: "forget vectors", intervalMs: 60_000, run: () => forgetUnusedVectors(context) },
+    { name: "forget vectors", intervalMs: MINUTE_MS, run: () => forgetUnusedVectors(context) },
     // The embedded PostgreSQL has no pgvector.
     ...(url === undefined
       ? []
-      : [{ name: "index vectors", intervalMs: 60_000, run: () => indexVectors(context, url) }]),
+      : [{ name: "index vectors", intervalMs: MINUTE_MS, run: () => indexVectors(context, url) }]),
   ];
 }

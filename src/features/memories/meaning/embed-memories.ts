@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../../durations.js";
 import { LIMITS } from "../../../limits.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
@@ -13,7 +14,7 @@ const { attempts: ATTEMPTS_MAX, batch, longestWaitMs, queued, requestMs, shortes
 const { attemptsDeferred, charactersPerDay, dayMs, embeddedCharacters, timesHeldPerDay } = LIMITS.embeddings;
 
 /** A model counts as unused after this time. A server that uses a model records that every minute. */
-const UNUSED_MS = 3_600_000;
+const UNUSED_MS = HOUR_MS;
 
 export type Embedding = Pick<Services, "budgets" | "database" | "log" | "meter"> & { readonly meaning: Meaning };
 

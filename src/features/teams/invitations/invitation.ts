@@ -1,4 +1,5 @@
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
+import { DAY_MS } from "../../../durations.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services, TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
@@ -8,7 +9,7 @@ import { AssignableRole } from "../members/update-member-role.js";
 import { pendingAt } from "./pending.js";
 
 /** How long an invitation can be accepted. */
-export const LIFETIME_MS = 7 * 24 * 3_600_000;
+export const LIFETIME_MS = 7 * DAY_MS;
 
 export enum InvitationStatusName {
   PENDING = "pending",
