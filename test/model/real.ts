@@ -16,7 +16,7 @@ export interface Real extends AsyncDisposable {
   readonly world: StripeWorld;
   readonly url: string;
   readonly schema: GraphQLSchema;
-  /** The codes in all mails to this address, in both forms. */
+  /** Sends all mails. Returns the codes in those to this address, in both forms. */
   codesTo(email: string): Promise<{ code: string; long: string }[]>;
   /** The token in the mail of an invitation. */
   tokenOf(invitationId: string, email: string): Promise<string>;

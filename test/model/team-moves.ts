@@ -182,7 +182,8 @@ export const transferTeam = defineMove<Place & { userId: string }>({
     return {
       output: { ...shown(found), ownerId: userId },
       audit: () => ({ teamId, subject: userId, detail }),
-      effect() {
+      async effect(_output, real) {
+        await real.codesTo(next.email);
         found.members.set(me.user, "admin");
         found.members.set(next, "owner");
       },
