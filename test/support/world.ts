@@ -126,7 +126,7 @@ export interface WorldsWishes {
   readonly stripe?: WorldsStripe;
   /** The maximum size of graphs, by plan. */
   readonly storage?: Services["storage"];
-  /** A new database, for tests that read PostgreSQL's counters. */
+  /** A new database without autovacuum, for tests that read PostgreSQL's counters. */
   readonly fresh?: boolean;
   /** How long to wait for the payment provider. */
   readonly paymentWaits?: PaymentWaits;

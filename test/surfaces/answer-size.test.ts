@@ -324,9 +324,6 @@ it("reads hardly more of large items than fit into a page, and still every item"
   const ann = await world.user();
   const count = 60;
   const { pool } = world.database;
-  // Once PostgreSQL knows that there are only 60 rows, it reads all of them to find each one.
-  for (const table of ["memory", "memory_version"])
-    await pool.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   // Of the past, as the ids of exports must be.
   const { rows } = await pool.query<{ id: string }>(
     `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)

@@ -118,7 +118,6 @@ it("counts as requests by what a filter finds, if it is more than what one call 
 
 it("looks for the memories of a filter once", async () => {
   await using world = await createWorld({ fresh: true });
-  await world.database.pool.query("ALTER TABLE memory SET (autovacuum_enabled = off)");
   const ann = await world.user();
   await manyMemories(world, ann, 3_000);
   await world.database.pool.query("UPDATE memory SET tags = '{old}' WHERE id IN (SELECT id FROM memory LIMIT 2500)");

@@ -150,7 +150,6 @@ it.each([
   const { caller, email, key } = await world.user();
   const actor = new Actor({ ...world.services, budgets: WITHOUT_END }, caller, email, key);
   await actor.did(createTeam, { name: "Team", maxMembers: 5 });
-  for (const table of TABLES) await pool.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   const large = await fillGraph(world, actor, isTidy);
 
   const much: string[] = [];
@@ -178,8 +177,6 @@ it.each([
 
   expect(much, `Read at most ${READ_MAX} rows: use an index, or a limit of src/limits.ts.`).toEqual([]);
 });
-
-const TABLES = ["memory", "relationship", "memory_version"];
 
 /** These read everything that was written lately: by design, up to their limits. */
 const COUNTS_ALL = new Set(["recentActivity", "graphStatistics"]);

@@ -76,9 +76,6 @@ it("plans the most frequent statements once, for any graph and any number of mem
 it("reads few rows of a graph that is missing in the statistics, in each operation", async () => {
   const { world } = await unlikeGraphs();
   await using _world = world;
-  const { pool } = world.database;
-  await pool.query("ALTER TABLE memory SET (autovacuum_enabled = off)");
-  await pool.query("ALTER TABLE relationship SET (autovacuum_enabled = off)");
 
   const much: object[] = [];
   for (const operation of operations.filter(({ permission }) => permission.startsWith("memories:"))) {

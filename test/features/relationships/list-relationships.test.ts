@@ -80,7 +80,6 @@ it("finds a rare type without reading all relationships of the graph", async () 
 it("reads only the contexts of the page, however many types are asked for", async () => {
   await using world = await createWorld({ fresh: true });
   const { pool } = world.database;
-  await pool.query("ALTER TABLE relationship SET (autovacuum_enabled = off, toast.autovacuum_enabled = off)");
   const ann = await world.user();
   const [hub, ...others] = await manyMemories(world, ann, 21);
   const pairs = others.map(({ id }) => [hub?.id ?? "", id] as const);

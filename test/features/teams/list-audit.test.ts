@@ -159,7 +159,6 @@ it("can be filtered by operation, user and time", async () => {
 it("reads little more than it shows, however many entries a team has", async () => {
   await using world = await createWorld({ fresh: true });
   const { pool } = world.database;
-  await pool.query("ALTER TABLE audit_entry SET (autovacuum_enabled = off)");
   const { teamId, owner, admin } = await aTeam(world);
   const [ann, bob] = [owner.caller.userId, admin.caller.userId];
   // One in a minute until now, the actions of each by turns.
