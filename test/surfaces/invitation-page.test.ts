@@ -7,6 +7,7 @@ import { LIMITS } from "../../src/limits.js";
 import { PRODUCT } from "../../src/operation/product.js";
 import { failStatements } from "../support/failing-statements.js";
 import { opens } from "../support/keys.js";
+import { waitingForLocks } from "../support/locks.js";
 import { letExpire } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
@@ -57,6 +58,42 @@ it("asks for the code again after a wrong one, and says so", async () => {
   expect(wrong.text).toContain("After 5 attempts only the longer code from the same mail works.");
   expect(wrong.text).toContain('name="code"');
   expect(right.status).toBe(200);
+});
+
+it("lets a network try only so many codes, whatever the invitation", async () => {
+  await using world = await createWorld();
+  const { url, owner, teamId } = await inviteTo(world);
+  const { id } = await owner.did(inviteMember, { teamId, email: "amy@example.com", role: "member" });
+  await world.giveToken(id, "another");
+  const statuses: number[] = [];
+
+  for (let number = 0; number <= LIMITS.signUp.guessesPerNetwork.limit; number++) {
+    const token = encodeURIComponent(number % 2 === 0 ? TOKEN : "another");
+    const body = new URLSearchParams({ code: "00000000", answer: "accept" });
+    statuses.push((await fetch(`${url}/invitations/${token}/answer`, { method: "POST", body })).status);
+  }
+
+  expect(statuses.pop()).toBe(429);
+  expect(new Set(statuses)).toEqual(new Set([400]));
+});
+
+it("locks the team before the person, as every change of a team does, so that none waits in a circle", async () => {
+  await using world = await createWorld();
+  const { page, teamId } = await inviteTo(world);
+  await world.user({ email: BOB });
+  await world.giveCode(BOB, CODE);
+  const client = await world.database.pool.connect();
+  await client.query("BEGIN");
+  await client.query("SELECT FROM team WHERE id = $1 FOR UPDATE", [teamId]);
+
+  const answer = page("/answer", { code: CODE, answer: "accept" });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  const { rowCount } = await client.query("SELECT FROM user_account WHERE email = $1 FOR UPDATE NOWAIT", [BOB]);
+  await client.query("COMMIT");
+  client.release();
+
+  expect(rowCount).toBe(1);
+  expect((await answer).status).toBe(200);
 });
 
 it("asks for the code again when a phone reloads the address of a form that it had dropped", async () => {
