@@ -28,15 +28,9 @@ export class AnswerBudget {
 
   /** @throws AnswerTooLarge when there is no room for the value, or for the items of the list. */
   take(value: unknown): void {
-    if (typeof value === "string") this.takeBytes(value.length);
+    if (typeof value === "string") this.#takeBytes(value.length);
     else if (Array.isArray(value)) this.#takePlaces(value);
     else if (typeof value === "object" && value !== null) this.#takePlaces([value]);
-  }
-
-  /** @throws AnswerTooLarge when there is no room for so many bytes. */
-  takeBytes(bytes: number): void {
-    this.#bytes -= bytes;
-    this.assertRoom(0);
   }
 
   /** Takes nothing. @throws AnswerTooLarge when there is no room for this many bytes. */
@@ -44,9 +38,15 @@ export class AnswerBudget {
     if (bytes > this.#bytes) throw (this.#failure ??= new AnswerTooLarge());
   }
 
+  #takeBytes(bytes: number): void {
+    this.#bytes -= bytes;
+    this.assertRoom(0);
+  }
+
   #takePlaces(items: readonly unknown[]): void {
     this.#places -= items.length;
     if (this.#places < 0) throw (this.#failure ??= new AnswerTooLarge());
-    if (typeof items[0] === "string") this.takeBytes(items.reduce<number>((sum, item) => sum + String(item).length, 0));
+    if (typeof items[0] === "string")
+      this.#takeBytes(items.reduce<number>((sum, item) => sum + String(item).length, 0));
   }
 }

@@ -77,6 +77,7 @@ it("works on a part of a large answer in each turn of the event loop, whatever t
     activity: { path: "/v1/activity" },
     "list for other clients": { path: "/api/v1/memories?limit=100" },
     "page of an export": { path: "/v1/export/records?limit=100" },
+    "page of an export by GraphQL": graphql("exportGraph(limit: 100) { records }"),
     "page of an account's export": { path: "/users/me/export?limit=100" },
     "list by GraphQL": graphql(`memories(limit: 100) { ${memories} }`),
     "versions by GraphQL": graphql(`memoryVersions(id: "${id}", limit: 100) { versions { content context } }`),

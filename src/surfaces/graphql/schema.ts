@@ -18,6 +18,7 @@ import { boundsOf } from "../../operation/class-bounds.js";
 import { execute } from "../../operation/execute.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { type Class, NoInput, type Operation, describeOperation } from "../../operation/operation.js";
+import { paceBy } from "../../operation/pieces.js";
 import { type Relation, followRelation, isNullable, relationAt, toRelationError } from "../../operation/relation.js";
 import { selectedFields } from "../../operation/selection.js";
 import { LIMITS } from "../../limits.js";
@@ -183,10 +184,14 @@ function* inTurns(
 
 /** Reads a field that needs no resolver. */
 export const resolvePlainField: Resolve = (source, _args, context, info) => {
-  try {
-    return countPlain(source[info.fieldName], getNamedType(info.returnType), context);
-  } catch (error) {
+  const locate = (error: unknown): never => {
     throw context.errors.locate(error, info);
+  };
+  try {
+    const value = countPlain(source[info.fieldName], getNamedType(info.returnType), context);
+    return value instanceof Promise ? value.catch(locate) : value;
+  } catch (error) {
+    return locate(error);
   }
 };
 
@@ -200,20 +205,28 @@ export function countPlain(
   type: GraphQLNamedType | undefined,
   context: Pick<RequestContext, "answer" | "errors" | "pause">,
 ): unknown {
-  if (typeof value !== "string" && typeof value !== "object") return value;
+  if ((typeof value !== "string" && typeof value !== "object") || value === null) return value;
   const { answer, errors } = context;
   if (errors.noRoom) throw errors.noRoom;
-  if (type?.name === JSON_OBJECT) answer.takeBytes(charactersIn(value));
   answer.take(value);
-  return isListOfObjects(value) ? inTurns(value, context) : value;
+  if (type?.name !== JSON_OBJECT) return isListOfObjects(value) ? inTurns(value, context) : value;
+  if (Array.isArray(value)) return countJson(value, context);
+  answer.take(JSON.stringify(value));
+  return value;
 }
 
-/** The characters of a value as JSON, as if no character had to be escaped. */
-function charactersIn(json: unknown): number {
-  if (typeof json === "string") return json.length + 2;
-  if (typeof json !== "object" || json === null) return String(json).length;
-  if (Array.isArray(json)) return json.reduce<number>((sum, item) => sum + 1 + charactersIn(item), 1);
-  return Object.entries(json).reduce((sum, [name, field]) => sum + name.length + 4 + charactersIn(field), 1);
+/** Counts the texts of a list of JSON, such as a page of an export, in pieces. @throws AnswerTooLarge */
+async function countJson<Value>(
+  values: readonly Value[],
+  { answer, pause }: Pick<RequestContext, "answer" | "pause">,
+): Promise<readonly Value[]> {
+  const pace = paceBy(pause);
+  for (const value of values) {
+    const text = JSON.stringify(value);
+    answer.take(text);
+    await pace(text.length);
+  }
+  return values;
 }
 
 /** Refuses enum values that are too long before graphql-js compares them letter by letter with every known value. */
