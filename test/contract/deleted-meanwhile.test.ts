@@ -2,10 +2,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf } from "../../src/operation/output.js";
-import { type StripeWorld, asksProvider, createStripeWorld } from "../support/billing.js";
-import { type Doors, serveDoors } from "../support/doors.js";
+import { asksProvider } from "../support/billing.js";
 import { type Things, exampleInput, thingsOf } from "../support/examples.js";
-import { type FailingStatements, failStatements } from "../support/failing-statements.js";
+import { type FailingDoors, startFailingDoors } from "../support/failing-doors.js";
 import type { Answer } from "../support/http.js";
 import { argumentsOf, askMcp } from "../support/mcp.js";
 import { askGraphQL, askRest } from "../support/operations.js";
@@ -26,26 +25,10 @@ const DELETIONS: Readonly<Record<string, (actor: Actor, things: Things) => reado
 };
 
 const schema = await graphqlSchema();
-let world: StripeWorld;
-let way: FailingStatements;
-let doors: Doors;
+let at: FailingDoors;
 let meanwhile = async () => {};
-/** Each would end the process. */
-const lost: unknown[] = [];
-const noteLost = (reason: unknown) => void lost.push(reason);
-
-beforeAll(async () => {
-  world = await createStripeWorld({ billing: { freeSeats: 50 } });
-  way = await failStatements(world.databaseUrl, { meanwhile: () => meanwhile() });
-  doors = await serveDoors(world, way.url);
-  process.on("unhandledRejection", noteLost);
-});
-afterAll(async () => {
-  process.off("unhandledRejection", noteLost);
-  await doors[Symbol.asyncDispose]();
-  await way[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+beforeAll(async () => void (at = await startFailingDoors(() => meanwhile())));
+afterAll(() => at[Symbol.asyncDispose]());
 
 type Send = (key: string, things: Things) => Promise<Answer>;
 
@@ -54,12 +37,12 @@ function waysOf(operation: Operation): Array<readonly [string, Send]> {
   const selection = selectionOf(outputTypeOf(schema, operation), 4);
   const inputOf = (things: Things) => exampleInput(operation, things);
   const ways: Array<readonly [string, Send]> = [
-    ["GraphQL", (key, things) => askGraphQL(doors.url, key, schema, operation, inputOf(things), {}, selection)],
-    ["REST", (key, things) => askRest(doors.url, key, operation, inputOf(things))],
+    ["GraphQL", (key, things) => askGraphQL(at.doors.url, key, schema, operation, inputOf(things), {}, selection)],
+    ["REST", (key, things) => askRest(at.doors.url, key, operation, inputOf(things))],
   ];
   const { name } = operation.mcp ?? {};
   const call = (key: string, things: Things) =>
-    askMcp(doors.url, key, "tools/call", { name, arguments: argumentsOf(inputOf(things)) });
+    askMcp(at.doors.url, key, "tools/call", { name, arguments: argumentsOf(inputOf(things)) });
   return name === undefined ? ways : [...ways, ["MCP", call]];
 }
 
@@ -82,20 +65,20 @@ const cases = operations
   .filter(({ operation, name, number }) => isTurn(operation, name, number));
 
 it.each(cases)("has no bug where others delete meanwhile: $name", async ({ operation, send, deletion }) => {
-  const client = await world.database.pool.connect();
+  const client = await at.world.database.pool.connect();
   await client.query("SET lock_timeout = '50ms'");
   const found: string[] = [];
   try {
     for (let number = 1; ; number++) {
-      const actor = await world.user();
-      const things = await thingsOf(world, actor, operation);
-      await world.database.pool.query("UPDATE api_key SET last_used_at = now() + interval '1 day'");
+      const actor = await at.world.user();
+      const things = await thingsOf(at.world, actor, operation);
+      await at.world.database.pool.query("UPDATE api_key SET last_used_at = now() + interval '1 day'");
       const [text, values] = deletion(actor, things);
       // What the request has locked cannot be deleted.
       meanwhile = async () => void (await client.query(text, values).catch(() => {}));
-      way.fail("late", number);
+      at.way.fail("late", number);
       const { status, body } = await send(actor.key, things);
-      const statement = way.stop();
+      const statement = at.way.stop();
       if (status >= 500 || /internal_(?:server_)?error/i.test(JSON.stringify(body)))
         found.push(`before ${statement}: ${status} ${JSON.stringify(body)}`);
       if (statement === undefined) break;
@@ -103,5 +86,5 @@ it.each(cases)("has no bug where others delete meanwhile: $name", async ({ opera
   } finally {
     client.release();
   }
-  expect({ found, lost: lost.splice(0), bugs: world.bugs.splice(0) }).toEqual({ found: [], lost: [], bugs: [] });
+  expect({ found, lost: at.lost.splice(0), bugs: at.world.bugs.splice(0) }).toEqual({ found: [], lost: [], bugs: [] });
 });

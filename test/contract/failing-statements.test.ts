@@ -5,11 +5,11 @@ import { type Operation, keepsResults } from "../../src/operation/operation.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { backendAliases } from "../../src/surfaces/rest/aliases/backend-aliases.js";
 import { sdkAliases } from "../../src/surfaces/rest/aliases/sdk-aliases.js";
-import { type StripeWorld, asksProvider, createStripeWorld } from "../support/billing.js";
+import { asksProvider } from "../support/billing.js";
 import { Changes } from "../support/changes.js";
-import { type Doors, serveDoors } from "../support/doors.js";
 import { type Things, exampleInput, thingsOf } from "../support/examples.js";
-import { type FailingStatements, type StatementFault, failStatements } from "../support/failing-statements.js";
+import { type FailingDoors, startFailingDoors } from "../support/failing-doors.js";
+import type { StatementFault } from "../support/failing-statements.js";
 import { type Answer, ask } from "../support/http.js";
 import { argumentsOf, askMcp } from "../support/mcp.js";
 import { askGraphQL, askRest, operationNamed } from "../support/operations.js";
@@ -31,25 +31,9 @@ interface Call {
 const schema = await graphqlSchema();
 const isChange = ({ kind }: Operation) => kind === "mutation";
 
-let world: StripeWorld;
-let way: FailingStatements;
-let doors: Doors;
-/** Each would end the process. */
-const lost: unknown[] = [];
-const noteLost = (reason: unknown) => void lost.push(reason);
-
-beforeAll(async () => {
-  world = await createStripeWorld({ billing: { freeSeats: 50 } });
-  way = await failStatements(world.databaseUrl, { disconnect: () => doors.disconnect() });
-  doors = await serveDoors(world, way.url);
-  process.on("unhandledRejection", noteLost);
-});
-afterAll(async () => {
-  process.off("unhandledRejection", noteLost);
-  await doors[Symbol.asyncDispose]();
-  await way[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+let at: FailingDoors;
+beforeAll(async () => void (at = await startFailingDoors()));
+afterAll(() => at[Symbol.asyncDispose]());
 
 /** Codes are counted in a transaction of their own, right ones too. */
 const COUNT_TRIES = ["confirmSignUp", "changeEmail"];
@@ -74,13 +58,15 @@ function callsOf(operation: Operation): Call[] {
     send: (key, things, headers) => ask(key, exampleInput(operation, things), headers),
   });
   return [
-    call("REST", (key, input, headers) => askRest(doors.url, key, operation, input, headers)),
-    call("GraphQL", (key, input, headers) => askGraphQL(doors.url, key, schema, operation, input, headers, selection)),
+    call("REST", (key, input, headers) => askRest(at.doors.url, key, operation, input, headers)),
+    call("GraphQL", (key, input, headers) =>
+      askGraphQL(at.doors.url, key, schema, operation, input, headers, selection),
+    ),
     ...(operation.mcp
       ? [
           call("MCP", (key, input, headers) => {
             const params = { name: operation.mcp?.name ?? "", arguments: argumentsOf(input) };
-            return askMcp(doors.url, key, "tools/call", params, { headers });
+            return askMcp(at.doors.url, key, "tools/call", params, { headers });
           }),
         ]
       : []),
@@ -100,7 +86,7 @@ const aliasCalls = [...sdkAliases, ...backendAliases].map(({ method, path, stand
   return {
     ...{ name: `${method} ${path}`, isWhole: true, isRepeatable: true },
     send(key, { memories: [one = "", two = ""] }, headers) {
-      const url = `${doors.url}${path.replace(":id", one)}`;
+      const url = `${at.doors.url}${path.replace(":id", one)}`;
       if (method === "GET") return ask(`${url}?query=two`, { key, headers });
       return ask(url, { key, headers, method, ...(method === "DELETE" ? {} : { body: bodyFor(one, two) }) });
     },
@@ -130,7 +116,7 @@ const documentCalls = Object.entries(DOCUMENTS).flatMap(([name, query]) =>
   [{}, { extensions: {} }].map((more): Call => ({
     ...{ name: `${name}${"extensions" in more ? ", through Apollo" : ""}`, isWhole: false, isRepeatable: true },
     send: (key, { memories: [one, two] }, headers) =>
-      ask(`${doors.url}/graphql`, { key, headers, body: { query, variables: { one, two }, ...more } }),
+      ask(`${at.doors.url}/graphql`, { key, headers, body: { query, variables: { one, two }, ...more } }),
   })),
 );
 
@@ -187,15 +173,15 @@ interface Outcome {
 
 /** A caller with all that the call needs, who sends it again and again. */
 async function begin({ needs, send }: Call) {
-  const actor = await world.user();
-  const things = await thingsOf(world, actor, needs);
+  const actor = await at.world.user();
+  const things = await thingsOf(at.world, actor, needs);
   // The use of a key is noted in the background, once a minute: also of those that only prepared something.
-  await world.database.pool.query("UPDATE api_key SET last_used_at = now() + interval '1 day'");
-  const changes = await Changes.from(world);
+  await at.world.database.pool.query("UPDATE api_key SET last_used_at = now() + interval '1 day'");
+  const changes = await Changes.from(at.world);
   const idempotencyKey = randomUUID();
   const askOnce = async (): Promise<Outcome> => {
     // As if the leases had ended, of locks that could not be released.
-    await world.database.pool.query("UPDATE billing_account SET locked_until = NULL WHERE locked_until IS NOT NULL");
+    await at.world.database.pool.query("UPDATE billing_account SET locked_until = NULL WHERE locked_until IS NOT NULL");
     // From other networks, so that no limit on uses is reached.
     const address = `10.${[0, 8, 16].map((bits) => (requests >> bits) & 255).join(".")}`;
     requests++;
@@ -237,9 +223,9 @@ it.each(cases)("fails as documented, and has one effect: $name", { timeout: HANG
   const accounts = [one.userId];
   const first = 1 + (cases.findIndex((known) => known.call === call) % STEP);
   for (let number = first, isOver = false; !isOver; number += STEP) {
-    way.fail(faults[number % faults.length] ?? "lost", number);
+    at.way.fail(faults[number % faults.length] ?? "lost", number);
     const said = await one.ask();
-    const failed = way.stop();
+    const failed = at.way.stop();
     if (said.outcome === "rate_limited") {
       // A budget for some hundred fields is used up.
       one = await begin(call);
@@ -257,8 +243,8 @@ it.each(cases)("fails as documented, and has one effect: $name", { timeout: HANG
   }
 
   expect(wrong).toEqual([]);
-  expect(lost.splice(0)).toEqual([]);
-  expect(world.bugs.splice(0)).toEqual([]);
+  expect(at.lost.splice(0)).toEqual([]);
+  expect(at.world.bugs.splice(0)).toEqual([]);
   // What a client has left is still brought to its end.
-  await expect.poll(() => doors.keptBy(["keys", ...accounts])).toEqual([]);
+  await expect.poll(() => at.doors.keptBy(["keys", ...accounts])).toEqual([]);
 });

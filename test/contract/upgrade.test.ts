@@ -21,7 +21,13 @@ const FIRST = [
 const MEMORIES = 300;
 /** Every scope that keys had before any was added. */
 const FIRST_SCOPES = [
-  ...["memories:read", "memories:write", "teams:read", "teams:write", "billing:read", "billing:write", "keys:write"],
+  "memories:read",
+  "memories:write",
+  "teams:read",
+  "teams:write",
+  "billing:read",
+  "billing:write",
+  "keys:write",
 ];
 
 it("upgrades a database of the first version and keeps all its data", async () => {

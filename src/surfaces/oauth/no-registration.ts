@@ -1,5 +1,4 @@
 import type { Handler } from "express";
-import { NOT_CACHED } from "../caching.js";
 import { noteFailure } from "../http.js";
 import { NoSuchPath } from "../plain-errors.js";
 import type { OAuthUrls } from "./urls.js";
@@ -15,6 +14,6 @@ export function refuseRegistration(urls: OAuthUrls | undefined): Handler {
     `has ended.${elsewhere}`;
   return (_request, response) => {
     noteFailure(new NoSuchPath(), response);
-    response.set("Cache-Control", NOT_CACHED).json({ error: "invalid_request", error_description: description });
+    response.json({ error: "invalid_request", error_description: description });
   };
 }
