@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express from "express";
 import { expect, it } from "vitest";
 import { type Answer, type Ask, ask } from "../support/http.js";
 import { manyLinks, manyMemories } from "../support/memories.js";
@@ -6,6 +9,7 @@ import { LIMITS } from "../../src/limits.js";
 import { Unavailable } from "../../src/operation/failure.js";
 import { backendAliases } from "../../src/surfaces/rest/aliases/backend-aliases.js";
 import { backendMemoryOf } from "../../src/surfaces/rest/aliases/forms.js";
+import { answerForAliases } from "../../src/surfaces/rest/aliases/router.js";
 import { createWorld } from "../support/world.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -50,6 +54,19 @@ it("says in the status line why it refuses, since the backend shows nothing else
   const { status, statusText } = await fetch(`${server.url}/memories`, { method: "POST", headers, body });
 
   expect([status, statusText]).toEqual([400, "content: must have 1 to 50,000 characters, but has 50,001"]);
+});
+
+it("leaves out of a status line what no client or proxy takes in one", async () => {
+  const message = "größe: is…\r\nX-Other: 1";
+  const answer = answerForAliases(() => ({ error: { code: "bad_request", message } }));
+  const app = express().use((_request, response) => void response.status(400).json(answer(undefined, response)));
+  await using server = app.listen(0);
+  await once(server, "listening");
+
+  const got = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/memories`);
+
+  expect([got.status, got.statusText, got.headers.get("x-other")]).toEqual([400, "gr e: is X-Other: 1", null]);
+  expect(await got.json()).toMatchObject({ detail: message });
 });
 
 it("stores under the client's id, and replaces the memory that has it", async () => {
