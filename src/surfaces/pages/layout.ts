@@ -28,6 +28,7 @@ const STYLE = `
   th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8c959f }
   .aside { margin: .4rem 0 0; color: #57606a; font-weight: 400 }
   th code, td code { overflow-wrap: normal }
+  [aria-busy=true] button { opacity: .6; cursor: progress }
   .problem { border-left: .3rem solid #b3261e; padding-left: .8rem }
   @media (max-width: 63.9rem) {
     thead { display: none }
@@ -79,8 +80,24 @@ export const tableOf = (headings: readonly string[], rows: readonly Row[]): Html
 /** Built as one string, so that no space is added between the tags: its hash must stay the same. */
 const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
-/** Only this style is allowed, by its hash: text in a page cannot inject another style or a script. */
-const STYLE_HASH = hash("sha256", STYLE, "base64");
+/**
+ * Sends a form once in ten seconds, unless the page is shown again. Of two clicks a browser shows only the second
+ * answer, and the first one may contain what is shown only once: a key, or the way back to a program.
+ */
+const SCRIPT = `
+  let sent = false;
+  const note = (is) => document.body.setAttribute("aria-busy", (sent = is));
+  addEventListener("submit", (event) => {
+    if (sent) return event.preventDefault();
+    note(true);
+    setTimeout(note, 10_000, false);
+  });
+  addEventListener("pageshow", () => note(false));
+`;
+const SCRIPT_ELEMENT = new Html(`<script>${SCRIPT}</script>`);
+
+/** Only this style and this script are allowed, by their hashes: text in a page cannot inject others. */
+const [STYLE_HASH, SCRIPT_HASH] = [STYLE, SCRIPT].map((text) => hash("sha256", text, "base64"));
 
 /**
  * The URL of a page contains a token: it must not be sent to other sites, or found by search engines.
@@ -90,6 +107,7 @@ export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
   "Content-Security-Policy": [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,
+    `script-src 'sha256-${SCRIPT_HASH}'`,
     "img-src data:",
     ["form-action 'self'", ...formsLeadTo].join(" "),
     "base-uri 'none'",
@@ -111,7 +129,7 @@ export const documentationRoute = (path: string, title: string, body: () => Html
     response.set(PAGE_HEADERS).send(documentationPage(path, title, body()));
   });
 
-/** A page, by default without navigation. It has no script, so it works everywhere. */
+/** A page, by default without navigation. It works without scripts, too. */
 export function page(title: string, body: Html, around?: Html): string {
   return html`<!doctype html>
     <html lang="en">
@@ -128,6 +146,7 @@ export function page(title: string, body: Html, around?: Html): string {
           <h1>${title}</h1>
           ${body}
         </main>
+        ${SCRIPT_ELEMENT}
       </body>
     </html> `.text;
 }
