@@ -56,7 +56,10 @@ export const deleteAccount = defineMove<{ email: string }>({
     return {
       // Only a team's audit can record it: the user's own entries are deleted.
       ...(team ? { audit: () => ({ teamId: team.id, subject: user.id, detail: null }) } : {}),
-      effect: () => forgetUser(model, user),
+      async effect(_output, real) {
+        await real.codesTo(user.email);
+        forgetUser(model, user);
+      },
     };
   },
 });

@@ -1,5 +1,8 @@
 import { type ParsedMail, simpleParser } from "mailparser";
 import { SMTPServer } from "smtp-server";
+import { sendDueMails } from "../../src/features/mail/outbox.js";
+import { createMailer } from "../../src/platform/mailer.js";
+import type { World } from "./world.js";
 
 /** A mail as its recipient reads it. */
 export interface ReadMail extends Pick<ParsedMail, "subject" | "headers"> {
@@ -37,6 +40,14 @@ export const mailSettings = (smtpUrl: string) => ({
   MAIL_FROM: "Memory Graph <mail@example.com>",
   PUBLIC_URL: "https://memory.example.com",
 });
+
+/** Sends all mails that are due to this server. */
+export async function sendAll({ services, database }: World, smtpUrl: string): Promise<void> {
+  const settings = { development: true, smtpUrl, mailFrom: "mail@example.com", dataDir: "" };
+  const mailer = await createMailer(settings, services.log);
+  if (!mailer) throw new Error("There is no mailer.");
+  while (await sendDueMails({ ...services, database, mailer })) continue;
+}
 
 export async function startMailServer(): Promise<MailServer> {
   const mails: ReadMail[] = [];

@@ -23,7 +23,8 @@ export const deleteAccount = defineOperation({
   audit: { by: "deleteUser, in the transaction that deletes them" },
   summary:
     "Deletes the caller's account permanently: keys, membership, invitations, and their own graph with all its data. " +
-    "What they stored in a team's graph stays there. The owner of a team must transfer or delete it first.",
+    "What they stored in a team's graph stays there. The owner of a team must transfer or delete it first. A mail to " +
+    "the address confirms it.",
   notes:
     "If the answer is lost, repeat it: 401 for a key that was valid just before means that the account is deleted.",
   input: DeleteAccountInput,
@@ -37,8 +38,10 @@ export const deleteAccount = defineOperation({
     if (normalEmail(email) !== caller.email) {
       throw new InvalidInput([{ path: "email", message: "must be the e-mail address of the account to delete" }]);
     }
-    const { userId: id, keyId } = caller;
-    await deleteUser(context, { id, email: caller.email }, { action: "deleteAccount", actor: { userId: id, keyId } });
+    const { userId: id, keyId, emailIsVerified } = caller;
+    const actor = { userId: id, keyId };
+    // An address that was never verified may belong to a stranger.
+    await deleteUser(context, { id, email: caller.email }, { action: "deleteAccount", actor, isTold: emailIsVerified });
     return { id };
   },
 });

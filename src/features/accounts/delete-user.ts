@@ -3,6 +3,7 @@ import { recordAudit, type Actor } from "../../operation/audit.js";
 import type { Context } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
+import { queueNotice } from "../../operation/notice.js";
 import type { Database } from "../../platform/database/database.js";
 import { type PastAddress, cameTo } from "../access/index.js";
 import { OwnerMustTransfer, forgetInvitationsTo, withdrawInvitationsBy } from "../teams/index.js";
@@ -13,17 +14,25 @@ interface Leaver {
   readonly email: string;
 }
 
+interface Deletion {
+  readonly action: AuditAction;
+  readonly actor: Actor;
+  /** Whether a mail to their address tells of it. */
+  readonly isTold: boolean;
+}
+
 /**
  * Deletes a user with all personal data, in one transaction: keys, results of Idempotency-Keys, the membership, codes,
  * mails and invitations of their addresses, and these addresses in the audit. The personal graph loses its user and is
  * deleted in the background. What they stored in a team's graph stays there; their id there and in the audit no longer
- * refers to anybody.
+ * refers to anybody. Notices are still sent, also of a change of the address: whoever stole a key could else take the
+ * account away without a word. Only they contain the addresses until then.
  * @throws OwnerMustTransfer for the owner of a team, Unauthorized for a user who is already deleted.
  */
 export async function deleteUser(
   context: Pick<Context, "database" | "newId" | "door">,
   { id, email }: Leaver,
-  { action, actor }: { readonly action: AuditAction; readonly actor: Actor },
+  { action, actor, isTold }: Deletion,
 ): Promise<void> {
   await context.database.transaction(async (database) => {
     // Locks in the order of every change to a team: the team, then the user. From then on no team can add the user.
@@ -44,6 +53,7 @@ export async function deleteUser(
     // Another request has just deleted them.
     if ((await models.user.deleteMany({ where: { id } })).count === 0) throw new Unauthorized();
     await recordAudit({ ...context, database }, action, { teamId: teamId ?? null, subject: id }, actor);
+    if (isTold) await queueNotice(database, { id: context.newId(), email, ...NOTICE });
   });
 }
 
@@ -69,9 +79,16 @@ async function findEarlierAddresses({ models }: Database, id: string): Promise<P
 
 async function forgetAddresses(database: Database, addresses: readonly PastAddress[]): Promise<void> {
   await forgetInvitationsTo(database, addresses);
-  await database.models.mail.deleteMany({ where: cameTo(addresses) });
+  await database.models.mail.deleteMany({ where: { ...cameTo(addresses), kind: { not: "notice" } } });
   await database.models.signUpCode.deleteMany({ where: cameTo(addresses) });
 }
+
+const NOTICE = {
+  subject: "Your Memory Graph account has been deleted",
+  body: `Your account, its API keys and its own memories have been deleted. What you stored in a team's graph stays there.
+
+If this was not you, somebody had one of your API keys. Contact whoever runs this service: they may have a backup.`,
+};
 
 /** Returns the id of the team that was left; undefined for a user without a team. */
 async function leaveTeam(database: Database, userId: string): Promise<string | undefined> {

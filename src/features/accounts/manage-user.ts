@@ -137,7 +137,7 @@ export async function deleteUserOf({ database, newId }: Services, address: strin
   const user = await readUser(database, address);
   try {
     const context = { database, newId, door: "operator" } as const;
-    await deleteUser(context, user, { action: "deleteUser", actor: NOBODY });
+    await deleteUser(context, user, { action: "deleteUser", actor: NOBODY, isTold: false });
   } catch (error) {
     if (error instanceof Unauthorized) throw new NoSuchUser(address);
     if (!(error instanceof OwnerMustTransfer)) throw error;

@@ -6,13 +6,11 @@ import { acceptInvitation } from "../../../src/features/teams/invitations/answer
 import { invitation } from "../../../src/features/teams/invitations/get-invitation.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { teamInvitations } from "../../../src/features/teams/invitations/list-invitations.js";
-import { sendDueMails } from "../../../src/features/mail/outbox.js";
-import { startMailServer } from "../../support/mail-server.js";
-import { createMailer } from "../../../src/platform/mailer.js";
+import { sendAll, startMailServer } from "../../support/mail-server.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { manyAtOnce } from "../../support/races.js";
 import { aTeam, anInvitee, brokenInvariants, letExpire, manyOf } from "../../support/teams.js";
-import { type World, createWorld } from "../../support/world.js";
+import { createWorld } from "../../support/world.js";
 
 const NEW = "ann.new@example.com";
 const CODE = "01234567";
@@ -185,10 +183,3 @@ it("lets nobody accept an invitation whose address they give up at the same mome
   const { invitations } = await staff.owner.did(teamInvitations, { teamId: staff.teamId, status: "pending" });
   expect(invitations).toHaveLength(2);
 });
-
-async function sendAll({ services, database }: World, smtpUrl: string): Promise<void> {
-  const settings = { development: true, smtpUrl, mailFrom: "mail@example.com", dataDir: "" };
-  const mailer = await createMailer(settings, services.log);
-  if (!mailer) throw new Error("There is no mailer.");
-  while (await sendDueMails({ ...services, database, mailer })) continue;
-}

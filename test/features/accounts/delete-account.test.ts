@@ -23,6 +23,7 @@ import type { Operation } from "../../../src/operation/operation.js";
 import { createBillingWorld } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
+import { sendAll, startMailServer } from "../../support/mail-server.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
 import { countTrips } from "../../support/round-trips.js";
 import { deadlocks, manyAtOnce } from "../../support/races.js";
@@ -67,6 +68,8 @@ it("deletes all personal data in every column of every table, and keeps the team
     return graph.count({ where: { userId: null, teamId: null } });
   };
   await expect.poll(emptied).toBe(0);
+  // The notice of the deletion.
+  await expect.poll(() => mail.count()).toBe(0);
 
   expect(answer.status).toBe(204);
   expect(await opens(world, zoe.key)).toBe(false);
@@ -115,6 +118,7 @@ it("deletes the addresses that the account had before, but not what came to them
   await heir.did(inviteMember, { teamId: otherTeam, email: second, role: "member" });
 
   await zoe.did(deleteAccount, { email: last });
+  await world.database.models.mail.deleteMany({ where: { kind: "notice" } });
 
   expect(await columnsWith(world.database.pool, first)).toEqual([]);
   expect(await columnsWith(world.database.pool, last)).toEqual([]);
@@ -125,6 +129,30 @@ it("deletes the addresses that the account had before, but not what came to them
   ]);
   const { events } = await owner.did(teamAudit, { teamId });
   expect(events.map(({ detail }) => detail)).toContain("a deleted user, role: member");
+});
+
+it("tells by mail of the deletion, and of changes of the address before it, and then keeps no address", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const { database } = world;
+  const zoe = await world.user({ email: "zoe@example.com" });
+  const bob = await world.user({ email: "bob@example.com" });
+  await database.models.user.update({ where: { id: bob.caller.userId }, data: { emailVerifiedAt: null } });
+  await world.giveCode("thief@example.com", "01234567");
+  await zoe.did(changeEmail, { email: "thief@example.com", code: "01234567" });
+
+  await zoe.did(deleteAccount, { email: "thief@example.com" });
+  await bob.did(deleteAccount, { email: bob.email });
+  expect(await columnsWith(database.pool, "thief@")).toEqual(["mail.body", "mail.email"]);
+  await sendAll(world, smtp.url);
+
+  const told = smtp.mails.map(({ to, subject }) => [to, subject]).toSorted();
+  expect(told).toEqual([
+    ["thief@example.com", "The address of your Memory Graph account has changed"],
+    ["thief@example.com", "Your Memory Graph account has been deleted"],
+    ["zoe@example.com", "The address of your Memory Graph account has changed"],
+  ]);
+  expect(await columnsWith(database.pool, "@example.com")).toEqual([]);
 });
 
 it("deletes thousands of earlier addresses with a few statements", async () => {
@@ -174,6 +202,7 @@ it("keeps the address in a request to the payment provider no longer than it may
   expect(await owner.does(createTeamCheckout)).toBeRefused("payment_provider_error");
   await owner.did(transferTeam, { teamId, userId: admin.caller.userId });
   await owner.did(deleteAccount, { email: owner.email });
+  await world.database.models.mail.deleteMany();
   expect(await columnsWith(world.database.pool, owner.email)).toEqual(["billing_operation.request"]);
 
   await reconcileAccount(world.services, teamId);
