@@ -303,6 +303,18 @@ it("finds a word that is written together with a stop word", async () => {
   expect(await found(ann, "commandthe")).toEqual(["The command is not allowed"]);
 });
 
+it.each([
+  ["setup", "How to set it up"],
+  ["timeouts", "The request timed out"],
+  ["webhooks", "A web hook came twice"],
+])("finds %s where it is written as two words", async (word, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, "Something else");
+
+  expect(await found(ann, word)).toEqual([title]);
+});
+
 it("finds a longer word by its beginning that is no form of another word", async () => {
   await using world = await createWorld();
   const ann = await world.user();

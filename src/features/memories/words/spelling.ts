@@ -39,8 +39,8 @@ const PART_LENGTH_MIN = 2;
 const LONGER_PART_LENGTH_MIN = 3;
 
 /**
- * Ways to split a word into several: "featureflag" into two words, "pg16" into letters and digits, "hl7v2" also into
- * two parts of these, "80000" into the groups of "80,000" or "80 000".
+ * Ways to split a word into several: "featureflag" into two words, "webhooks" also into "web" and "hook", "pg16" into
+ * letters and digits, "hl7v2" also into two parts of these, "80000" into the groups of "80,000" or "80 000".
  */
 export function splitWord(word: string): string[][] {
   if (/^\d{4,12}$/.test(word)) return [word.split(/(?=(?:\d{3})+$)/)];
@@ -48,7 +48,8 @@ export function splitWord(word: string): string[][] {
   if (runs.length > 1) return [runs, ...(runs.length > 2 ? halvesOf(runs) : [])];
   const halves = halvesOf([...word]);
   const linked = halves.flatMap(([first = "", last = ""]) => (/..s$/.test(first) ? [[first.slice(0, -1), last]] : []));
-  return [...halves, ...linked].filter((halves) => {
+  const singular = /..[^s]s$/.test(word) ? halves.map(([first = "", last = ""]) => [first, last.slice(0, -1)]) : [];
+  return [...halves, ...linked, ...singular].filter((halves) => {
     const lengths = halves.map((half) => [...half].length);
     return Math.min(...lengths) >= PART_LENGTH_MIN && Math.max(...lengths) >= LONGER_PART_LENGTH_MIN;
   });
@@ -102,13 +103,15 @@ function groupBefore(group: string, { groups, unlikeliness }: GroupedNumber): Gr
 const STOP_WORD = "(?:the|and|for|with|from|not|when|all|our|are|was|has|had|can|this|that|into|your|will|does)";
 const AFTER_STOP_WORD = new RegExp(`^${STOP_WORD}(\\p{L}{4,})$`, "u");
 const BEFORE_STOP_WORD = new RegExp(`^(\\p{L}{4,})${STOP_WORD}$`, "u");
+/** Nouns made of a verb and such a word: "setup", "timeouts". */
+const BEFORE_PARTICLE = /^(\p{L}{3,})(?:up|out|in|off|over|down)s?$/u;
 
 /**
- * What is left of a word that begins or ends with a stop word, such as "notallowed". It is one of the parts of
- * `splitWord`.
+ * What is left of a word that begins or ends with a stop word, such as "notallowed" or "setup". It is one of the parts
+ * of `splitWord`.
  */
 export const splitFromStopWord = (word: string): string[][] =>
-  [AFTER_STOP_WORD, BEFORE_STOP_WORD].flatMap((form) => {
+  [AFTER_STOP_WORD, BEFORE_STOP_WORD, BEFORE_PARTICLE].flatMap((form) => {
     const rest = form.exec(word)?.[1];
     return rest === undefined ? [] : [[rest]];
   });
