@@ -1,3 +1,16 @@
+import { totalmem } from "node:os";
+
+/** With less memory, a process holds less for its clients. */
+const FULL_MEMORY_BYTES = 2 * 1_024 ** 3;
+/** Of the machine, or of the container if that has less. */
+const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+
+/**
+ * The limit of something that clients can make the process hold. A container of 768 MiB takes 540 while 40 accounts
+ * send bodies, read no answers and ask for more; with the limits of 2 GiB it was killed.
+ */
+const ofMemory = (limit: number): number => Math.floor(limit * Math.min(1, memoryBytes / FULL_MEMORY_BYTES));
+
 /**
  * Every limit on the work that one request, one caller or one unknown client can cause, with its unit and reason. A
  * limit is checked before the work that it limits. The page `/docs/limits` shows those for requests;
@@ -24,11 +37,11 @@ export const LIMITS = {
     waitingPerKey: 150,
     waitForSlotMs: 2_000, // Counts towards `database.connectionWaitMs`, so it must not be longer.
     pipelined: 32, // Unanswered requests on one connection; one more closes it.
-    connections: 10_000, // Of one process, from all addresses; fewer if it may not open so many files.
+    connections: ofMemory(10_000), // Of one process, from all addresses; fewer if it may not open so many files.
     // Answers that clients have not read. Beyond this, the connection without progress for longest is closed.
-    unsentBytesPerAddress: 64 * 1_048_576,
-    unsentBytes: 256 * 1_048_576,
-    bodiesBytes: 256 * 1_048_576, // The bodies of all running requests.
+    unsentBytesPerAddress: ofMemory(64 * 1_048_576),
+    unsentBytes: ofMemory(256 * 1_048_576),
+    bodiesBytes: ofMemory(256 * 1_048_576), // The bodies of all running requests.
     requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.
     turnMs: 10, // How long one turn of the event loop may start new work, or continue started work.
     // If the smallest delay of the event loop is larger, in two windows in a row, new requests are refused unread.

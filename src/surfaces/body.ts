@@ -73,7 +73,7 @@ interface Bounds {
   readonly limit: number;
   /** Called when the body will be read: nothing but its bytes can be refused. */
   invite(): void;
-  /** Called before bytes are kept. */
+  /** Called before so many bytes of memory are taken. */
   hold(bytes: number): void;
 }
 
@@ -101,19 +101,21 @@ async function bytesOf(request: Request, bounds: Bounds): Promise<Buffer> {
 
 function collect(request: Request, decoder: Transform | undefined, { limit, hold }: Bounds): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const body = new GrowingBuffer();
+    const body = new GrowingBuffer({ limit, hold });
     let [received, pieces] = [0, 0];
     const settle = (outcome: () => void) => {
       request.off("data", receive).off("end", end).off("close", breakOff).off("error", breakOff).pause();
       outcome();
     };
-    const refuse = (failure: Error) => settle(() => reject(failure));
+    const refuse = (failure: Error) => {
+      body.clear();
+      settle(() => reject(failure));
+    };
     const breakOff = () =>
       refuse(new InvalidInput([{ path: "", message: "The body ended before it was complete. Send it again." }]));
     const keep = (chunk: Buffer) => {
       if (body.length + chunk.length > limit) return refuse(new BodyTooLarge(limit));
       try {
-        hold(chunk.length);
         body.add(chunk);
       } catch (error) {
         refuse(error as Failure);
@@ -146,26 +148,45 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
  * ten bodies of a megabyte, sent so, took 3 GB.
  */
 class GrowingBuffer {
+  readonly #bounds: Pick<Bounds, "limit" | "hold">;
   #held: Buffer = Buffer.alloc(0);
   length = 0;
+
+  constructor(bounds: Pick<Bounds, "limit" | "hold">) {
+    this.#bounds = bounds;
+  }
 
   get bytes(): Buffer {
     return this.#held.subarray(0, this.length);
   }
 
+  /** Adds a piece that fits within the limit. @throws what `hold` throws. */
   add(piece: Buffer): void {
     const length = this.length + piece.length;
     // Most bodies come in one piece, which is not copied.
-    if (this.length === 0) this.#held = piece;
-    else {
-      if (length > this.#held.length) {
-        const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#held.length));
-        this.#held.copy(larger, 0, 0, this.length);
-        this.#held = larger;
-      }
+    if (this.length === 0) {
+      this.#bounds.hold(length);
+      this.#held = piece;
+    } else {
+      if (length > this.#held.length) this.#grow(length);
       piece.copy(this.#held, this.length);
     }
     this.length = length;
+  }
+
+  #grow(length: number): void {
+    const { limit, hold } = this.#bounds;
+    const size = Math.max(length, Math.min(limit, 2 * this.#held.length));
+    hold(size - this.#held.length);
+    const larger = Buffer.allocUnsafe(size);
+    this.#held.copy(larger, 0, 0, this.length);
+    this.#held = larger;
+  }
+
+  /** Frees the memory, though a refused request may stay until its client has sent everything. */
+  clear(): void {
+    this.#held = Buffer.alloc(0);
+    this.length = 0;
   }
 }
 

@@ -108,11 +108,13 @@ export class Connections {
       this.#unsent += more;
     };
     add(bytes);
+    const events = new Set(["close", until]);
     const release = () => {
-      response.off("close", release).off(until, release);
+      for (const event of events) response.off(event, release);
       add(-bytes);
     };
-    response.once("close", release).once(until, release);
+    // Once for each event: a listener that an emitted event has already collected runs even if it was taken off.
+    for (const event of events) response.once(event, release);
     const { unsentBytes, unsentBytesPerAddress } = this.#limits;
     if (this.#countsAddresses && connection.peers.unsent > unsentBytesPerAddress)
       endLongestUnread(connection.peers.busy);
@@ -181,7 +183,7 @@ const sizeOf = ({ idle, busy }: Peers): number => idle.size + busy.size;
 function endLongestUnread(connections: Iterable<Connection>): void {
   let longest: Connection | undefined;
   for (const connection of connections) {
-    if (connection.unsent === 0) continue;
+    if (connection.unsent === 0 || connection.socket.destroyed) continue;
     const isLonger = !longest || connection.takenAt < longest.takenAt;
     if (isLonger || (connection.takenAt === longest?.takenAt && connection.unsent > longest.unsent))
       longest = connection;

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
@@ -342,4 +343,22 @@ it.each([
   };
   expect(error?.details.length ?? errors.length).toBeGreaterThan(0);
   expect(error?.details.length ?? errors.length).toBeLessThanOrEqual(refusal.issues);
+});
+
+it("makes a process hold less for its clients where it may use less memory", () => {
+  const heldWith = (megabytes: number) => {
+    const container = `data:text/javascript,process.constrainedMemory = () => ${megabytes * 1_048_576}`;
+    const show = 'import { LIMITS } from "./dist/limits.js"; console.log(JSON.stringify(LIMITS.http));';
+    const args = ["--import", container, "--input-type=module", "--eval", show];
+    const { bodiesBytes, unsentBytes, unsentBytesPerAddress, connections } = JSON.parse(
+      execFileSync(process.execPath, args, { encoding: "utf8" }),
+    ) as typeof LIMITS.http;
+    return {
+      connections,
+      megabytes: [bodiesBytes, unsentBytes, unsentBytesPerAddress].map((bytes) => bytes / 1_048_576),
+    };
+  };
+
+  expect(heldWith(768)).toEqual({ connections: 3_750, megabytes: [96, 96, 24] });
+  expect(heldWith(2_048)).toEqual({ connections: 10_000, megabytes: [256, 256, 64] });
 });

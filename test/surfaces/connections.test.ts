@@ -71,15 +71,22 @@ it("closes a connection whose client reads nothing, and keeps one whose client i
   expect(slow.destroyed).toBe(false);
 });
 
-it("limits unread answers in memory, and serves other clients of the same address", async () => {
-  await using world = await createWorld();
-  const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 4_000_000 });
+it.each([
+  ["an address", {}, { unsentBytesPerAddress: 4_000_000 }],
+  ["a server", { TRUSTED_PROXIES: "1" }, { unsentBytes: 4_000_000 }],
+])(
+  "limits the unread answers of %s, whatever was read before, and serves other clients",
+  async (_of, settings, limits) => {
+    await using world = await createWorld();
+    const { url } = await world.serve(settings, undefined, limits);
+    for (let n = 0; n < 40; n++) await ask(url + LARGE);
 
-  for (let n = 0; n < 2; n++) openSocket(url).write(asking(LARGE).repeat(24));
+    for (let n = 0; n < 2; n++) openSocket(url).write(asking(LARGE).repeat(24));
 
-  await expect.poll(() => countAborted(world), PATIENCE).toBeGreaterThan(0);
-  expect((await ask(`${url}${LARGE}`)).status).toBe(200);
-});
+    await expect.poll(() => countAborted(world), PATIENCE).toBeGreaterThan(0);
+    expect((await ask(`${url}${LARGE}`)).status).toBe(200);
+  },
+);
 
 it("counts the parts of streamed answers as unread answers", async () => {
   await using world = await createWorld();

@@ -6,8 +6,10 @@ import { Unavailable } from "../../src/operation/failure.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
+import { bufferMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
 import { PATIENT } from "../support/patience.js";
+import { openConnection } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 60_000 };
@@ -68,6 +70,29 @@ it("refuses bodies beyond the memory for all together, which each gives back", a
   for (const bytes of [2_000, 2_000, 4_000, 2_000, 4_000, 2_000]) statuses.push(await statusOf(bytes));
 
   expect(statuses).toEqual([201, 201, 503, 201, 503, 201]);
+});
+
+it("frees the memory of refused bodies though their clients stay, and counts what it takes, not what came", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { bodiesBytes: 3_000_000, connectionsPerAddress: 500 });
+  const { key } = await world.user();
+  const head = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+  const begun = `${head}Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n`;
+  const before = await bufferMegabytes();
+
+  for (let wave = 0; wave < 8; wave++) {
+    const waiting = new Set(Array.from({ length: 10 }, () => openConnection(url)));
+    for (const socket of waiting) {
+      onTestFinished(() => void socket.destroy());
+      socket.on("data", () => waiting.delete(socket));
+      socket.write(begun + " ".repeat(900_000));
+    }
+    // Some would fit by what came, but not by what it takes.
+    await expect.poll(() => waiting.size, PATIENCE).toBeLessThan(3);
+    for (const socket of waiting) socket.destroy();
+  }
+
+  expect((await bufferMegabytes()) - before).toBeLessThan(6);
 });
 
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
