@@ -72,7 +72,25 @@ it("refuses bodies beyond the memory for all together, which each gives back", a
   expect(statuses).toEqual([201, 201, 503, 201, 503, 201]);
 });
 
-it("frees the memory of refused bodies though their clients stay, and counts what it takes, not what came", async () => {
+it("counts the memory that a body takes, which is more than what came of it", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { bodiesBytes: 1_300_000 });
+  const { key } = await world.user();
+  const head = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+  const socket = openConnection(url);
+  onTestFinished(() => void socket.destroy());
+
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n${" ".repeat(600_000)}`);
+
+  await expect.poll(() => socket.writableLength, PATIENCE).toBe(0);
+  // Each is answered after the server has read more of what has come.
+  for (let n = 0; n < 20; n++) await ask(`${url}/healthz`);
+
+  const sendAnother = async () => (await ask(`${url}/v1/memories`, { key, body: " ".repeat(600_000) })).status;
+  await expect.poll(sendAnother, { timeout: 10_000 }).toBe(503);
+});
+
+it("frees the memory of refused bodies though their clients stay", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { bodiesBytes: 3_000_000, connectionsPerAddress: 500 });
   const { key } = await world.user();
@@ -87,7 +105,6 @@ it("frees the memory of refused bodies though their clients stay, and counts wha
       socket.on("data", () => waiting.delete(socket));
       socket.write(begun + " ".repeat(900_000));
     }
-    // Some would fit by what came, but not by what it takes.
     await expect.poll(() => waiting.size, PATIENCE).toBeLessThan(3);
     for (const socket of waiting) socket.destroy();
   }
