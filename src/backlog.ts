@@ -16,7 +16,8 @@ export async function readBacklog({
     mail.aggregate({ _count: true, _min: { createdAt: true } }),
     paymentEvent.aggregate({ where: { processedAt: null }, _count: true, _min: { receivedAt: true } }),
     billingRequest.aggregate({ where: { outcome: null }, _count: true, _min: { createdAt: true } }),
-    embeddingDue.aggregate({ _count: true, _min: { dueAt: true } }),
+    // Without an embeddings server none is late; many may have been queued while there was one.
+    meaning && embeddingDue.aggregate({ _count: true, _min: { dueAt: true } }),
   ]);
   const backlog = (count: number, oldest: Date | null): Backlog => ({
     count,
@@ -26,8 +27,7 @@ export async function readBacklog({
     mails: backlog(mails._count, mails._min.createdAt),
     payment_events: backlog(events._count, events._min.receivedAt),
     billing_requests: backlog(requests._count, requests._min.createdAt),
-    // Memories are queued even without an embeddings server, for the day when there is one; until then none is late.
     // How long one that is tried again has waited is not known.
-    ...(meaning && { embeddings: backlog(memories._count, memories._min.dueAt) }),
+    ...(memories && { embeddings: backlog(memories._count, memories._min.dueAt) }),
   };
 }

@@ -1,5 +1,5 @@
 import { BEFORE_COMMIT, defineStatement } from "../platform/database/statement.js";
-import { forgetStatement, isPast } from "./forget-statement.js";
+import { forgetOldest } from "./forget-statement.js";
 
 /**
  * Locks a key and reads its results; one row with `locked` false while another transaction holds it. SQL, because no
@@ -28,4 +28,4 @@ export const keepResult = defineStatement({
       WHERE idempotent_result.created_at <= now() - make_interval(hours => :keptHours)`,
 });
 
-export const forgetResults = forgetStatement("idempotent_result", isPast("created_at"));
+export const forgetResults = forgetOldest("idempotent_result", "created_at");

@@ -19,8 +19,11 @@ const BY_HAND: Readonly<Record<string, readonly string[]>> = {
   ],
   "few of the rows are looked for": [
     "INDEX audit_entry_address ON audit_entry USING btree (detail) WHERE (action = ANY (ARRAY['inviteMember'::text, 'resendInvitation'::text, 'revokeInvitation'::text]))",
+    "INDEX audit_entry_changed_email ON audit_entry USING btree (subject) WHERE (action = 'changeEmail'::text)",
+    "INDEX billing_operation_customer_by ON billing_operation USING btree (actor_id) WHERE (kind = 'customer'::text)",
     "INDEX graph_abandoned ON graph USING btree (id) WHERE ((user_id IS NULL) AND (team_id IS NULL))",
     "INDEX graph_usage_words_doubted_at_idx ON graph_usage USING btree (words_doubted_at) WHERE (words_doubted_at IS NOT NULL)",
+    "INDEX graph_usage_words_learnt_at_idx ON graph_usage USING btree (words_learnt_at) WHERE (words_learnt_at IS NOT NULL)",
     "INDEX lexicon_uncounted ON lexicon USING btree (graph_id) WHERE (documents = 0)",
     "INDEX memory_expiry ON memory USING btree (graph_id, expires_at) WHERE (expires_at IS NOT NULL)",
     "INDEX payment_event_unprocessed ON payment_event USING btree (customer_id) WHERE (processed_at IS NULL)",

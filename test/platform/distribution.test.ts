@@ -135,7 +135,7 @@ it("reads one partition for each declared statement, and all graphs only in the 
   expect(wrongIn(plans).filter((text) => !BY_MODELS.some((form) => form.test(text)))).toEqual([]);
   const isAcross = ([text, parts]: readonly [string, number]) => parts > 1 && text.includes(ALL_GRAPHS);
   const across = [...plans.parts].filter(isAcross).map(([text]) => /\b(?:from|of) (\w+)(?! \()/i.exec(text)?.[1]);
-  expect([...new Set(across)].sort()).toEqual(["embedding_due", "graph_usage", "lexicon"]);
+  expect([...new Set(across)].sort()).toEqual(["embedding_due", "graph_usage"]);
   const { rows } = await world.database.pool.query<{ name: string }>(
     "SELECT DISTINCT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc ~ $1",
     [`\\m(FROM|JOIN|INTO|UPDATE) (${DISTRIBUTED_TABLES.join("|")})\\M`],

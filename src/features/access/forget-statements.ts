@@ -1,5 +1,5 @@
-import { forgetStatement, isPast } from "../../operation/forget-statement.js";
+import { forgetOldest } from "../../operation/forget-statement.js";
 
-export const forgetKeys = forgetStatement("api_key", isPast("least(revoked_at, expires_at)"));
+export const forgetKeys = forgetOldest("api_key", "least(revoked_at, expires_at)");
 
-export const forgetCodes = forgetStatement("sign_up_code", isPast("expires_at"));
+export const forgetCodes = forgetOldest("sign_up_code", "expires_at");

@@ -63,10 +63,7 @@ const STILL = new Date("9999-12-31");
 const ADDRESSES_AT_ONCE = 1_000;
 
 /** What the audit says of a user's changes of address: the user's own, and those that an operator made. */
-const changesOfAddress = (id: string) => ({
-  action: "changeEmail",
-  OR: [{ actorId: id }, { actorId: null, subject: id }],
-});
+const changesOfAddress = (id: string) => ({ action: "changeEmail", subject: id });
 
 /** The addresses that the user has given up, which only the audit still knows. */
 async function findEarlierAddresses({ models }: Database, id: string): Promise<PastAddress[]> {

@@ -6,10 +6,10 @@ import { ENDED_SQL } from "./account.js";
  * it was read from the provider lately: events of its customer could still tell of a payment.
  */
 export const forgetAccounts = forgetStatement(
+  "abandoned",
   "billing_account",
   `status IN (${ENDED_SQL}) AND (customer_id IS NULL OR ${isPast("mirrored_at")})
           AND (locked_until IS NULL OR locked_until < now())
           AND NOT EXISTS (SELECT FROM team WHERE team.id = billing_account.team_id)
           AND NOT EXISTS (SELECT FROM billing_operation o WHERE o.team_id = billing_account.team_id)`,
-  "abandoned",
 );

@@ -41,9 +41,9 @@ export type ClaimedMail = RowOf<typeof claimDueMails>;
 
 /** Deletes mails that are too old, or whose code or invitation is no longer valid, with or without a mail server. */
 export const forgetMails = forgetStatement(
+  "useless",
   "mail",
   `${isPast("created_at")} OR NOT ${STILL_HELPS}
     OR EXISTS (SELECT FROM invitation i WHERE i.id = mail.invitation_id
       AND (i.status <> 'pending' OR i.expires_at <= now()))`,
-  "useless",
 );

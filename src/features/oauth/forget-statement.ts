@@ -1,3 +1,3 @@
-import { forgetStatement, isPast } from "../../operation/forget-statement.js";
+import { forgetOldest } from "../../operation/forget-statement.js";
 
-export const forgetRecords = forgetStatement("oauth_record", isPast("expires_at"));
+export const forgetRecords = forgetOldest("oauth_record", "expires_at");

@@ -9,9 +9,9 @@ import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { putMemory } from "../../../src/features/memories/put-memory.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
-
+import { countWordsOfGraph } from "../../../src/features/memories/words/count-words.js";
 import { aTeam } from "../../support/teams.js";
-import { createWorld } from "../../support/world.js";
+import { type Actor, createWorld } from "../../support/world.js";
 
 const PERSONAL = { graph: "personal" };
 const note = (title: string) => ({ type: "general", title, content: "The cache expires too early." });
@@ -50,4 +50,46 @@ it("lets every change succeed while the words of its graphs are counted", async 
   } finally {
     await counting.end();
   }
+});
+
+it("counts the words of each graph that has gained enough, and looks at no other", async () => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  const people = [await world.user(), await world.user(), await world.user()] as const;
+  const [many, few, later] = people;
+  const graphOf = ({ caller }: Actor): string => caller.personalGraphId;
+  const words = (from: number) => Array.from({ length: 30 }, (_, n) => `word${from + n}`).join(" ");
+  const countAll = async (): Promise<string[]> => {
+    while (await countWordsOfGraph(world.services));
+    const { rows } = await pool.query<{ id: string }>("SELECT graph_id AS id FROM lexicon WHERE word = ''");
+    return rows.map(({ id }) => id).sort();
+  };
+  const noted = async () => (await pool.query("SELECT FROM graph_usage WHERE words_learnt_at IS NOT NULL")).rowCount;
+  await many.did(createMemory, { ...note("Many"), content: words(0) });
+  for (const actor of [few, later]) await actor.did(createMemory, note("Few"));
+  expect(await noted()).toBe(3);
+
+  expect(await countAll()).toEqual([graphOf(many)]);
+  expect(await noted()).toBe(0);
+
+  await many.did(createMemory, { ...note("Again"), content: words(100) });
+  await few.did(createMemory, { ...note("Enough"), content: words(0) });
+  // Words that nobody else sees yet, and a note that comes after the job has looked.
+  const storing = new pg.Client(world.databaseUrl);
+  await storing.connect();
+  try {
+    await storing.query("BEGIN");
+    await storing.query("SELECT learn_words($1, to_tsvector('simple', $2))", [graphOf(later), words(0)]);
+    await later.did(createMemory, note("One more"));
+    expect(await countAll()).toEqual([graphOf(many), graphOf(few)].sort());
+    await storing.query("SELECT count_in_graph($1, 1, 1, 100, 10000)", [graphOf(later)]);
+    expect(await countAll()).toEqual([graphOf(many), graphOf(few)].sort());
+    await storing.query("COMMIT");
+  } finally {
+    await storing.end();
+  }
+  expect(await countAll()).toEqual(people.map(graphOf).sort());
+  expect(await noted()).toBe(0);
+  const { rows } = await pool.query("SELECT word FROM lexicon WHERE documents = 0");
+  expect(rows).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { Services } from "../../../operation/context.js";
 import { countWords } from "./word-statements.js";
 
 /**
- * Counts how many memories have each word, in the graph with the most uncounted words. Returns whether another graph
+ * Counts how many memories have each word, in the next graph with enough uncounted words. Returns whether another graph
  * may need it. A graph is counted again only after it has gained enough new words, so counting costs little compared
  * with storing.
  */

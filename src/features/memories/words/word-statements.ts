@@ -2,8 +2,8 @@ import { LIMITS } from "../../../limits.js";
 import { defineStatement } from "../../../platform/database/statement.js";
 
 /**
- * Counts the words of the graph with the most uncounted words, if these are enough. SQL, since the words are counted
- * inside the database: no model reads the search index.
+ * Counts the words of the next graph with enough uncounted words, or sees that some graphs have too few. SQL, since the
+ * words are counted inside the database: no model reads the search index.
  */
 export const countWords = defineStatement({
   name: "count_words",
