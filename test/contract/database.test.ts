@@ -25,6 +25,7 @@ const BY_HAND: Readonly<Record<string, readonly string[]>> = {
     "INDEX graph_usage_words_doubted_at_idx ON graph_usage USING btree (words_doubted_at) WHERE (words_doubted_at IS NOT NULL)",
     "INDEX graph_usage_words_learnt_at_idx ON graph_usage USING btree (words_learnt_at) WHERE (words_learnt_at IS NOT NULL)",
     "INDEX lexicon_uncounted ON lexicon USING btree (graph_id) WHERE (documents = 0)",
+    "INDEX mail_due_sign_up ON mail USING btree (due_at) WHERE (kind = 'sign_up'::text)",
     "INDEX memory_expiry ON memory USING btree (graph_id, expires_at) WHERE (expires_at IS NOT NULL)",
     "INDEX payment_event_unprocessed ON payment_event USING btree (customer_id) WHERE (processed_at IS NULL)",
   ],

@@ -333,6 +333,18 @@ it("sends no mail that another process is claiming, and does not wait for it", a
   other.release();
 });
 
+it("sends codes first, for which people wait, however many other mails are due", async () => {
+  await using world = await createWorld();
+  for (let count = 0; count < LIMITS.mails.batch; count++) {
+    await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });
+  }
+  await world.database.models.mail.create({ data: { id: world.services.newId(), kind: "sign_up", email: BOB } });
+  const kinds = async () => (await world.database.run(claimDueMails, {})).map(({ kind }) => kind).sort();
+
+  expect(await kinds()).toEqual([...Array.from({ length: LIMITS.mails.batch - 1 }, () => "notice"), "sign_up"]);
+  expect(await kinds()).toEqual(["notice"]);
+});
+
 it("keeps a mail from other processes for as long as sending it may take", async () => {
   await using world = await createWorld();
   await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });

@@ -8,11 +8,17 @@ const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${LIMI
 /** How long a process may take to send a claimed mail; after that, another process may claim it. */
 const CLAIM_S = (2 * LIMITS.mails.sendMs) / 1_000;
 
+/** Selects the mails of some kinds that have been due for longest. */
+const due = (condition: string, limit: string): string =>
+  `SELECT id FROM mail WHERE ${condition} AND due_at < now() + interval '1 ms' ORDER BY due_at LIMIT ${limit}
+        FOR UPDATE SKIP LOCKED`;
+
 /**
  * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
- * database waits for a mail server. A mail with an error waits for its retry. A mail to a team's owner is addressed
- * only now, since the team may have another owner than when it was queued. SQL for `SKIP LOCKED`: a model would wait
- * for rows that another process is claiming. A time is stored in milliseconds, so it may have been rounded up.
+ * database waits for a mail server. Codes come first: people wait for them, and after an outage of the mail server many
+ * other mails are due. A mail with an error waits for its retry. A mail to a team's owner is addressed only now, since
+ * the team may have another owner than when it was queued. SQL for `SKIP LOCKED`: a model would wait for rows that
+ * another process is claiming. A time is stored in milliseconds, so it may have been rounded up.
  */
 export const claimDueMails = defineStatement({
   name: "claim_due_mails",
@@ -28,11 +34,12 @@ export const claimDueMails = defineStatement({
     body: "text?",
   },
   text: `
+    WITH codes AS (${due("kind = 'sign_up'", `${LIMITS.mails.batch}`)}),
+      others AS (${due("kind <> 'sign_up'", `${LIMITS.mails.batch} - (SELECT count(*) FROM codes)`)})
     UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL,
       email = coalesce((SELECT u.email FROM team t JOIN user_account u ON u.id = t.owner_id WHERE t.id = mail.team_id),
         mail.email)
-    WHERE id IN (SELECT id FROM mail WHERE due_at < now() + interval '1 ms' ORDER BY due_at LIMIT ${LIMITS.mails.batch}
-      FOR UPDATE SKIP LOCKED)
+    WHERE id IN (SELECT id FROM codes UNION ALL SELECT id FROM others)
     RETURNING id, kind, email, invitation_id AS "invitationId", attempts, subject, body,
       ${STILL_HELPS} AS helps`,
 });
