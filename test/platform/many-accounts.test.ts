@@ -12,7 +12,7 @@ import { PATIENT } from "../support/meaning.js";
 import { everythingRead } from "../support/rows-read.js";
 
 /** Users, teams and graphs, and the rows of every other table. */
-const MANY = 3_000;
+const MANY = 10_000;
 /** The most rows and entries of indexes that may be read by one run of a job, or by one operation. */
 const READ_MAX = 1_200;
 /** How often each job runs. PostgreSQL plans the first five executions for their values, and then decides. */
