@@ -19,7 +19,8 @@ const PAGE = 100;
 
 /**
  * Counts every graph again, one after the other, and yields those whose stored counts are wrong; `repair` corrects
- * them. Changes of a graph wait while it is counted: a second for some hundred thousand memories.
+ * them. Changes of a graph whose counts seem wrong wait while it is counted once more: a second for some hundred
+ * thousand memories.
  */
 export async function* verifyGraphs(
   database: Database,
@@ -42,18 +43,26 @@ export async function* verifyGraphs(
   }
 }
 
-const verifyGraph = (database: Database, graphId: string, repair: boolean): Promise<MiscountedGraph | undefined> =>
-  database.transaction(async (inner) => {
-    const { graphUsage } = inner.models;
+/** A graph that seems right is not locked: that would write to the disk for each of them, and delay its changes. */
+async function verifyGraph(database: Database, id: string, repair: boolean): Promise<MiscountedGraph | undefined> {
+  if (!(await compareCounts(database, id))) return undefined;
+  return database.transaction(async (inner) => {
     // Every change of the graph locks this row before it commits, so a count under the lock misses none.
-    await lockRow(inner, "graph_usage", { graph_id: graphId });
-    const usage = await graphUsage.findUnique({ where: { graphId } });
-    // The graph was deleted meanwhile.
-    if (!usage) return undefined;
-    const counted = { memories: usage.memories, bytes: Number(usage.bytes) };
-    const { memories, bytes } = await measure({ database: inner }, graphId, null);
-    const held = { memories, bytes };
-    if (counted.memories === held.memories && counted.bytes === held.bytes) return undefined;
-    if (repair) await graphUsage.updateMany({ where: { graphId }, data: held });
-    return { graphId, counted, held };
+    await lockRow(inner, "graph_usage", { graph_id: id });
+    const miscounted = await compareCounts(inner, id);
+    if (miscounted && repair) {
+      await inner.models.graphUsage.updateMany({ where: { graphId: id }, data: miscounted.held });
+    }
+    return miscounted;
   });
+}
+
+/** Undefined if the counts are right, or the graph was deleted meanwhile. */
+async function compareCounts(database: Database, graphId: string): Promise<MiscountedGraph | undefined> {
+  const usage = await database.models.graphUsage.findUnique({ where: { graphId } });
+  if (!usage) return undefined;
+  const counted = { memories: usage.memories, bytes: Number(usage.bytes) };
+  const { memories, bytes } = await measure({ database }, graphId, null);
+  const isRight = counted.memories === memories && counted.bytes === bytes;
+  return isRight ? undefined : { graphId, counted, held: { memories, bytes } };
+}
