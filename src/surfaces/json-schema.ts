@@ -4,6 +4,7 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputObjectType,
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLScalarType,
@@ -42,21 +43,24 @@ export interface PlainField {
   readonly description: string;
   /** What it may be besides null. */
   readonly schema: JsonSchema;
-  /** The name of the type whose values it takes, if these are few. */
-  readonly enumName?: string;
   readonly required: boolean;
   readonly nullable: boolean;
 }
 
-/** The fields of an input, required ones first: made from its type, and from the bounds that check its class. */
-export function plainFieldsOf(type: GraphQLInputObjectType, inputClass: object): readonly PlainField[] {
+/**
+ * The fields of an input, required ones first: made from its type, and from the bounds that check its class. Enums are
+ * by reference if there is a place for them.
+ */
+export function plainFieldsOf(
+  type: GraphQLInputObjectType,
+  inputClass: object,
+  named?: NamedSchemas,
+): readonly PlainField[] {
   const bounds = boundsStorage().getTargetValidationMetadatas(inputClass as never, "", false, false);
-  const fields = Object.values(type.getFields()).map((field) =>
-    plainField(
-      field,
-      bounds.filter(({ propertyName }) => propertyName === field.name),
-    ),
-  );
+  const fields = Object.values(type.getFields()).map((field) => {
+    const own = bounds.filter(({ propertyName }) => propertyName === field.name);
+    return plainField(field, own, named);
+  });
   return fields.sort((one, other) => Number(other.required) - Number(one.required));
 }
 
@@ -81,16 +85,14 @@ interface Bound {
   readonly constraints?: readonly unknown[];
 }
 
-function plainField(field: GraphQLInputField, bounds: readonly Bound[]): PlainField {
+function plainField(field: GraphQLInputField, bounds: readonly Bound[], named?: NamedSchemas): PlainField {
   const { name, type, defaultValue, extensions } = field;
   const description = "withoutSize" in extensions ? String(extensions["withoutSize"]) : field.description;
-  const schema = bounds.reduce(boundedBy, valueSchema(type, bounds));
+  const schema = bounds.reduce(boundedBy, valueSchema(type, { bounds, named }));
   // A bound refuses null as well, unless `Nullable` exempts it.
   const refusesNull = bounds.length > 0 && !bounds.some((bound) => bound.name === "isOptional");
-  const inner = getNullableType(type);
   return {
     name: snakeCase(name),
-    ...(isEnumType(inner) && { enumName: inner.name }),
     description: plainDescription(description, type),
     schema: defaultValue === undefined ? schema : { ...schema, default: defaultValue },
     required: isRequiredInputField(field),
@@ -131,23 +133,36 @@ function boundedBy(schema: JsonSchema, { name = "", constraints = [] }: Bound): 
   return { ...schema, ...itself, items: { ...schema.items, ...each } };
 }
 
+interface ValueOptions {
+  readonly bounds?: readonly Bound[];
+  readonly named: NamedSchemas | undefined;
+}
+
 /** The schema of an input's value, without null. Enum values are the strings that REST uses. */
-function valueSchema(type: GraphQLType, bounds: readonly Bound[] = []): JsonSchema {
+function valueSchema(type: GraphQLType, { bounds = [], named }: ValueOptions): JsonSchema {
   const nullable = getNullableType(type);
-  if (isListType(nullable)) return { type: "array", items: valueSchema(nullable.ofType, bounds) };
+  if (isListType(nullable)) return { type: "array", items: valueSchema(nullable.ofType, { bounds, named }) };
   if (isInputObjectType(nullable)) {
     const [inputClass] = bounds.find(({ name }) => name === "nested")?.constraints ?? [];
-    return objectSchema(plainFieldsOf(nullable, inputClass as object));
+    return objectSchema(plainFieldsOf(nullable, inputClass as object, named));
   }
-  if (isEnumType(nullable)) return enumSchema(nullable);
+  if (isEnumType(nullable)) return enumSchema(nullable, named);
   if (isScalarType(nullable)) return scalarSchema(nullable);
   throw new Error(`${String(nullable)} cannot be the type of an input's field.`);
 }
 
-const enumSchema = (type: GraphQLEnumType): JsonSchema => ({
-  type: "string",
-  enum: type.getValues().map(({ value }) => value as unknown),
-});
+/**
+ * An enum, by reference if there is a place for it: generators make a type of each that is written out, and the values
+ * of one are then no values of another.
+ */
+function enumSchema(type: GraphQLEnumType, named?: NamedSchemas): JsonSchema {
+  const schema = { type: "string", enum: type.getValues().map(({ value }) => value as unknown) };
+  if (!named) return schema;
+  named[type.name] ??= { ...schema, description: plainDescription(type.description, type) };
+  return referenceTo(type);
+}
+
+const referenceTo = ({ name }: GraphQLNamedType): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 const SCALARS: Readonly<Record<string, JsonSchema>> = {
   ID: { type: "string" },
@@ -174,11 +189,11 @@ function plainDescription(description: string | null | undefined, type: GraphQLT
   return [text, "", ...values].join("\n");
 }
 
-function orNull(schema: JsonSchema): JsonSchema {
-  const { type, enum: choices } = schema;
-  if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };
-  return { ...schema, type: [type, "null"], ...(choices ? { enum: [...choices, null] } : {}) };
-}
+/** Never an enum that is written out: null would be one of its values then, which generators do not expect. */
+const orNull = (schema: JsonSchema): JsonSchema =>
+  typeof schema.type === "string" && !schema.enum
+    ? { ...schema, type: [schema.type, "null"] }
+    : { anyOf: [schema, { type: "null" }] };
 
 /** Schemas by their names, as `$ref` finds them. */
 export type NamedSchemas = Record<string, JsonSchema>;
@@ -188,11 +203,11 @@ function outputSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema 
   return answerSchema(type.ofType, named);
 }
 
-/** Describes a value of an answer, without null; objects by reference, and adds each of their types to `named`. */
+/** Describes a value of an answer, without null; objects and enums by reference, and adds their types to `named`. */
 export function answerSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
   if (isListType(type)) return { type: "array", items: outputSchema(type.ofType, named) };
   if (!isObjectType(type)) {
-    const schema = valueSchema(type);
+    const schema = valueSchema(type, { named });
     return String(type) === "ID" ? { ...schema, format: "uuid" } : schema;
   }
   if (!named[type.name]) {
@@ -200,7 +215,7 @@ export function answerSchema(type: GraphQLOutputType, named: NamedSchemas): Json
     named[type.name] = {};
     named[type.name] = typeSchema(type, named);
   }
-  return { $ref: `#/components/schemas/${type.name}` };
+  return referenceTo(type);
 }
 
 /**

@@ -13,7 +13,7 @@ import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { withinBounds } from "../../src/operation/within-bounds.js";
 import { InvalidInput } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
-import { objectSchema, plainFieldsOf } from "../../src/surfaces/json-schema.js";
+import { type JsonSchema, objectSchema, plainFieldsOf } from "../../src/surfaces/json-schema.js";
 import { LIMITS } from "../../src/limits.js";
 import { inRestNames, snakeCase } from "../../src/operation/names.js";
 import { raisedFailures } from "../../src/failures.js";
@@ -49,6 +49,22 @@ describe("the document", () => {
     // Orval calls the values of the parameter graph of the operation memory MemoryGraph.
     expect(named.filter((name) => types.has(name.replaceAll("_", "").toLowerCase()))).toEqual([]);
     expect(components.schemas).toHaveProperty("GraphChoice");
+  });
+
+  it("writes out the values of each enum once, in a type with its name in GraphQL", () => {
+    const { components } = document as { components: { schemas?: Readonly<Record<string, JsonSchema>> } };
+    const written = enumsWithin(JSON.parse(documentText));
+    const enums = Object.values(schema.getTypeMap()).filter((type) => isEnumType(type));
+    const used = enums.filter(({ name }) => !name.startsWith("__"));
+
+    // Generators make a type of each: a scope of a key would be no scope for a new key.
+    expect(written.map(String).toSorted()).toEqual([...new Set(written.map(String))].toSorted());
+    // Some generators take only texts as values, so null is beside them.
+    expect(written.flat().filter((value) => typeof value !== "string")).toEqual([]);
+    expect(used.length).toBeGreaterThan(10);
+    for (const type of used) {
+      expect(components.schemas?.[type.name]?.enum).toEqual(type.getValues().map(({ value }) => value as unknown));
+    }
   });
 
   it("has every operation, with an example and a subject that is described", () => {
@@ -234,4 +250,11 @@ const VALUES: readonly unknown[] = [
 function isTakenLeniently(type: Parameters<typeof getNamedType>[0], value: unknown): boolean {
   if (getNamedType(type) === GraphQLID && typeof value === "number") return true;
   return isListType(getNullableType(type)) && !Array.isArray(value) && value !== null;
+}
+
+/** The values of every enum that a part of the document writes out. */
+function enumsWithin(part: unknown): ReadonlyArray<readonly unknown[]> {
+  if (typeof part !== "object" || part === null) return [];
+  const own = "enum" in part && Array.isArray(part.enum) ? [part.enum as readonly unknown[]] : [];
+  return [...own, ...Object.values(part).flatMap(enumsWithin)];
 }

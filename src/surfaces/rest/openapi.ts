@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { routesOf } from "../plain-errors.js";
-import { type JsonSchema, type PlainField, objectSchema, plainFieldsOf } from "../json-schema.js";
+import { type PlainField, objectSchema, plainFieldsOf } from "../json-schema.js";
 import { SUBJECTS, subjectOf } from "../subjects.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { inRestNames, shownPath, snakeCase } from "../../operation/names.js";
@@ -75,17 +75,15 @@ const KEY_DESCRIPTION =
  */
 function describe(operation: Operation, method: HttpMethod, source: Source): Json {
   const { name, rest, summary, notes, permission, limits, input } = operation;
-  const fields = plainFieldsOf(inputTypeOf(source.schema, operation), input);
+  const fields = plainFieldsOf(inputTypeOf(source.schema, operation), input, source.schemas);
   const inBody = takesBody(rest);
   const isInPath = (field: PlainField) => rest.path.split("/").includes(`:${field.name}`);
   const bodyFields = inBody ? fields.filter((field) => !isInPath(field)) : [];
   if (bodyFields.length > 0) source.requestBodies[input.name] ??= requestBody(operation, bodyFields);
   const example = plainExample(operation);
   const parameters = [
-    ...fields.filter(isInPath).map((field) => parameter(field, "path", { example, source })),
-    ...(inBody
-      ? []
-      : fields.filter((field) => !isInPath(field)).map((field) => parameter(field, "query", { example, source }))),
+    ...fields.filter(isInPath).map((field) => parameter(field, "path", example)),
+    ...(inBody ? [] : fields.filter((field) => !isInPath(field)).map((field) => parameter(field, "query", example))),
   ];
   if (fields.some((field) => field.name === "expected_version")) parameters.push(IF_MATCH);
   if (keepsResults(operation)) parameters.push(IDEMPOTENCY_KEY);
@@ -201,9 +199,8 @@ const plainNames = (input: object): Json =>
 
 const isInput = (item: unknown): item is object => typeof item === "object" && item !== null;
 
-function parameter(field: PlainField, place: "path" | "query", { example, source }: Describing): Json {
-  const { name, description, required } = field;
-  const schema = namedSchema(field, source);
+function parameter(field: PlainField, place: "path" | "query", example: Json): Json {
+  const { name, description, required, schema } = field;
   return {
     name,
     in: place,
@@ -213,22 +210,6 @@ function parameter(field: PlainField, place: "path" | "query", { example, source
     schema,
     ...(name in example ? { example: example[name] } : {}),
   };
-}
-
-interface Describing {
-  readonly example: Json;
-  readonly source: Source;
-}
-
-/**
- * Refers to values by their name. Otherwise generators name them after the operation and the parameter, such as
- * `MemoryGraph`, which may be the name of an answer.
- */
-function namedSchema({ schema, enumName }: PlainField, { schemas }: Source): JsonSchema {
-  if (enumName === undefined) return schema;
-  const { type, enum: choices, ...others } = schema;
-  schemas[enumName] ??= { type, ...(choices && { enum: choices }) };
-  return { $ref: `#/components/schemas/${enumName}`, ...others };
 }
 
 const IF_MATCH: Json = {
