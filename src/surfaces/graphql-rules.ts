@@ -18,6 +18,8 @@ export const GRAPHQL_RULES: readonly string[] = [
     `${LIMITS.idempotency.keptHours} hours. A change that fails leaves the key free. A change that needs no API key keeps no result.`,
   "An `id` is always the object's own. Objects that depend on the query have none: a `SearchHit` and a `RelatedMemory` " +
     "have `memoryId` and lead to the `memory`, a `MemoryRelationship` has `relationshipId` and leads to the " +
-    "`relationship`. So caches that keep objects by their id need no settings (Apollo Client, Relay), or only a list of " +
-    "the types without an id (`keys` of urql's Graphcache). REST calls these fields `id`.",
+    "`relationship`. So caches that keep objects by their type and id need no settings (Apollo Client), or only a list " +
+    "of the types without an id or with one that can be null (`keys` of urql's Graphcache). An id is unique in its type: " +
+    "a user is a `Viewer` and a `User`, a deleted memory a `Deletion`. Relay, which keeps objects by their id alone, " +
+    "needs `getDataID: ({ id }, type) => id && type + id` in its `Environment`. REST calls these fields `id`.",
 ];

@@ -123,6 +123,61 @@ export const documents = {
       }
     }
   `,
+  remove: graphql`
+    mutation flowRemoveMutation($input: DeleteMemoryInput!) {
+      deleteMemory(input: $input) {
+        id
+      }
+    }
+  `,
+  team: graphql`
+    mutation flowTeamMutation($input: CreateTeamInput!) {
+      createTeam(input: $input) {
+        id
+      }
+    }
+  `,
+  account: graphql`
+    query flowAccountQuery {
+      viewer {
+        id
+        team {
+          id
+          members {
+            user {
+              id
+              email
+            }
+          }
+        }
+      }
+      teamSubscription {
+        id
+        status
+      }
+      apiKeys {
+        keys {
+          id
+          name
+        }
+      }
+    }
+  `,
+  key: graphql`
+    mutation flowKeyMutation($input: CreateApiKeyInput!) {
+      createApiKey(input: $input) {
+        id
+        key
+      }
+    }
+  `,
+  revoke: graphql`
+    mutation flowRevokeMutation($input: RevokeApiKeyInput!) {
+      revokeApiKey(input: $input) {
+        id
+      }
+    }
+  `,
 };
 
 export const isQuery = (name) => documents[name].trimStart().startsWith("query");
@@ -197,6 +252,17 @@ export async function flow(connect, url, key) {
     [solution, problem],
   );
   assert.equal(second.nextCursor, null);
+
+  // Objects of different types have the same id here: a user, a key and a memory are shown in several ways.
+  await done("team", { input: { name: "Platform", maxMembers: 2 } });
+  const { createApiKey } = await done("key", { input: { name: "Script" } });
+  const { viewer, teamSubscription, apiKeys } = await done("account");
+  assert.equal(viewer.team.members[0].user.id, viewer.id);
+  assert.deepEqual([teamSubscription.id, teamSubscription.status], [null, "none"]);
+  assert.deepEqual([apiKeys.keys[0].id, apiKeys.keys[0].name], [createApiKey.id, "Script"]);
+  assert.equal((await done("revoke", { input: { id: createApiKey.id } })).revokeApiKey.id, createApiKey.id);
+  const removed = await done("remove", { input: { id: problem, graph: "PERSONAL" } });
+  assert.equal(removed.deleteMemory.id, problem);
 
   const { errors: refusals } = await connect(url, "mg_live_nobody")("list", { limit: 1 });
   assert.equal(refusals[0].extensions.code, "UNAUTHORIZED");

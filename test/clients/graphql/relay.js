@@ -31,7 +31,10 @@ export function connect(url, key) {
     });
     return response.json();
   });
-  const environment = new Environment({ network, store: new Store(new RecordSource()) });
+  const environment = new Environment({
+    ...{ network, store: new Store(new RecordSource()) },
+    getDataID: ({ id }, type) => id && type + id,
+  });
   const change = (mutation, variables) =>
     new Promise((resolve, reject) => {
       const onCompleted = (data, errors) => resolve({ data, errors: errors ?? undefined });
