@@ -105,14 +105,18 @@ describe("the document", () => {
     );
   });
 
-  it("names operations by method and path, never by their GraphQL or tool names", () => {
+  it("names operations by method and path, and enum values as REST has them, never as in GraphQL or of a tool", () => {
     const names = operations.flatMap(({ name }) => [name, snakeCase(name)]).filter((name) => /[A-Z_]/.test(name));
+    const choices = Object.values(schema.getTypeMap()).flatMap((type) =>
+      isEnumType(type) && !type.name.startsWith("__") ? type.getValues().map(({ name }) => name) : [],
+    );
     const told = Array.from(documentText.matchAll(/"(?:summary|description)": ("(?:[^"\\]|\\.)*")/g), ([, text = ""]) =>
       String(JSON.parse(text)),
     );
 
     expect(told.length).toBeGreaterThan(500);
     expect(told.filter((text) => names.some((name) => text.includes(`\`${name}\``)))).toEqual([]);
+    expect(told.filter((text) => text.split(/\W+/).some((word) => choices.includes(word)))).toEqual([]);
   });
 
   it("tells the scopes that each path needs, and the headers that report the rest of the budget", () => {

@@ -24,7 +24,7 @@ export class RelatedMemory extends MemoryHead {
   relationship!: string;
 
   @Field(() => Direction, {
-    description: "Whether that relationship was followed along (OUT) or against (IN) its arrow.",
+    description: "Which way that relationship was followed: along its arrow (out) or against it (in).",
   })
   direction!: `${Direction}`;
 

@@ -59,7 +59,7 @@ export class PathStep extends MemoryHead {
 
   @Field(() => Direction, {
     nullable: true,
-    description: "Whether that relationship is followed along (OUT) or against (IN) its arrow.",
+    description: "Which way that relationship is followed: along its arrow (out) or against it (in).",
   })
   direction!: `${Direction}` | null;
 
