@@ -95,7 +95,10 @@ export function inputReader<Input extends object>(
         const field = fields.get(name);
         const isQuery = source === query;
         const mistake = field && (findTooMany(field, value, isQuery) ?? (isQuery && queryMistake(field.type, value)));
-        if (!field) addUnknown(type, [name], reading);
+        const list = isQuery ? bracketed(name) : "";
+        if (isListType(getNullableType(fields.get(list)?.type))) {
+          issues.add([name], `is unknown; write a list as ${list}=A,B`);
+        } else if (!field) addUnknown(type, [name], reading);
         else if (isQuery && belongsInBody(field.name)) issues.add([name], "belongs in the body, not in the query");
         else if (raw.has(field.name)) issues.add([name], "is given twice");
         else if (mistake) issues.add([name], mistake);
@@ -113,6 +116,9 @@ export function inputReader<Input extends object>(
     throw new PartlyRead(issues, Object.assign(new inputClass(), Object.fromEntries(right)));
   };
 }
+
+/** The list that `types[]` or `types[0]` stands for: so axios and others write lists, unless they are told not to. */
+const bracketed = (name: string): string => /^(\w+)\[\d*\]$/.exec(name)?.[1] ?? "";
 
 /** What goes wrong in query strings alone, which would otherwise be told as a value of a wrong type. */
 function queryMistake(type: GraphQLInputType, value: unknown): string | undefined {

@@ -269,6 +269,25 @@ it("says what is wrong with each field, by its name in REST", async () => {
   expect(outOfBounds.body).toMatchObject({ error: { details: [{ path: "max_depth" }] } });
 });
 
+it.each(["types[]=fix&types[]=task", "types[0]=fix", "types%5B%5D=fix"])(
+  "says how to write the list of ?%s, which is how axios writes lists",
+  async (query) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+
+    const answer = await ask(`${url}/v1/memories?${query}&limit[]=1`, { key: ann.key });
+
+    const path = expect.stringMatching(/^types\[0?\]$/) as string;
+    const unknown = expect.stringMatching(/^is unknown; known are /) as string;
+    const details = [
+      { path, message: "is unknown; write a list as types=A,B" },
+      { path: "limit[]", message: unknown },
+    ];
+    expect(answer.body).toMatchObject({ error: { details } });
+  },
+);
+
 it("returns the reason of a conflict, and the details to resolve it", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
