@@ -21,5 +21,6 @@ export const GRAPHQL_RULES: readonly string[] = [
     "`relationship`. So caches that keep objects by their type and id need no settings (Apollo Client), or only a list " +
     "of the types without an id or with one that can be null (`keys` of urql's Graphcache). An id is unique in its type: " +
     "a user is a `Viewer` and a `User`, a deleted memory a `Deletion`. Relay, which keeps objects by their id alone, " +
-    "needs `getDataID: ({ id }, type) => id && type + id` in its `Environment`. REST calls these fields `id`.",
+    "needs `getDataID: ({ id }, type) => id && type + id` in its `Environment`. A graph that was restored from the export " +
+    "of another has the same ids: give each of the two a cache of its own. REST calls these fields `id`.",
 ];

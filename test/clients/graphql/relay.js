@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import relay from "relay-runtime";
 import { documents } from "./flow.js";
@@ -22,6 +23,9 @@ async function compiled() {
   return Object.fromEntries(await Promise.all(named));
 }
 
+/** Relay's own keeps objects by their id alone. */
+const getDataID = ({ id }, type) => id && type + id;
+
 export function connect(url, key) {
   const network = Network.create(async ({ text }, variables) => {
     const response = await fetch(`${url}/graphql`, {
@@ -31,10 +35,7 @@ export function connect(url, key) {
     });
     return response.json();
   });
-  const environment = new Environment({
-    ...{ network, store: new Store(new RecordSource()) },
-    getDataID: ({ id }, type) => id && type + id,
-  });
+  const environment = new Environment({ network, store: new Store(new RecordSource()), getDataID });
   const change = (mutation, variables) =>
     new Promise((resolve, reject) => {
       const onCompleted = (data, errors) => resolve({ data, errors: errors ?? undefined });
@@ -50,4 +51,10 @@ export function connect(url, key) {
       throw error;
     }
   };
+}
+
+/** The schema tells what its users need. */
+export function check() {
+  const schema = readFileSync(new URL("../../../schema.graphql", import.meta.url), "utf8");
+  assert.ok(schema.includes(`\`getDataID: ${getDataID}\``));
 }
