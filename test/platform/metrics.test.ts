@@ -300,7 +300,7 @@ it("parses hardly more than the first request of a connection, whatever is sent 
   expect(parsed).toBeLessThan(5);
 });
 
-it("names only existing metrics in dashboard, alerts and documentation", async () => {
+it("names only existing metrics in dashboard, alerts and documentation, and there each of the service's own", async () => {
   await using world = await createWorld();
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   const text = await metricsOf(metricsUrl);
@@ -311,6 +311,11 @@ it("names only existing metrics in dashboard, alerts and documentation", async (
     const unknown = named.filter((name) => !known.has(name.replace(/_(?:bucket|count|sum)$/, "")));
     expect([place, unknown, named.length > 0]).toEqual([place, [], true]);
   }
+  const own = [...known].filter((name) => name.startsWith("memory_graph_"));
+  expect(
+    own.filter((name) => !MONITORING.documentation.includes(`\`${name}\``)),
+    "Say in docs/operations.md what these tell.",
+  ).toEqual([]);
 });
 
 it("begins each series with 0 whose increase raises an alert, since Prometheus misses the step to a first value", async () => {

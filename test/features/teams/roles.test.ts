@@ -3,9 +3,10 @@ import { graphqlSchema, operations } from "../../../src/operations.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { SCOPES } from "../../../src/operation/permission.js";
 import { HTTP_STATUS } from "../../../src/surfaces/http-status.js";
+import { worldFor } from "../../support/billing.js";
 import { askRest, operationNamed, saidByGraphQL } from "../../support/operations.js";
 import { aTeam, anInvitee } from "../../support/teams.js";
-import { type World, createWorld } from "../../support/world.js";
+import type { World } from "../../support/world.js";
 
 const ROLES = ["owner", "admin", "member", "invitee", "stranger", "ownerWithoutScope"] as const;
 
@@ -14,6 +15,7 @@ const TOO_SMALL = "403 role_too_small";
 const NO_SCOPE = "403 scope_missing";
 const MISMATCH = "403 invitation_email_mismatch";
 const IN_TEAM = "409 already_in_team";
+const NOT_PAID = "409 subscription_required";
 
 /** REST's status for each role, in the order of ROLES: the invitee is in no team, the stranger owns another one. */
 const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
@@ -37,20 +39,30 @@ const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   leaveTeam: ["409 owner_must_transfer", "204", "204", NOT_FOUND, NOT_FOUND, NO_SCOPE],
   transferTeam: ["200", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   teamAudit: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
+  // Of billing, a free team: who passes is told what is missing.
+  createTeamCheckout: ["201", TOO_SMALL, TOO_SMALL, NOT_FOUND, "201", NO_SCOPE],
+  teamSubscription: ["200", "200", "200", NOT_FOUND, "200", NO_SCOPE],
+  teamUpgradePreview: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
+  upgradeTeam: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
+  downgradeTeam: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
+  cancelTeamSubscription: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
+  resumeTeamSubscription: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
+  openBillingPortal: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
+  teamInvoices: ["200", TOO_SMALL, TOO_SMALL, NOT_FOUND, "200", NO_SCOPE],
 };
 
 it("lists every operation of teams", () => {
-  const paths = operations.filter(({ rest }) => rest.path.startsWith("/teams"));
+  const ofTeams = operations.filter(({ team, rest }) => team || rest.path.startsWith("/teams"));
   const advice = "Add a new operation to PERMISSIONS, and its input to `scene`.";
-  expect(Object.keys(PERMISSIONS).toSorted(), advice).toEqual(paths.map(({ name }) => name).toSorted());
+  expect(Object.keys(PERMISSIONS).toSorted(), advice).toEqual(ofTeams.map(({ name }) => name).toSorted());
 });
 
 describe.each(Object.entries(PERMISSIONS))("%s", (name, expected) => {
   it("lets the same roles use it at both doors", async () => {
-    await using world = await createWorld();
+    const operation = operationNamed(name);
+    await using world = await worldFor(operation);
     const { url } = await world.serve();
     const schema = await graphqlSchema();
-    const operation = operationNamed(name);
 
     const byRest: string[] = [];
     const byGraphQL: string[] = [];
@@ -101,6 +113,9 @@ async function scene(world: World) {
     updateMemberRole: { teamId, userId, role: "admin" },
     removeMember: { teamId, userId },
     transferTeam: { teamId, userId },
+    ...{ createTeamCheckout: {}, teamSubscription: {}, cancelTeamSubscription: {}, resumeTeamSubscription: {} },
+    ...{ teamUpgradePreview: { maxMembers: 20 }, upgradeTeam: { maxMembers: 20 }, downgradeTeam: { maxMembers: 9 } },
+    ...{ openBillingPortal: {}, teamInvoices: {} },
   };
   const withoutScope = async (scope: string) => {
     const scopes = SCOPES.filter((other) => other !== scope);
