@@ -108,6 +108,13 @@ it("is what the table in src/README.md says", () => {
   expect(named.toSorted()).toEqual(Object.keys(MAY_IMPORT).toSorted());
 });
 
+it("names each feature in src/README.md", () => {
+  const told = /The features: (.*?)\n\n/s.exec(readFileSync("src/README.md", "utf8"))?.[1] ?? "";
+  const features = readdirSync("src/features");
+  expect(features.length).toBeGreaterThan(5);
+  expect(features.filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
+});
+
 it("lets a search merge what rooms find that know nothing of it", () => {
   const importsOf = (room: string) =>
     files

@@ -46,6 +46,21 @@ it("has exactly the columns, indexes and foreign keys of the models, and those t
   expect(migrated).toEqual([...declared, ...Object.values(BY_HAND).flat()].sort());
 });
 
+it("finds what refers to a row by an index, so that deleting the row reads no whole table", async () => {
+  await using world = await createWorld();
+
+  const { rows } = await world.database.pool.query<{ slow: string }>(
+    `SELECT k.conrelid::regclass || ' ' || pg_get_constraintdef(k.oid) AS slow FROM pg_constraint k
+     WHERE k.contype = 'f' AND k.connamespace = 'public'::regnamespace AND NOT EXISTS (
+       SELECT FROM pg_index i
+       CROSS JOIN LATERAL (SELECT (i.indkey::int2[])[0:i.indnkeyatts - 1] AS columns) AS its
+       WHERE i.indrelid = k.conrelid AND i.indpred IS NULL
+         AND (k.conkey <@ columns[1:cardinality(k.conkey)] OR (i.indisunique AND columns <@ k.conkey)))`,
+  );
+
+  expect(rows, "Add an `@@index` that begins with these columns.").toEqual([]);
+});
+
 /** The SQL by which Prisma would create the tables of the models. */
 async function sqlOfModels({ database }: World): Promise<string> {
   const { SchemaEngine } = await schemaEngine();
