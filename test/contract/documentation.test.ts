@@ -103,6 +103,17 @@ it("names in the README every variable of the configuration, and no other", () =
   expect(named.toSorted()).toEqual(own.toSorted());
 });
 
+it("lets the doctor look at each server that a variable names", () => {
+  const servers = rowsOfVariables().flatMap(([names = ""]) => codesIn(names).filter((name) => name.endsWith("_URL")));
+  const doctor = readFileSync(join("src", "commands", "doctor.ts"), "utf8");
+
+  expect(servers.length).toBeGreaterThan(5);
+  expect(
+    servers.filter((name) => !new RegExp(`\\b${name}\\b`).test(doctor)),
+    "Give it a check in src/commands/doctor.ts.",
+  ).toEqual([]);
+});
+
 it("reads no variable whose value nothing uses", () => {
   const declared = readFileSync(join("src", "config.ts"), "utf8").matchAll(/^ {2}readonly (\w+): /gm);
   const settings = Array.from(declared, ([, name = ""]) => name);

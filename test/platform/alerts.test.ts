@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
@@ -69,6 +69,12 @@ const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: 
   ["one stall of the event loop", { nodejs_eventloop_lag_max_seconds: "0.1x8 2x1 0.1x200" }, 6, []],
   ["a busy event loop", { nodejs_eventloop_lag_p99_seconds: "0.4x240" }, 6, ["EventLoop"]],
 ];
+
+it("has a fault for each alert", () => {
+  const rules = readFileSync("docs/monitoring/alerts.yml", "utf8").matchAll(/alert: MemoryGraph(\w+)/g);
+  const raised = new Set(CASES.flatMap(([, , , alerts]) => alerts));
+  expect(Array.from(rules, ([, name]) => name).toSorted()).toEqual([...raised].toSorted());
+});
 
 it.skipIf(!hasPromtool)("raises the alerts of each fault while it lasts, and no others", () => {
   const file = join(mkdtempSync(join(tmpdir(), "alerts-")), "tests.json");

@@ -74,13 +74,19 @@ async function giveUp(
 async function writeLetter(outbox: Outbox, mail: ClaimedMail): Promise<Letter | null> {
   const { database, publicUrl } = outbox;
   if (!mail.helps) return null;
-  if (mail.invitationId !== null) {
-    const invitation = await newInvitationToken(outbox, mail.invitationId);
-    return invitation && invitationMail(invitation, publicUrl());
+  switch (mail.kind) {
+    case "invitation": {
+      const { invitationId } = mail;
+      const invitation = invitationId === null ? null : await newInvitationToken(outbox, invitationId);
+      return invitation && invitationMail(invitation, publicUrl());
+    }
+    case "notice":
+      return noticeMail({ subject: mail.subject ?? "", body: mail.body ?? "" });
+    case "sign_up": {
+      const code = await newSignUpCode(database, mail.email, mail.id);
+      return code && signUpMail(code);
+    }
   }
-  if (mail.subject !== null && mail.body !== null) return noticeMail({ subject: mail.subject, body: mail.body });
-  const code = await newSignUpCode(database, mail.email, mail.id);
-  return code === null ? null : signUpMail(code);
 }
 
 /** How long a mail is retried: nobody waits for a code that would have expired. */

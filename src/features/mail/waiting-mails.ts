@@ -1,11 +1,12 @@
 import { UUID } from "../../operation/id.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database/database.js";
+import type { ClaimedMail } from "./mail-statements.js";
 
 /** A mail that is not sent yet, as operators see it. */
 export interface WaitingMail {
   readonly id: string;
-  readonly kind: "invitation" | "notice" | "sign_up";
+  readonly kind: ClaimedMail["kind"];
   readonly email: string;
   readonly created_at: Date;
   /** When it is sent or retried. */
