@@ -33,11 +33,17 @@ export interface Relation<Source extends object = object, Value = unknown> {
   follow(context: Context, source: Source, asked: AskedFields): Value | Promise<Value>;
 }
 
+/** A list says how many items to expect: else its cost would be that of one. */
+type Counted<Value> = Value extends readonly unknown[] ? { readonly items: number } : { readonly items?: never };
+
 /** Defines a relation, and adds the failures of its team's rule. */
-export function defineRelation<Source extends object, Value>(relation: Relation<Source, Value>): Relation {
-  const { team, failures } = relation;
+export function defineRelation<Source extends object, Value>(
+  relation: Relation<Source, Value> & Counted<Value>,
+): Relation {
+  const declared: Relation<Source, Value> = relation;
+  const { team, failures } = declared;
   const refusals = team ? failuresOfRule({ which: "given", role: team.role }, "query") : [];
-  return Object.freeze({ ...relation, failures: [...refusals, ...failures] });
+  return Object.freeze({ ...declared, failures: [...refusals, ...failures] });
 }
 
 /** A relation that can be refused can be null. */

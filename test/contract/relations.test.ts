@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { type GraphQLObjectType, getNamedType, isNonNullType, isObjectType } from "graphql";
 import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
+import { createApiKey } from "../../src/features/access/create-api-key.js";
+import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { type TeamRole, contextOf } from "../../src/operation/context.js";
 import { type Failure, ScopeMissing } from "../../src/operation/failure.js";
 import { snakeCase } from "../../src/operation/names.js";
@@ -12,13 +14,14 @@ import { followRelation, relationAt } from "../../src/operation/relation.js";
 import { isAtLeast } from "../../src/operation/standing.js";
 import { followedFields } from "../../src/surfaces/json-schema.js";
 import { worldFor } from "../support/billing.js";
-import { exampleInput, thingsOf } from "../support/examples.js";
+import { type Things, exampleInput, thingsOf } from "../support/examples.js";
 import { ask } from "../support/http.js";
-import { aLink, memoriesTitled } from "../support/memories.js";
+import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { askGraphQL, askRest } from "../support/operations.js";
 import { selectionOf } from "../support/selections.js";
 import { aTeam, anInvitee } from "../support/teams.js";
-import { createWorld } from "../support/world.js";
+import { listenTo } from "../support/statements.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
 
 const schema = await graphqlSchema();
 const types = Object.values(schema.getTypeMap()).filter(
@@ -161,15 +164,15 @@ it.each([
   expect(data).toMatchObject({ viewer: { email: staff[role].email, team: { id: teamId, invitations } } });
 });
 
+const reading = operations.filter(
+  ({ kind, permission }) => kind === "query" && !["public", "billing:read"].includes(permission),
+);
+
 it("shows nobody another user's objects at any depth, and the same by REST as by GraphQL", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const [ann, bob] = [await world.user(), await world.user()];
   const [annHas, bobHas] = [await thingsOf(world, ann), await thingsOf(world, bob)];
-  const reading = operations.filter(
-    ({ kind, permission }) => kind === "query" && !["public", "billing:read"].includes(permission),
-  );
-
   const seen = new Map<string, string>();
   const contradictions: string[] = [];
   const note = (door: string, answer: unknown) => {
@@ -202,6 +205,53 @@ it("shows nobody another user's objects at any depth, and the same by REST as by
   expect(theirs.filter((id) => answers.includes(String(id)))).toEqual([]);
   expect(contradictions).toEqual([]);
 });
+
+it("follows each relation of a list with as many statements, however long the list is", async () => {
+  await using world = await createWorld();
+  using ear = listenTo(world);
+  const { url } = await ear.serve();
+  const ann = await world.user();
+  const things = await thingsOf(world, ann);
+  const asked = reading.map((operation) => {
+    const levels = operation.name === "exportAccount" ? 3 : 4;
+    return { operation, selection: selectionOf(outputTypeOf(schema, operation), levels) };
+  });
+  const counts: Record<string, number>[] = [];
+  const count = async () => {
+    const counted: Record<string, number> = {};
+    for (const { operation, selection } of asked) {
+      ear.heard(/./);
+      const input = exampleInput(operation, things);
+      const { body } = await askGraphQL(url, ann.key, schema, operation, input, {}, selection);
+      expect((body as { errors?: unknown }).errors, operation.name).toBeUndefined();
+      counted[operation.name] = ear.heard(/^\s*(SELECT|WITH)/).length;
+    }
+    counts.push(counted);
+  };
+
+  await count();
+  await addToEach(world, ann, things);
+  await count();
+
+  const [few = {}, many = {}] = counts;
+  const selected = asked.map(({ selection }) => selection).join(" ");
+  expect(relations.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(selected))).toEqual([]);
+  // Background jobs may ask meanwhile.
+  const more = Object.keys(few).filter((name) => (many[name] ?? 0) - (few[name] ?? 0) >= ADDED / 2);
+  expect(more, "Let these follow their relations by `load`, which reads those of all items at once.").toEqual([]);
+});
+
+const ADDED = 10;
+
+/** Adds members, keys, invitations, and memories linked to the first one. */
+async function addToEach(world: World, ann: Actor, { teams: [teamId = ""], memories: [first = ""] }: Things) {
+  for (let index = 0; index < ADDED; index++) {
+    await world.seat(await world.user(), teamId);
+    await ann.did(createApiKey, { name: `Key ${index}`, scopes: ["memories:read"] });
+    await ann.did(inviteMember, { teamId, email: `${index}@example.org`, role: "member" });
+    await aLink(ann, { id: first }, await aMemory(ann, { title: `Two ${index}` }));
+  }
+}
 
 const leading = operations.filter((operation) => hasRelation(outputTypeOf(schema, operation), 4));
 
