@@ -102,10 +102,18 @@ it.each([
   expect(() => readConfig(environment)).not.toThrow();
 });
 
-const addresses = new Set<string>();
-readConfig(new Proxy<Record<string, string>>({}, { get: (_none, name) => void addresses.add(String(name)) }));
+const names = new Set<string>();
+readConfig(new Proxy<Record<string, string>>({}, { get: (_none, name) => void names.add(String(name)) }));
+/** Variables that may be any text. */
+const TEXTS = ["HOST", "METRICS_HOST", "DATA_DIR", "EMBEDDINGS_MODEL"].concat(
+  ["QUERY", "DOCUMENT"].map((what) => `EMBEDDINGS_${what}_PREFIX`),
+);
 
-it.each([...addresses].filter((name) => /_(?:URL|BASE|ENDPOINT)$/.test(name)))(
+it.each([...names].filter((name) => !TEXTS.includes(name)))("refuses nonsense in %s", (name) => {
+  expect(() => readConfig({ [name]: "? !" })).toThrow(new RegExp(`\\b${name} (must be|cannot) `));
+});
+
+it.each([...names].filter((name) => /_(?:URL|BASE|ENDPOINT)$/.test(name)))(
   "refuses another protocol in %s, and repeats no password",
   (name) => {
     const read = () => readConfig({ [name]: "ftp://ann:hush@h/1" });
