@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TagsMatch } from "../../../src/features/memories/memory-filter.js";
+import { ROW_FILTERS, TagsMatch } from "../../../src/features/memories/memory-filter.js";
 import { findMemories } from "../../../src/features/memories/words/find-memories.js";
 import { LIMITS } from "../../../src/limits.js";
 import { type Statement, inOrder } from "../../../src/platform/database/statement.js";
@@ -114,13 +114,20 @@ it("finds all that pass a filter where few do, without the index", async () => {
   const numbers = (step: number, first: number) =>
     Array.from({ length: Math.ceil((MEMORIES - first) / step) }, (_, n) => first + n * step);
 
-  for (const [filter, passing] of [
+  const filters: ReadonlyArray<readonly [object, number[]]> = [
     [{ minImportance: 1 }, numbers(1000, 7).slice(1)],
     [{ createdBefore: new Date("2020-06-01") }, numbers(1250, 9).slice(1)],
     [{ project: "/p" }, Array.from({ length: 19 }, (_, n) => 101 + n)],
     [{ project: "/none" }, []],
+    [{ createdAfter: new Date("2999-01-01") }, []],
     [{ minImportance: 1, createdBefore: new Date("2020-06-01") }, []],
-  ] as const) {
+  ];
+  const tried = new Set(filters.flatMap(([filter]) => Object.keys(filter)));
+  expect(
+    Object.keys(ROW_FILTERS).filter((name) => !tried.has(name)),
+    "Try it here: `walk_memories` and `dated_search_hits` must know it.",
+  ).toEqual([]);
+  for (const [filter, passing] of filters) {
     const { found, total, indexed } = await graph.find("usual", filter);
     expect({ found, total, indexed }, JSON.stringify(filter)).toEqual({
       found: passing,
