@@ -1,3 +1,4 @@
+import type { MemoryFilterInput } from "../../src/features/memories/memory-filter.js";
 import type { Draw } from "./draw.js";
 import { type Graph, type Memory, type Model, type Said, presentOf, versionOf } from "./model.js";
 import { type Caller, type GraphChoice, drawGraph, drawId, graphOf, refuse } from "./move.js";
@@ -60,7 +61,10 @@ export function drawPlace(model: Model, me: Caller, draw: Draw): Place {
   return { graph, id: drawMemory(model, me, draw, graph) };
 }
 
-export function drawFilter(model: Model, draw: Draw): Filter {
+/** Has to draw every filter that there is. */
+type WholeFilter = Filter & Readonly<Record<Exclude<keyof MemoryFilterInput, "includeExpired">, unknown>>;
+
+export function drawFilter(model: Model, draw: Draw): WholeFilter {
   const [after, before] = [draw.one(model.memories), draw.one(model.memories)];
   return {
     graph: drawGraph(draw),
