@@ -134,8 +134,6 @@ it("finds all that pass a filter where few do, without the index", async () => {
       total: passing.length,
       indexed: 0,
     });
-    const byIndex = await graph.find("usual", filter, LIMITS.search);
-    expect(byIndex.found, JSON.stringify(filter)).toEqual(passing);
   }
   // More pass than are read: the newest of them, more than would be found among as many that match.
   const few = await graph.find("usual", { minImportance: 1 }, { ...BOUNDS, walkedRows: 18 });
