@@ -220,11 +220,16 @@ it("follows each relation of a list with as many statements, however long the li
   const count = async () => {
     const counted: Record<string, number> = {};
     for (const { operation, selection } of asked) {
-      ear.heard(/./);
-      const input = exampleInput(operation, things);
-      const { body } = await askGraphQL(url, ann.key, schema, operation, input, {}, selection);
-      expect((body as { errors?: unknown }).errors, operation.name).toBeUndefined();
-      counted[operation.name] = ear.heard(/^\s*(SELECT|WITH)/).length;
+      const tries: number[] = [];
+      // Background jobs may ask meanwhile, but hardly each time.
+      for (let time = 0; time < 3; time++) {
+        ear.heard(/./);
+        const input = exampleInput(operation, things);
+        const { body } = await askGraphQL(url, ann.key, schema, operation, input, {}, selection);
+        tries.push(ear.heard(/^\s*(SELECT|WITH)/).length);
+        expect((body as { errors?: unknown }).errors, operation.name).toBeUndefined();
+      }
+      counted[operation.name] = Math.min(...tries);
     }
     counts.push(counted);
   };
@@ -236,7 +241,6 @@ it("follows each relation of a list with as many statements, however long the li
   const [few = {}, many = {}] = counts;
   const selected = asked.map(({ selection }) => selection).join(" ");
   expect(relations.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(selected))).toEqual([]);
-  // Background jobs may ask meanwhile.
   const more = Object.keys(few).filter((name) => (many[name] ?? 0) - (few[name] ?? 0) >= ADDED / 2);
   expect(more, "Let these follow their relations by `load`, which reads those of all items at once.").toEqual([]);
 });
