@@ -2,48 +2,35 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, it } from "vitest";
 
-/** What each room may import, as path prefixes below src. A room may always import from itself. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  "main.ts": ["serve.ts"],
-  "serve.ts": [""],
-  commands: [""],
-  import: [],
-  "app.ts": ["backlog.ts", "chores.ts", "doors.ts", "surfaces/", "operation/", "platform/", "config.ts"],
-  "backlog.ts": ["operation/", "platform/"],
-  "chores.ts": ["features/*/index.ts", "operation/", "platform/", "config.ts"],
-  "doors.ts": [
-    "failures.ts",
-    "operations.ts",
-    "features/*/index.ts",
-    "surfaces/",
-    "operation/",
-    "platform/",
-    "config.ts",
-  ],
-  "operations.ts": ["features/*/index.ts", "surfaces/graphql/", "operation/"],
-  "failures.ts": ["features/*/index.ts", "surfaces/", "operation/"],
-  "config.ts": ["variables.ts"],
-  "variables.ts": ["platform/edit-distance.ts"],
-  "limits.ts": [],
-  "durations.ts": [],
-  "combining-marks.ts": [],
-  "relationship-types.ts": [],
-  "export-version.ts": [],
-  "environment.ts": ["config.ts", "variables.ts"],
-  operation: ["platform/database/statement.ts"],
-  features: ["operation/", "platform/", "features/*/index.ts"],
-  surfaces: ["operation/", "platform/"],
-  platform: [],
-  "stand-in": ["platform/html.ts"],
+/** How the table of src/README.md names what a room may import, as path prefixes below src. */
+const MEANT: Readonly<Record<string, readonly string[]>> = {
+  nothing: [],
+  everything: [""],
+  config: ["config.ts"],
+  operation: ["operation/"],
+  features: ["features/*/index.ts"],
+  surfaces: ["surfaces/"],
+  platform: ["platform/"],
 };
-/** Limits, units, and rules of texts, types and exports that every room may import. They import nothing else themselves. */
-const EVERYBODY = ["limits.ts", "durations.ts", "combining-marks.ts", "relationship-types.ts", "export-version.ts"];
-/** What a room may import types from, in addition: types cost nothing at run time. */
-const MAY_NAME: Readonly<Record<string, readonly string[]>> = {
-  operation: ["platform/", "config.ts"],
-  features: ["config.ts"],
-  surfaces: ["config.ts"],
-};
+const meantBy = (words: string): readonly string[] =>
+  words.split(/, | and /).flatMap((word) => MEANT[word] ?? word.replaceAll("`", ""));
+
+const FOR_ALL = "; everything may import it";
+/** The rooms of the table, each with what it may import, and of what it may import types, which cost nothing. */
+const ROOMS = readTable().flatMap(([names, rule]) => {
+  const rooms = Array.from(names.matchAll(/`([\w.-]+)/g), ([, name = ""]) => name);
+  const rules = rule.replace(FOR_ALL, "").split("; ");
+  return rooms.map((name, place) => {
+    const [values, types = "nothing"] = (rules[place] ?? "").split(/,? ?types of /);
+    return { name, values: meantBy(values || "nothing"), types: meantBy(types), isForAll: rule.endsWith(FOR_ALL) };
+  });
+});
+const EVERYBODY = ROOMS.flatMap(({ name, isForAll }) => (isForAll ? [name] : []));
+
+function readTable(): Array<[names: string, rule: string]> {
+  const table = /## What may import what\n\n.*\n.*\n([^]*?)\n\n/.exec(readFileSync("src/README.md", "utf8"))?.[1] ?? "";
+  return Array.from(table.matchAll(/^\| (.+?) \| .+ \| (.+) \|$/gm), ([, names = "", rule = ""]) => [names, rule]);
+}
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
   (path) => /\.ts$/.test(path) && !path.startsWith("platform/prisma/") && !path.includes("/client/"),
@@ -69,8 +56,8 @@ it("lets no room import what it must not", () => {
   expect(imports.length).toBeGreaterThan(100);
 
   const forbidden = imports.filter(({ file, target, typeOnly }) => {
-    const kind = roomOf(file).split("/")[0] ?? "";
-    const allowed = [...EVERYBODY, ...(MAY_IMPORT[kind] ?? []), ...(typeOnly ? (MAY_NAME[kind] ?? []) : [])];
+    const { values = [], types = [] } = ROOMS.find(({ name }) => name === roomOf(file).split("/")[0]) ?? {};
+    const allowed = [...EVERYBODY, ...values, ...(typeOnly ? types : [])];
     return roomOf(file) !== roomOf(target) && !allowed.some((pattern) => matches(target, pattern));
   });
   // Files directly in src/surfaces are shared by the doors below it.
@@ -100,12 +87,9 @@ it("lets a feature export only what the rest of the service imports", () => {
   ).toEqual([]);
 });
 
-it("is what the table in src/README.md says", () => {
-  const table = /## What may import what\n\n(.*?)\n\n/s.exec(readFileSync("src/README.md", "utf8"))?.[1] ?? "";
-  const named = table
-    .split("\n")
-    .flatMap((row) => Array.from((row.split(" | ")[0] ?? "").matchAll(/`([\w.-]+)/g), ([, name]) => name));
-  expect(named.toSorted()).toEqual(Object.keys(MAY_IMPORT).toSorted());
+it("finds every room in the table of src/README.md, and no other", () => {
+  const rooms = new Set(files.map((file) => file.split("/")[0]));
+  expect(ROOMS.map(({ name }) => name).toSorted()).toEqual([...rooms].sort());
 });
 
 it("names each feature in src/README.md", () => {
