@@ -7,9 +7,9 @@ const BUILDS_KEPT = 10;
 const FILE = ".builds";
 
 /**
- * Prepares the folder for a build. A server that runs during the build loads some files later, such as those for OAuth:
- * so the files of the last ten builds stay. Everything else goes, since files built from deleted sources must not
- * remain.
+ * Prepares the folder for a build. A server that runs during the build loads some files later, such as that of the
+ * thread for vectors: so the files of the last ten builds stay. Everything else goes, since files built from deleted
+ * sources must not remain.
  */
 export function clearForBuild(dist, now = Date.now()) {
   const builds = [...readBuilds(dist), now].slice(-BUILDS_KEPT);

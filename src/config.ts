@@ -78,7 +78,7 @@ export interface Retention {
   /** Invitations, after the last day on which they could have been answered. */
   readonly invitationsDays: number;
   readonly auditDays: number;
-  /** Mails that could not be sent. */
+  /** Mails that wait for a process with a mail server. */
   readonly mailsDays: number;
 }
 

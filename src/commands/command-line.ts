@@ -10,7 +10,7 @@ const EXIT_CODES =
   "Exit codes: 0 when it was done; 1 when it failed or found something wrong, with the reason on standard error;\n" +
   "2 when it was called wrongly, and nothing was done.";
 
-/** An option of every command. With it, standard output is one JSON value, or empty if the command fails. */
+/** An option of most commands. With it, standard output is one JSON value, or empty if the command fails. */
 export const JSON_OPTION = ["--json", "print one JSON value and nothing else (with npm run --silent)"] as const;
 
 interface CommandLine {

@@ -159,7 +159,7 @@ it.each([
   expect(invitations).toMatchObject([{ status: "pending", bouncedAt: null }]);
 });
 
-it("retries a code at least every minute, always with the same code, until it would have expired", async () => {
+it("retries a code at least every minute, one code at a time, until it would have expired", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuse("come back later");

@@ -38,7 +38,7 @@ export interface PendingRequest {
   refuse(description: string): Promise<void>;
 }
 
-/** The authorization server, loaded when it is needed first. */
+/** The authorization server, as the routes use it: its code is loaded only where OAuth is configured. */
 export interface AuthorizationServer {
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** @throws RequestGone when this browser has no such request, or it has expired. */
