@@ -19,13 +19,16 @@ interface Package {
 
 const PACKAGE = JSON.parse(readFileSync("package.json", "utf8")) as Package;
 
-const below = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".md") && !path.includes("node_modules"))
-    .map((path) => join(folder, path));
-const documents = new Map(
-  ["README.md", ...["docs", "src", "test"].flatMap(below)].map((path) => [path, readFileSync(path, "utf8")] as const),
-);
+/** The files of a folder, without packages: reading their names would take seconds. */
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : filesIn(path);
+    return [path];
+  });
+const read = (paths: readonly string[]) => new Map(paths.map((path) => [path, readFileSync(path, "utf8")] as const));
+const isDocument = (path: string): boolean => path.endsWith(".md");
+const documents = read(["README.md", ...["docs", "src", "test"].flatMap(filesIn).filter(isDocument)]);
 const readme = documents.get("README.md") ?? "";
 
 /** The anchor that GitHub gives a heading. */
@@ -82,6 +85,51 @@ it("reaches every document from the README, directly or through another one", ()
   expect([...documents.keys()].filter((path) => !reached.has(path))).toEqual([]);
 });
 
+/** Names of other programs. */
+const OTHERS = [
+  ...["ts_headline", "readline", "insufficient_privilege", "entity_type", "_EntityType", "IS_SOLVED_BY", "F2"],
+  ...["MEMORYGRAPH_API_KEY", "MEMORYGRAPH_API_URL", "MEMORY_BACKEND"],
+];
+const COMMENT = /\/\*[^]*?\*\/|(?<=^|\s)(?:\/\/|--|#) [^\n]*/g;
+
+/** The names that a name with braces stands for, as in a shell. */
+function spellOut(name: string): string[] {
+  const [, before = "", names = "", after = ""] = /^(.*)\{(.*)\}(.*)$/.exec(name) ?? [];
+  return names === "" ? [name] : names.split(",").map((one) => before + one + after);
+}
+
+/** The code of the project, without what is generated and without this file. */
+const isCode = (path: string): boolean =>
+  /\.(?:tsx?|m?js|sql|prisma|ya?ml)$/.test(path) && !/platform.prisma|contract.documentation/.test(path);
+
+it("names only settings and, to developers, files, migrations and names that exist, also in comments", () => {
+  const code = read([".config", "deploy", "docs", "prisma", "src", "test"].flatMap(filesIn).filter(isCode));
+  const paths = [...code.keys(), ...documents.keys()].map((path) => path.replaceAll("\\", "/"));
+  const hasFile = (name: string) => paths.some((path) => `/${path}`.endsWith(`/${name}`)) || existsSync(name);
+  const migrations = readdirSync(join("prisma", "migrations")).map((name) => name.replace(/^\d+_/, ""));
+  const words = new Set(
+    [...code.values(), ...paths, ...migrations, JSON.stringify(PACKAGE)].flatMap(
+      (text) => text.replaceAll(COMMENT, "").match(/\w+/g) ?? [],
+    ),
+  );
+  const comments = Array.from(code, ([path, text]) => [path, (text.match(COMMENT) ?? []).join("\n")] as const);
+  const isForDevelopers = (path: string) => !path.startsWith("docs") && path !== "README.md";
+  const named = [...documents, ...comments].flatMap(([path, text]) =>
+    Array.from(text.matchAll(isForDevelopers(path) ? /`([^`\s]+)`/g : /`([A-Z_]+_[A-Z]+)[`=]/g), ([, name = ""]) => ({
+      path,
+      name,
+    })),
+  );
+  const isKnown = ({ name }: { readonly name: string }) => {
+    if (OTHERS.includes(name)) return true;
+    if (/^[^*]*\.(?:tsx?|mjs|sql|ya?ml|prisma)$/.test(name)) return spellOut(name).every(hasFile);
+    return !/^[A-Za-z_][\w.]*$/.test(name) || words.has(name.split(".").at(-1) ?? "");
+  };
+
+  expect(named.length).toBeGreaterThan(500);
+  expect(named.filter((one) => !isKnown(one))).toEqual([]);
+});
+
 /** The columns of each row in the README's table of variables. */
 const rowsOfVariables = () =>
   readme
@@ -93,13 +141,13 @@ const rowsOfVariables = () =>
 const codesIn = (text: string) => Array.from(text.matchAll(/`([^`]+)`/g), ([, code = ""]) => code);
 
 it("names in the README every variable of the configuration, and no other", () => {
-  const read = new Set<string>();
-  readConfig(new Proxy<Record<string, string>>({}, { get: (_none, name) => void read.add(String(name)) }));
+  const known = new Set<string>();
+  readConfig(new Proxy<Record<string, string>>({}, { get: (_none, name) => void known.add(String(name)) }));
   const named = rowsOfVariables().flatMap(([names = ""]) => codesIn(names));
 
-  expect(read.size).toBeGreaterThan(15);
+  expect(known.size).toBeGreaterThan(15);
   // OpenTelemetry documents its own variables: the README names only the one that turns it on.
-  const own = [...read].filter((name) => !name.startsWith("OTEL_") || name === "OTEL_EXPORTER_OTLP_ENDPOINT");
+  const own = [...known].filter((name) => !name.startsWith("OTEL_") || name === "OTEL_EXPORTER_OTLP_ENDPOINT");
   expect(named.toSorted()).toEqual(own.toSorted());
 });
 
