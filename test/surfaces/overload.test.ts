@@ -1,4 +1,5 @@
 import { stat } from "node:fs";
+import { gzipSync } from "node:zlib";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
@@ -110,6 +111,24 @@ it("frees the memory of refused bodies though their clients stay", async () => {
   }
 
   expect((await bufferMegabytes()) - before).toBeLessThan(6);
+});
+
+it("gives back the memory of a compressed body whose client leaves while it is decompressed", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { bodiesBytes: 3_000_000 });
+  const { key } = await world.user();
+  const body = gzipSync(" ".repeat(1_000_000));
+  const head = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Encoding: gzip\r\n`;
+  const sent = `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+
+  for (let n = 0; n < 60; n++) {
+    const socket = openConnection(url);
+    socket.write(Buffer.concat([Buffer.from(sent), body]), () => setTimeout(() => socket.resetAndDestroy(), 3));
+    await new Promise((done) => socket.once("close", done));
+  }
+
+  const sendLarge = async () => (await ask(`${url}/v1/memories`, { key, body: " ".repeat(1_000_000) })).status;
+  await expect.poll(sendLarge, { timeout: 10_000 }).toBe(400);
 });
 
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
