@@ -93,3 +93,26 @@ it("counts the words of each graph that has gained enough, and looks at no other
   const { rows } = await pool.query("SELECT word FROM lexicon WHERE documents = 0");
   expect(rows).toEqual([]);
 });
+
+it("counts graphs in turn, though one has enough new words again each time", async () => {
+  await using world = await createWorld();
+  const people = [await world.user(), await world.user()];
+  const learn = (actor: Actor | undefined, from: number) =>
+    actor?.did(createMemory, {
+      ...note("More"),
+      content: Array.from({ length: 30 }, (_, n) => `word${from + n}`).join(" "),
+    });
+  const counted = async () =>
+    (await world.database.pool.query<{ id: string }>("SELECT graph_id AS id FROM lexicon WHERE word = ''")).rows;
+  for (const actor of people) await learn(actor, 0);
+
+  await countWordsOfGraph(world.services);
+  const [first] = await counted();
+  await learn(
+    people.find(({ caller }) => caller.personalGraphId === first?.id),
+    100,
+  );
+  await countWordsOfGraph(world.services);
+
+  expect(await counted()).toHaveLength(2);
+});
