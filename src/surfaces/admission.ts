@@ -58,8 +58,9 @@ function slotsOf(room: Room, nameOf: (caller: Caller) => string) {
 
 /** Takes a slot until the request is over; "gone" means that the client has disconnected while waiting. */
 function takeSlot(slots: Slots, name: string, response: Response): boolean | Promise<boolean | "gone"> {
-  // The client disconnected while its key was looked up: no "close" follows, so the slot would never be given back.
-  if (response.closed) return Promise.resolve("gone");
+  // The client disconnected while its key was looked up: no "close" follows, so the slot would never be given back. A
+  // response behind others on its connection is destroyed without being `closed`.
+  if (response.destroyed) return Promise.resolve("gone");
   const { patience } = scopeOf(response);
   const isTaken = slots.take(name, patience.leftMs);
   if (isTaken === false) return false;

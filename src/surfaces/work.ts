@@ -33,6 +33,8 @@ export class Work implements Disposable {
 
   /** Starts a request's work in this turn of the event loop or in a later one; it counts until the answer is made. */
   begin(response: Response, work: () => void, account?: string): void {
+    // The client has disconnected: no "close" follows, so the work might count forever.
+    if (response.destroyed) return;
     this.#begun++;
     this.#isQuiet = false;
     let isDone = false;

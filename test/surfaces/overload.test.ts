@@ -1,5 +1,8 @@
 import { stat } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import type { Response } from "express";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
@@ -129,6 +132,36 @@ it("gives back the memory of a compressed body whose client leaves while it is d
 
   const sendLarge = async () => (await ask(`${url}/v1/memories`, { key, body: " ".repeat(1_000_000) })).status;
   await expect.poll(sendLarge, { timeout: 10_000 }).toBe(400);
+});
+
+it("forgets the requests of clients that leave, also those behind others on their connection", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { requestsAtOnce: 2 });
+  const leave = async (key: string, afterMs: number) => {
+    const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    const socket = openConnection(url);
+    socket.write(ask("/v1/memories") + ask("/v1/export"), () => setTimeout(() => socket.resetAndDestroy(), afterMs));
+    await new Promise((done) => socket.once("close", done));
+  };
+
+  for (let n = 0; n < 3; n++) {
+    const { key } = await world.user();
+    for (let turn = 0; turn < 60; turn++) await leave(key, turn % 10);
+  }
+
+  const { key } = await world.user();
+  await expect.poll(async () => (await ask(`${url}/v1/memories`, { key })).status, { timeout: 10_000 }).toBe(200);
+});
+
+it("begins no work for a client that has left, which nothing would end", () => {
+  const work = new Work(LIMITS.http);
+  onTestFinished(() => work[Symbol.dispose]());
+  const response = new ServerResponse(new IncomingMessage(new Socket())).destroy() as Response;
+  work.wasQuiet();
+
+  work.begin(response, () => expect.unreachable());
+
+  expect(work.wasQuiet()).toBe(true);
 });
 
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
