@@ -136,7 +136,7 @@ it("gives back the memory of a compressed body whose client leaves while it is d
 
 it("forgets the requests of clients that leave, also those behind others on their connection", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve({}, undefined, { requestsAtOnce: 2 });
+  const { url } = await world.serve({}, undefined, { requestsAtOnce: 2, connectionsPerKey: 2 });
   const leave = async (key: string, afterMs: number) => {
     const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
     const socket = openConnection(url);
@@ -144,13 +144,11 @@ it("forgets the requests of clients that leave, also those behind others on thei
     await new Promise((done) => socket.once("close", done));
   };
 
-  for (let n = 0; n < 3; n++) {
-    const { key } = await world.user();
-    for (let turn = 0; turn < 60; turn++) await leave(key, turn % 10);
-  }
+  const keys = await Promise.all(Array.from({ length: 15 }, async () => (await world.user()).key));
+  for (const key of keys) for (let turn = 0; turn < 10; turn++) await leave(key, turn % 10);
 
-  const { key } = await world.user();
-  await expect.poll(async () => (await ask(`${url}/v1/memories`, { key })).status, { timeout: 10_000 }).toBe(200);
+  for (const key of keys)
+    await expect.poll(async () => (await ask(`${url}/v1/memories`, { key })).status, { timeout: 10_000 }).toBe(200);
 });
 
 it("begins no work for a client that has left, which nothing would end", () => {
