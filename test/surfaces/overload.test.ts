@@ -76,15 +76,18 @@ it("refuses bodies beyond the memory for all together, which each gives back", a
   expect(statuses).toEqual([201, 201, 503, 201, 503, 201]);
 });
 
+/** A request whose body has a million bytes, of which so many come. */
+const begunBody = (key: string, bytes: number): string =>
+  `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n` +
+  `Content-Length: 1000000\r\n\r\n${" ".repeat(bytes)}`;
+
 it("counts the memory that a body takes, which is more than what came of it", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { bodiesBytes: 1_300_000 });
   const { key } = await world.user();
-  const head = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
   const socket = openConnection(url);
-  onTestFinished(() => void socket.destroy());
 
-  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n${" ".repeat(600_000)}`);
+  socket.write(begunBody(key, 600_000));
 
   await expect.poll(() => socket.writableLength, PATIENCE).toBe(0);
   // Each is answered after the server has read more of what has come.
@@ -92,28 +95,28 @@ it("counts the memory that a body takes, which is more than what came of it", as
 
   const sendAnother = async () => (await ask(`${url}/v1/memories`, { key, body: " ".repeat(600_000) })).status;
   await expect.poll(sendAnother, { timeout: 10_000 }).toBe(503);
+  socket.destroy();
 });
 
 it("frees the memory of refused bodies though their clients stay", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { bodiesBytes: 3_000_000, connectionsPerAddress: 500 });
   const { key } = await world.user();
-  const head = `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
-  const begun = `${head}Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n`;
+  const refused: Socket[] = [];
   const before = await bufferMegabytes();
 
   for (let wave = 0; wave < 8; wave++) {
     const waiting = new Set(Array.from({ length: 10 }, () => openConnection(url)));
     for (const socket of waiting) {
-      onTestFinished(() => void socket.destroy());
-      socket.on("data", () => waiting.delete(socket));
-      socket.write(begun + " ".repeat(900_000));
+      socket.once("data", () => waiting.delete(socket) && refused.push(socket));
+      socket.write(begunBody(key, 900_000));
     }
     await expect.poll(() => waiting.size, PATIENCE).toBeLessThan(3);
     for (const socket of waiting) socket.destroy();
   }
 
   expect((await bufferMegabytes()) - before).toBeLessThan(6);
+  for (const socket of refused) socket.destroy();
 });
 
 it("gives back the memory of a compressed body whose client leaves while it is decompressed", async () => {
