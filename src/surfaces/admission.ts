@@ -5,6 +5,7 @@ import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 import { isHealthCheck, scopeOf } from "./request-scope.js";
 import { type Room, Slots } from "./slots.js";
+import { whenOver } from "./when-over.js";
 import type { Work } from "./work.js";
 
 /** Limits the concurrent requests of one address, before bodies are read and keys are looked up. */
@@ -58,24 +59,18 @@ function slotsOf(room: Room, nameOf: (caller: Caller) => string) {
 
 /** Takes a slot until the request is over; "gone" means that the client has disconnected while waiting. */
 function takeSlot(slots: Slots, name: string, response: Response): boolean | Promise<boolean | "gone"> {
-  // The client disconnected while its key was looked up: no "close" follows, so the slot would never be given back. A
-  // response behind others on its connection is destroyed without being `closed`.
+  // The client disconnected while its key was looked up.
   if (response.destroyed) return Promise.resolve("gone");
   const { patience } = scopeOf(response);
   const isTaken = slots.take(name, patience.leftMs);
   if (isTaken === false) return false;
   if (isTaken === true) {
-    response.once("close", () => slots.give(name));
+    whenOver(response, () => slots.give(name));
     return true;
   }
-  let isGone = false;
-  const leave = () => void (isGone = true);
-  response.once("close", leave);
   return patience.during(isTaken, "slot").then((hasPlace) => {
-    response.off("close", leave);
-    if (hasPlace && isGone) slots.give(name);
-    else if (hasPlace) response.once("close", () => slots.give(name));
-    return isGone ? "gone" : hasPlace;
+    if (hasPlace) whenOver(response, () => slots.give(name));
+    return response.destroyed ? "gone" : hasPlace;
   });
 }
 

@@ -101,7 +101,7 @@ export class Connections {
    */
   trackUnsent(socket: Socket, response: ServerResponse, bytes: number, until: "close" | "drain" = "close"): void {
     const connection = this.#all.get(socket);
-    if (!connection) return;
+    if (!connection || response.destroyed) return;
     const add = (more: number) => {
       connection.unsent += more;
       connection.peers.unsent += more;

@@ -3,6 +3,7 @@ import type { Response } from "express";
 import { Unavailable } from "../operation/failure.js";
 import type { HttpLimits } from "./http-limits.js";
 import { Turns } from "./turns.js";
+import { whenOver } from "./when-over.js";
 
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
@@ -59,9 +60,11 @@ export class Work implements Disposable {
    */
   holdBody(response: Response): (bytes: number) => void {
     let held = 0;
-    response.once("close", () => (this.#bodyBytes -= held));
+    whenOver(response, () => (this.#bodyBytes -= held));
     return (bytes) => {
       if (this.#bodyBytes + bytes > this.#limits.bodiesBytes) throw new Unavailable("overloaded");
+      // The client has gone while its body was decompressed.
+      if (response.destroyed) return;
       held += bytes;
       this.#bodyBytes += bytes;
     };

@@ -67,9 +67,10 @@ export class VectorIndex implements AsyncDisposable {
       this.#waiting.get(id)?.(answer);
       this.#waiting.delete(id);
     });
-    // The next worker loads again what this one held.
+    // The next worker loads again what this one held. A worker that fails also exits: then others may wait for the next.
     const forget = () => {
-      if (this.#worker === worker) this.#worker = undefined;
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
       for (const resolve of this.#waiting.values()) resolve(undefined);
       this.#waiting.clear();
     };
