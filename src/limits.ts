@@ -6,8 +6,8 @@ const FULL_MEMORY_BYTES = 2 * 1_024 ** 3;
 const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Infinity);
 
 /**
- * The limit of something that clients can make the process hold. A container of 768 MiB takes 540 while 40 accounts
- * send bodies, read no answers and ask for more; with the limits of 2 GiB it was killed.
+ * The limit of something that clients can make the process hold. In a container of 768 MiB it takes 540 while 40
+ * accounts send bodies and read no answers; with the limits of 2 GiB it was killed.
  */
 const ofMemory = (limit: number): number => Math.floor(limit * Math.min(1, memoryBytes / FULL_MEMORY_BYTES));
 
@@ -42,6 +42,9 @@ export const LIMITS = {
     unsentBytesPerAddress: ofMemory(64 * 1_048_576),
     unsentBytes: ofMemory(256 * 1_048_576),
     bodiesBytes: ofMemory(256 * 1_048_576), // The bodies of all running requests.
+    // The heads of all running requests: their headers take up to four times as much. Beyond this, pipelined requests
+    // and those with large heads close their connection.
+    headsBytes: ofMemory(32 * 1_048_576),
     requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.
     turnMs: 10, // How long one turn of the event loop may start new work, or continue started work.
     // If the smallest delay of the event loop is larger, in two windows in a row, new requests are refused unread.

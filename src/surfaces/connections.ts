@@ -1,10 +1,12 @@
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 
 /** A connection younger than this may be about to send its first request. */
 const FRESH_MS = 1_000;
+/** A head of usual size, which no other heads keep from being answered: connections bound their number. */
+const USUAL_HEAD_BYTES = 2_048;
 
 interface Connection {
   readonly socket: Socket;
@@ -42,6 +44,7 @@ export class Connections {
   /** Those of all networks; the first has been idle for longest. */
   readonly #idle = new Set<Connection>();
   #unsent = 0;
+  #headBytes = 0;
 
   constructor(server: Server, limits: HttpLimits, { behindProxies }: { behindProxies: boolean }) {
     this.#limits = limits;
@@ -66,21 +69,28 @@ export class Connections {
 
   /**
    * Marks the connection as busy until the response is closed. Returns false when too many pipelined requests wait on
-   * it; they all arrive before any could be answered, so the connection is closed.
+   * it, or the heads of all requests take too much memory; pipelined ones all arrive before any could be answered, so the
+   * connection is closed.
    */
-  beginRequest(socket: Socket, response: ServerResponse): boolean {
+  beginRequest({ socket, rawHeaders, url = "" }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#all.get(socket);
     if (!connection) return false;
     const { peers, responses } = connection;
-    if (responses.size >= this.#limits.pipelined) {
+    let headBytes = url.length;
+    for (const part of rawHeaders) headBytes += part.length;
+    const isFull = this.#headBytes + headBytes > this.#limits.headsBytes;
+    const isUsual = responses.size === 0 && headBytes <= USUAL_HEAD_BYTES;
+    if (responses.size >= this.#limits.pipelined || (isFull && !isUsual)) {
       socket.destroy();
       return false;
     }
     responses.add(response);
+    this.#headBytes += headBytes;
     this.#noteIdle(connection, false);
     peers.busy.add(connection);
     response.once("close", () => {
       responses.delete(response);
+      this.#headBytes -= headBytes;
       if (responses.size > 0 || !this.#all.has(socket)) return;
       peers.busy.delete(connection);
       connection.idleSince = performance.now();

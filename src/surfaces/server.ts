@@ -46,7 +46,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   };
   const server = createServer(options, (request, response) => {
     // Later requests on a connection that is closing are not answered.
-    if (request.socket.writableEnded || !connections.beginRequest(request.socket, response)) return;
+    if (request.socket.writableEnded || !connections.beginRequest(request, response)) return;
     // Express calls this callback for a URL that it cannot parse; without it, Express would answer in its own format.
     const handle = () => app(request as Request, response as Response, () => refuseTarget(response, parts));
     // Answered at once, before all requests that wait: a busy process must not look dead.

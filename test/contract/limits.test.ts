@@ -350,15 +350,15 @@ it("makes a process hold less for its clients where it may use less memory", () 
     const container = `data:text/javascript,process.constrainedMemory = () => ${megabytes * 1_048_576}`;
     const show = 'import { LIMITS } from "./dist/limits.js"; console.log(JSON.stringify(LIMITS.http));';
     const args = ["--import", container, "--input-type=module", "--eval", show];
-    const { bodiesBytes, unsentBytes, unsentBytesPerAddress, connections } = JSON.parse(
+    const { bodiesBytes, headsBytes, unsentBytes, unsentBytesPerAddress, connections } = JSON.parse(
       execFileSync(process.execPath, args, { encoding: "utf8" }),
     ) as typeof LIMITS.http;
     return {
       connections,
-      megabytes: [bodiesBytes, unsentBytes, unsentBytesPerAddress].map((bytes) => bytes / 1_048_576),
+      megabytes: [bodiesBytes, headsBytes, unsentBytes, unsentBytesPerAddress].map((bytes) => bytes / 1_048_576),
     };
   };
 
-  expect(heldWith(768)).toEqual({ connections: 3_750, megabytes: [96, 96, 24] });
-  expect(heldWith(2_048)).toEqual({ connections: 10_000, megabytes: [256, 256, 64] });
+  expect(heldWith(768)).toEqual({ connections: 3_750, megabytes: [96, 12, 96, 24] });
+  expect(heldWith(2_048)).toEqual({ connections: 10_000, megabytes: [256, 32, 256, 64] });
 });

@@ -90,6 +90,37 @@ it.each([
   },
 );
 
+it("closes connections with large heads or several requests while heads take too much memory, and no other", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { headsBytes: 20_000 });
+  const { key } = await world.user();
+  const begun = (pad: number) =>
+    `POST /v1/memories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n` +
+    `X-Pad: ${"p".repeat(pad)}\r\nContent-Length: 100\r\n\r\n`;
+  const [held, large, pipelining] = [openSocket(url), openSocket(url), openSocket(url)];
+  held.write(begun(15_000));
+  await expect.poll(() => ask(`${url}/healthz`).then(({ status }) => status), PATIENCE).toBe(200);
+
+  large.write(begun(8_000));
+  await untilClosed(large);
+  pipelining.write(`GET /v1/memories HTTP/1.1\r\nHost: a\r\nX-Pad: ${"p".repeat(1_900)}\r\n\r\n`.repeat(8));
+  await untilClosed(pipelining);
+  expect((await ask(`${url}/v1/memories`, { key })).status).toBe(200);
+  expect(held.destroyed).toBe(false);
+
+  held.destroy();
+  await expect
+    .poll(
+      () =>
+        ask(`${url}/v1/memories`, { key, headers: { "X-Pad": "p".repeat(8_000) } }).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      PATIENCE,
+    )
+    .toBe(200);
+});
+
 it("counts the parts of streamed answers as unread answers", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 6_000_000, stalledAnswerMs: 600_000 });

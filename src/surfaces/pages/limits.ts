@@ -30,7 +30,7 @@ export const STEPS: readonly Step[] = [
     bound:
       `${http.connectionsPerAddress} an address and ${count(http.connections)} a server, beyond that the longest idle ` +
       `one is closed; behind proxies not counted by address; ` +
-      `${http.pipelined} pipelined requests on one`,
+      `${http.pipelined} pipelined requests on one, and none while all heads take ${size(http.headsBytes)}`,
     time: "constant",
     memory: "about 20 KiB",
     beyond: "connection closed",
