@@ -108,7 +108,8 @@ function collect(request: Request, decoder: Transform | undefined, bounds: Bound
     const body = new GrowingBuffer(bounds);
     let [received, pieces] = [0, 0];
     const settle = (outcome: () => void) => {
-      request.off("data", receive).off("end", end).off("close", breakOff).off("error", breakOff).pause();
+      // Not its "error", which may follow the "close" of the response: without a listener it would end the process.
+      request.off("data", receive).off("end", end).off("close", breakOff).pause();
       response.off("close", breakOff);
       decoder?.off("data", keep);
       outcome();
