@@ -1,5 +1,6 @@
-import { request } from "node:http";
-import { expect, it } from "vitest";
+import { type IncomingMessage, Server, request } from "node:http";
+import { gzipSync } from "node:zlib";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { ask } from "../support/http.js";
 import { lockMemories, waitingForLocks } from "../support/locks.js";
@@ -50,3 +51,24 @@ it("charges clients that disconnect while their GraphQL request waits for a slot
   expect(last.status).toBe(200);
   expect(last.headers.get("ratelimit")).toContain(`r=${LIMITS.budgets.requestsByPlan.pro - 6};`);
 });
+
+it.each([
+  ["", {}, Buffer.from("{}")],
+  [", compressed", { "content-encoding": "gzip" }, gzipSync("{}")],
+])(
+  "listens to the errors of a request%s after its body is read: Node throws those that nobody hears",
+  async (_how, headers, body) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { key } = await world.user();
+    const emitted = vi.spyOn(Server.prototype, "emit");
+    onTestFinished(() => emitted.mockRestore());
+
+    await ask(`${url}/v1/memories`, { key, headers, body });
+
+    const requests = emitted.mock.calls.flatMap(([event, incoming]: readonly unknown[]) =>
+      event === "request" ? [incoming as IncomingMessage] : [],
+    );
+    expect(requests.map((one) => one.listenerCount("error") > 0)).toEqual([true]);
+  },
+);
