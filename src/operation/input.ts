@@ -95,9 +95,9 @@ export function inputReader<Input extends object>(
         const field = fields.get(name);
         const isQuery = source === query;
         const mistake = field && (findTooMany(field, value, isQuery) ?? (isQuery && queryMistake(field.type, value)));
-        const list = isQuery ? bracketed(name) : "";
-        if (isListType(getNullableType(fields.get(list)?.type))) {
-          issues.add([name], `is unknown; write a list as ${list}=A,B`);
+        const list = field || !isQuery ? undefined : fields.get(bracketed(name));
+        if (isListType(getNullableType(list?.type))) {
+          issues.add([name], `is unknown; write a list as ${bracketed(name)}=A,B`);
         } else if (!field) addUnknown(type, [name], reading);
         else if (isQuery && belongsInBody(field.name)) issues.add([name], "belongs in the body, not in the query");
         else if (raw.has(field.name)) issues.add([name], "is given twice");

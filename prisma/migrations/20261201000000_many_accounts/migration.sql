@@ -38,34 +38,40 @@ BEGIN
 END $$;
 
 -- Counts the words of the next graph that has enough new ones. Returns null if there is nothing more to do. The notes of
--- graphs with too few are removed; that of a counted graph is one of these the next time.
+-- graphs with too few are removed. No graph that gets new words faster than they are counted keeps others waiting, and
+-- changes of no graph wait while another is counted.
 CREATE OR REPLACE FUNCTION count_next_words(p_words int, p_sample int) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   noted uuid;
   counted int;
-  removed int := 0;
+  locked int := 0;
 BEGIN
   FOREACH noted IN ARRAY ARRAY(SELECT /* all graphs */ graph_id FROM graph_usage
     WHERE words_learnt_at IS NOT NULL ORDER BY words_learnt_at LIMIT 100) LOOP
     IF has_new_words(noted, p_words) THEN
       -- Counting takes long, so no row of another graph may be locked meanwhile.
-      EXIT WHEN removed > 0;
+      EXIT WHEN locked > 0;
       counted := count_words(noted, p_sample);
-      IF counted IS NOT NULL THEN
-        RETURN counted;
-      END IF;
       -- Another server is counting this graph.
-      CONTINUE;
+      CONTINUE WHEN counted IS NULL;
+      -- Behind the others, unless the graph is being changed: nobody waits for that.
+      PERFORM 1 FROM graph_usage WHERE graph_id = noted FOR UPDATE SKIP LOCKED;
+      IF FOUND THEN
+        UPDATE graph_usage SET words_learnt_at = clock_timestamp() WHERE graph_id = noted;
+      END IF;
+      RETURN counted;
     END IF;
     -- Nobody waits for a graph that is being changed: its turn comes.
     PERFORM 1 FROM graph_usage WHERE graph_id = noted FOR UPDATE SKIP LOCKED;
-    -- Once more: now nobody can commit words without a new note.
-    IF FOUND AND NOT has_new_words(noted, p_words) THEN
-      UPDATE graph_usage SET words_learnt_at = NULL WHERE graph_id = noted;
-      removed := removed + 1;
+    IF FOUND THEN
+      locked := locked + 1;
+      -- Once more: now nobody can commit words without a new note.
+      IF NOT has_new_words(noted, p_words) THEN
+        UPDATE graph_usage SET words_learnt_at = NULL WHERE graph_id = noted;
+      END IF;
     END IF;
   END LOOP;
-  RETURN CASE WHEN removed > 0 THEN 0 END;
+  RETURN CASE WHEN locked > 0 THEN 0 END;
 END $$;
 
 -- To delete an account: its mails, its requests to the payment provider, and its earlier addresses in the audit. Each
@@ -73,3 +79,6 @@ END $$;
 CREATE INDEX "mail_email_idx" ON "mail"("email");
 CREATE INDEX "billing_operation_customer_by" ON "billing_operation"("actor_id") WHERE "kind" = 'customer';
 CREATE INDEX "audit_entry_changed_email" ON "audit_entry"("subject") WHERE "action" = 'changeEmail';
+
+-- To send codes, for which people wait, before other mails that are due.
+CREATE INDEX "mail_due_sign_up" ON "mail"("due_at") WHERE "kind" = 'sign_up';

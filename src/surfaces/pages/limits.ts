@@ -19,7 +19,10 @@ const { http, json, graphql, mcp, oauth, text, refusal, answer, database, budget
   LIMITS;
 const count = (number: number): string => number.toLocaleString("en");
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} s`;
-const size = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
+const size = (bytes: number): string =>
+  bytes < 1_048_576 ? `${rounded(bytes / 1_024)} KiB` : `${rounded(bytes / 1_048_576)} MiB`;
+/** Some depend on the memory of the machine. */
+const rounded = (number: number): number => Math.round(number * 10) / 10;
 
 const CONSTANT = { time: "constant", memory: "constant" };
 

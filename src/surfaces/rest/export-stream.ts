@@ -111,9 +111,6 @@ async function stream({ readPage, format, request, response, scope, stalledAnswe
     // The status is sent already: only a broken connection can tell the client that something is missing.
     noteFailure(error, response);
     response.destroy();
-  } finally {
-    // The work is over, also where the answer was not written to its end.
-    response.emit("answered");
   }
 }
 
