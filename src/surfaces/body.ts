@@ -1,6 +1,6 @@
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import type { Handler, Request, Response } from "express";
+import type { Handler, Request } from "express";
 import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
 import { scopeOf } from "./request-scope.js";
@@ -57,8 +57,7 @@ export const readBodyUpTo =
   async (request: Request & { body?: unknown }, response, next) => {
     const { work, span, caller, waits } = scopeOf(response);
     const invite = () => expectsInvitation(request) && response.writeContinue();
-    const bounds = { response, limit, invite, hold: work.holdBody(response) };
-    if (hasBody(request)) request.body = await bytesOf(request, bounds);
+    if (hasBody(request)) request.body = await bytesOf(request, { limit, invite, hold: work.holdBody(response) });
     const turn = waits.of("turn");
     turn.start();
     const begin = () => {
@@ -71,8 +70,6 @@ export const readBodyUpTo =
 export const readBody: Handler = readBodyUpTo(LIMITS.http.bodyBytes);
 
 interface Bounds {
-  /** Once it is closed, what is held has been given back, so nothing more may be held. */
-  readonly response: Response;
   readonly limit: number;
   /** Called when the body will be read: nothing but its bytes can be refused. */
   invite(): void;
@@ -102,16 +99,13 @@ async function bytesOf(request: Request, bounds: Bounds): Promise<Buffer> {
   }
 }
 
-function collect(request: Request, decoder: Transform | undefined, bounds: Bounds): Promise<Buffer> {
-  const { response, limit } = bounds;
+function collect(request: Request, decoder: Transform | undefined, { limit, hold }: Bounds): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const body = new GrowingBuffer(bounds);
+    const body = new GrowingBuffer({ limit, hold });
     let [received, pieces] = [0, 0];
     const settle = (outcome: () => void) => {
-      // Not its "error", which may follow the "close" of the response: without a listener it would end the process.
+      // Not its "error", which may come later: without a listener it would end the process.
       request.off("data", receive).off("end", end).off("close", breakOff).pause();
-      response.off("close", breakOff);
-      decoder?.off("data", keep);
       outcome();
     };
     const refuse = (failure: Error) => {
@@ -135,12 +129,12 @@ function collect(request: Request, decoder: Transform | undefined, bounds: Bound
       else if ((received += chunk.length) > limit) refuse(new BodyTooLarge(limit));
     };
     const end = () => {
-      // The request is closed when all of it is read, while the decoder may still have bytes to decompress.
+      // The decoder may still have bytes to decompress, so a closed connection is no error from here on.
       request.off("close", breakOff);
-      if (!decoder) settle(() => resolve(body.bytes));
+      // Nothing more comes, so the other listeners may stay.
+      if (!decoder) resolve(body.bytes);
     };
     request.on("data", receive).on("end", end).on("close", breakOff).on("error", breakOff);
-    response.on("close", breakOff);
     if (!decoder) return;
     const refuseCorrupt = () =>
       refuse(new InvalidInput([{ path: "", message: "The body is not compressed as its Content-Encoding says." }]));

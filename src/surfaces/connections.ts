@@ -111,7 +111,7 @@ export class Connections {
    */
   trackUnsent(socket: Socket, response: ServerResponse, bytes: number, until: "close" | "drain" = "close"): void {
     const connection = this.#all.get(socket);
-    if (!connection || response.destroyed) return;
+    if (!connection) return;
     const add = (more: number) => {
       connection.unsent += more;
       connection.peers.unsent += more;
@@ -193,7 +193,7 @@ const sizeOf = ({ idle, busy }: Peers): number => idle.size + busy.size;
 function endLongestUnread(connections: Iterable<Connection>): void {
   let longest: Connection | undefined;
   for (const connection of connections) {
-    if (connection.unsent === 0 || connection.socket.destroyed) continue;
+    if (connection.unsent === 0) continue;
     const isLonger = !longest || connection.takenAt < longest.takenAt;
     if (isLonger || (connection.takenAt === longest?.takenAt && connection.unsent > longest.unsent))
       longest = connection;
