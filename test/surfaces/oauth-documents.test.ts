@@ -183,6 +183,11 @@ it.each(Object.entries(PUBLISHED))(
 it.each([
   ["https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.ai/api/mcp/auth_callback"],
   ["https://claude.ai/oauth/claude-code-client-metadata", "http://localhost:53123/callback"],
+  ["https://chatgpt.com/oauth/client.json", "https://chatgpt.com/connector_platform_oauth_redirect"],
+  ["https://chatgpt.com/oauth/codex/client.json", "http://127.0.0.1:53123/callback"],
+  ["https://opencode.ai/oauth/opencode/client.json", "http://127.0.0.1:53123/callback"],
+  ["https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"],
+  ["https://zed.dev/oauth/client-metadata.json", "http://127.0.0.1:53123/callback"],
 ])("connects %s also where its site shows only browsers the document", async (client, redirect_uri) => {
   const read = publish({}, () => new Response("<title>Just a moment...</title>", { status: 403 }));
 
@@ -192,7 +197,26 @@ it.each([
   const elsewhere = await walker.begin(client, { redirect_uri: CALLBACK });
 
   expect([status, unknown.status, elsewhere.status]).toEqual([200, 400, 400]);
+  expect(unknown.text).toContain(`describes itself at ${CLIENT}?refused, which this server cannot read`);
   expect(read[0]).toBe(client);
+});
+
+it.each<[string, () => Response]>([
+  ["is not found", () => new Response(null, { status: 404 })],
+  ["is a page", () => new Response("<title>Codex</title>", { headers: { "content-type": "text/html" } })],
+  [
+    "cannot be reached",
+    () => {
+      throw new TypeError("fetch failed");
+    },
+  ],
+])("takes the known document where it %s", async (_what, answer) => {
+  const client = "https://chatgpt.com/oauth/codex/client.json";
+  publish({}, answer);
+
+  const document: unknown = await (await fetchDocument(client, CLOSES)).json();
+
+  expect(document).toMatchObject({ client_id: client, client_name: "Codex" });
 });
 
 it("takes a document of claude.ai as it is published, where it can be read", async () => {

@@ -1,6 +1,10 @@
+const ON_THIS_MACHINE = ["http://127.0.0.1/callback", "http://localhost/callback"];
+
 /**
- * Documents of clients whose site answers servers of some hosting providers with a challenge for browsers instead
- * (https://github.com/anthropics/claude-ai-mcp/issues/650), as they were published in September 2026.
+ * Documents of widely used clients, as they were published in September 2026. The sites of some answer servers of
+ * hosting providers with a challenge for browsers instead (https://github.com/anthropics/claude-ai-mcp/issues/650,
+ * https://github.com/getsentry/sentry-mcp/pull/1312), and some servers may not connect to the web at all. These clients
+ * register in no other way: they trust the metadata, which says that documents are read.
  */
 const KNOWN: Readonly<Record<string, object>> = {
   "https://claude.ai/oauth/mcp-oauth-client-metadata": {
@@ -9,19 +13,31 @@ const KNOWN: Readonly<Record<string, object>> = {
   },
   "https://claude.ai/oauth/claude-code-client-metadata": {
     client_name: "Claude Code",
-    redirect_uris: ["http://localhost/callback", "http://127.0.0.1/callback"],
+    redirect_uris: ON_THIS_MACHINE,
   },
+  "https://chatgpt.com/oauth/client.json": {
+    client_name: "ChatGPT",
+    redirect_uris: ["https://chatgpt.com/connector_platform_oauth_redirect"],
+  },
+  "https://chatgpt.com/oauth/codex/client.json": { client_name: "Codex", redirect_uris: ON_THIS_MACHINE },
+  "https://opencode.ai/oauth/opencode/client.json": { client_name: "opencode", redirect_uris: ON_THIS_MACHINE },
+  "https://vscode.dev/oauth/client-metadata.json": {
+    client_name: "Visual Studio Code",
+    redirect_uris: ["http://127.0.0.1:33418/", "https://vscode.dev/redirect"],
+  },
+  "https://zed.dev/oauth/client-metadata.json": { client_name: "Zed", redirect_uris: ["http://127.0.0.1/callback"] },
 };
 
 /**
- * Fetches a client's document; takes the known one where its site refuses programs.
+ * Fetches a client's document; takes the known one where it cannot be read.
  * @throws Error unless oidc-provider gives the dispatcher that closes connections to internal addresses. It makes it from
  * parts of Node that are not documented, and without them would fetch from anywhere.
  */
 export const fetchDocument: typeof fetch = async (id, options) => {
   if (!(options && "dispatcher" in options)) throw new Error("connections to internal addresses cannot be refused");
-  const response = await fetch(id, options);
-  if (response.status !== 403 || typeof id !== "string" || !Object.hasOwn(KNOWN, id)) return response;
-  await response.body?.cancel();
+  if (typeof id !== "string" || !Object.hasOwn(KNOWN, id)) return fetch(id, options);
+  const response = await fetch(id, options).catch(() => undefined);
+  if (response?.status === 200 && response.headers.get("content-type")?.startsWith("application/json")) return response;
+  await response?.body?.cancel();
   return Response.json({ client_id: id, ...KNOWN[id] });
 };

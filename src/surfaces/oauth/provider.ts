@@ -157,8 +157,10 @@ function allowOnly(only: string, scopes: readonly string[]): NonNullable<Feature
 const renderErrorBy =
   (renderProblem: ProviderParts["renderProblem"]): NonNullable<Configuration["renderError"]> =>
   (context, { error_description: description, error }) => {
+    const reason =
+      description === UNREADABLE ? unreadable(context.oidc?.params?.["client_id"]) : (description ?? error);
     const { html, headers } = renderProblem(
-      `The program's request cannot be answered: ${description ?? error}. Go back to it, and connect it again.`,
+      `The program's request cannot be answered: ${reason}. Go back to it, and connect it again.`,
     );
     context.set({ ...headers });
     // An error that would have been sent by a redirect has no error status yet.
@@ -166,6 +168,12 @@ const renderErrorBy =
     context.type = "html";
     context.body = html;
   };
+
+/** What oidc-provider says when it cannot fetch a client's document. */
+const UNREADABLE = "client_id metadata document fetch failed";
+
+const unreadable = (clientId: unknown): string =>
+  `the program describes itself at ${String(clientId)}, which this server cannot read`;
 
 /** oidc-provider requires a key for ID tokens, which nobody can request here. So each process makes its own. */
 const unusedKey = (): JWK => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
