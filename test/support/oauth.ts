@@ -21,6 +21,7 @@ export interface Tokens {
   readonly expires_in: number;
   readonly scope: string;
   readonly error?: string;
+  readonly error_description?: string;
 }
 
 /** An OAuth client with a browser and without any library, so that each value it sends can be made wrong. */

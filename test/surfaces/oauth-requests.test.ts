@@ -24,6 +24,7 @@ describe("a code", () => {
 
     expect(first.status).toBe(200);
     expect([second.status, second.body.error]).toEqual([400, "invalid_grant"]);
+    expect(second.body.error_description).toMatch(/was used before.* Connect the program again\.$/);
     expect((await walker.say(first.body.access_token, "tools/list")).status).toBe(401);
   });
 

@@ -49,6 +49,9 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
     if (oidc.route === "authorization" && leadsToSite(String(oidc.params?.["redirect_uri"])))
       error.allow_redirect = false;
   });
+  provider.on("grant.error", (context, { message }) => {
+    if (message === "invalid_grant") context.body = { error: message, error_description: INVALID_GRANT };
+  });
   (provider as EventEmitter).on("error", (error: unknown, context?: { res: ServerResponse }) => {
     if (context) parts.note(error, context.res);
   });
@@ -57,6 +60,10 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
     pending: (request, response) => findPending(provider, parts, request, response),
   };
 }
+
+/** Programs show it to their users. */
+const INVALID_GRANT =
+  "The code or token is wrong, was used before, has expired, or was revoked. Connect the program again.";
 
 function configurationOf({ urls, scopes, store, documents, renderProblem }: ProviderParts): Configuration {
   return {
