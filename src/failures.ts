@@ -14,7 +14,7 @@ import {
 import { IdempotencyInProgress, IdempotencyKeyReused } from "./operation/idempotency.js";
 import type { Operation } from "./operation/operation.js";
 import type { Relation } from "./operation/relation.js";
-import { refusalOf } from "./surfaces/admission.js";
+import { refusalOf } from "./surfaces/slots.js";
 import { BodyTooLarge, TooManyPieces, UnsupportedEncoding } from "./surfaces/body.js";
 import { parserRefusals } from "./surfaces/closing.js";
 import { QueryTooCostly } from "./surfaces/graphql/cost.js";

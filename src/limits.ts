@@ -1,4 +1,5 @@
 import { totalmem } from "node:os";
+import { getHeapStatistics } from "node:v8";
 
 /** With less memory, a process holds less for its clients. */
 const FULL_MEMORY_BYTES = 2 * 1_024 ** 3;
@@ -10,6 +11,12 @@ const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Infinity
  * accounts send bodies and read no answers; with the limits of 2 GiB it was killed.
  */
 const ofMemory = (limit: number): number => Math.floor(limit * Math.min(1, memoryBytes / FULL_MEMORY_BYTES));
+
+/** What V8 lets objects take, which depends on the machine's memory and on Node's options. */
+const heapBytes = getHeapStatistics().heap_size_limit;
+/** What an idle server takes of it, and a large request: at most 45 MB were measured, of several pages by GraphQL. */
+const BASE_HEAP_BYTES = 150 * 1_048_576;
+const LARGE_HEAP_BYTES = 48 * 1_048_576;
 
 /**
  * Every limit on the work that one request, one caller or one unknown client can cause, with its unit and reason. A
@@ -45,6 +52,10 @@ export const LIMITS = {
     // The heads of all running requests: their headers take up to four times as much. Beyond this, pipelined requests
     // and those with large heads close their connection.
     headsBytes: ofMemory(32 * 1_048_576),
+    // Requests that may take much memory while they are worked on: with a body larger than `largeBodyBytes`, or for many
+    // items. Further ones wait for their account's turn.
+    largeAtOnce: Math.max(3, Math.min(32, Math.floor((heapBytes - BASE_HEAP_BYTES) / LARGE_HEAP_BYTES))),
+    largeBodyBytes: 131_072,
     requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.
     turnMs: 10, // How long one turn of the event loop may start new work, or continue started work.
     // If the smallest delay of the event loop is larger, in two windows in a row, new requests are refused unread.

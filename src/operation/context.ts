@@ -91,6 +91,11 @@ export interface Context extends Services {
   readonly readAfter?: OlderRead | undefined;
   /** Called between parts of a request's work, so that other requests get their turn. */
   pause(this: void): Promise<void>;
+  /**
+   * Waits until the process has memory for a large answer: call it before many items are read.
+   * @throws TooManyAtOnce or Unavailable when it has none in time.
+   */
+  admitLarge(this: void): Promise<void>;
   /** Whether the answer, or its field `within`, contains this field: work for other fields can be skipped. */
   selects(field: string, within?: string): boolean;
   /**
@@ -128,6 +133,8 @@ export interface RequestFacts extends Pick<Context, "door" | "clientAddress" | "
   readonly patience?: Patience | undefined;
   /** Set by a door, whose requests share the turns of the event loop: otherwise each continues in the next one. */
   readonly pause?: Context["pause"];
+  /** Set by a door, whose requests share the memory of the process. */
+  readonly admitLarge?: Context["admitLarge"];
 }
 
 /** The context of one operation. */
@@ -143,6 +150,7 @@ export function contextOf(
     charge,
     readAfter,
     pause = nextTurn,
+    admitLarge = admitAll,
   }: RequestFacts,
 ): Context {
   const account = caller === NOBODY ? `from ${networkOf(clientAddress)}` : caller.userId;
@@ -159,12 +167,15 @@ export function contextOf(
     idempotency,
     selects,
     pause,
+    admitLarge,
     charge: further,
     readAfter: olderRead,
     ...services,
     database,
   };
 }
+
+const admitAll = (): Promise<void> => Promise.resolve();
 
 /** The same services with a separate share of the database, for work that belongs to no account. */
 export const servicesFor = (services: Services, account: string): Services => ({

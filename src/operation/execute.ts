@@ -60,6 +60,7 @@ async function run<Input extends object, Output extends object>(
 ): Promise<Output> {
   const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
   const { effect, team } = operation;
+  if (operation.isLarge) await context.admitLarge();
   const limits = limitsBeforeHandler(operation);
   const prepare = effect === "transaction" ? operation.prepare : undefined;
   // What runs before the transaction must not run again, either.

@@ -38,6 +38,8 @@ interface Facts<Input extends object, Output extends object> {
   readonly rest: RestRoute;
   /** As how many requests an input counts in the account's budget; 1 unless given. Uses no database or service. */
   cost?(input: Input): number;
+  /** Whether it may answer with megabytes: then it waits for a place in the memory of the process. */
+  readonly isLarge?: true;
   /** How MCP offers it to agents; absent if MCP does not. */
   readonly mcp?: ToolRoute;
   /** For documentation: a realistic input, which may omit fields that have defaults, and its output. */

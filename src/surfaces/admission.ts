@@ -1,10 +1,10 @@
 import type { Handler, Response } from "express";
 import type { Caller } from "../operation/context.js";
-import { TooManyAtOnce } from "../operation/failure.js";
+import type { TooManyAtOnce } from "../operation/failure.js";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 import { isHealthCheck, scopeOf } from "./request-scope.js";
-import { type Room, Slots } from "./slots.js";
+import { type Room, Slots, refusalOf } from "./slots.js";
 import { whenOver } from "./when-over.js";
 import type { Work } from "./work.js";
 
@@ -83,9 +83,3 @@ async function continueOrRefuse(
   if (outcome === false) throw refusal();
   if (outcome === true) next();
 }
-
-export const refusalOf = (subject: string, { slots, waiting }: { slots: number; waiting: number }): TooManyAtOnce =>
-  new TooManyAtOnce(
-    `At most ${slots} requests of one ${subject} are served at a time, and ${waiting} more wait. Read the answers ` +
-      "before you send more.",
-  );

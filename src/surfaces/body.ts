@@ -55,9 +55,13 @@ const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
-    const { work, span, caller, waits } = scopeOf(response);
+    const { work, span, caller, waits, admitLarge } = scopeOf(response);
     const invite = () => expectsInvitation(request) && response.writeContinue();
-    if (hasBody(request)) request.body = await bytesOf(request, { limit, invite, hold: work.holdBody(response) });
+    if (hasBody(request)) {
+      const bytes = await bytesOf(request, { limit, invite, hold: work.holdBody(response) });
+      request.body = bytes;
+      if (bytes.length > LIMITS.http.largeBodyBytes) await admitLarge();
+    }
     const turn = waits.of("turn");
     turn.start();
     const begin = () => {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Handler, Request, Response } from "express";
 import type { Caller } from "../operation/context.js";
 import { type Failure, InvalidInput, Unavailable } from "../operation/failure.js";
+import { networkOf } from "../operation/budget.js";
 import type { ReadAfter } from "../operation/older-reads.js";
 import { Patience } from "../operation/patience.js";
 import { Waits } from "../operation/waits.js";
@@ -14,6 +15,7 @@ import { NOT_CACHED } from "./caching.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
 import { noteUnavailable } from "./unavailable.js";
+import { whenAnswered } from "./when-over.js";
 import type { Work } from "./work.js";
 
 /** Shared by all requests of a server. */
@@ -61,6 +63,7 @@ export class RequestScope {
   readonly failures: string[] = [];
   /** Whether the service failed, not the client. By GraphQL and MCP the status is 200 even then. */
   isFault = false;
+  #place: Promise<void> | undefined;
   readonly #response: Response;
   readonly #log: Logger;
 
@@ -113,6 +116,18 @@ export class RequestScope {
     turn.start();
     return this.work.turns.waitForTurn(this, turn.stop);
   };
+
+  /** Waits for a place among the requests that may take much memory: only once, until the answer is made. */
+  readonly admitLarge = (): Promise<void> => (this.#place ??= this.#enterLarge());
+
+  async #enterLarge(): Promise<void> {
+    whenAnswered(this.#response, await this.work.enterLarge(this.account, this.patience));
+  }
+
+  /** Whose share of the process the request uses. */
+  get account(): string {
+    return this.caller?.userId ?? networkOf(this.clientAddress);
+  }
 
   setHeader(name: string, value: string): void {
     if (!this.#response.headersSent) this.#response.set(name, value);

@@ -38,7 +38,7 @@ export function runnerOf(
   const read = inputReader(inputType, operation, complete);
   const project = projectionOf(outputTypeOf(schema, operation));
   return async (services, scope, raw, found) => {
-    const { caller, clientAddress, patience, pause, readAfter, idempotencyKey: key } = scope;
+    const { caller, clientAddress, patience, pause, admitLarge, readAfter, idempotencyKey: key } = scope;
     let input;
     try {
       input = read(raw, found);
@@ -49,7 +49,7 @@ export function runnerOf(
     const idempotency =
       key === undefined ? undefined : { key, part: "", request: JSON.stringify([operation.name, input]) };
     const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
-    const facts = { caller, clientAddress, door, idempotency, patience, pause, charge, selects, readAfter };
+    const facts = { caller, clientAddress, door, idempotency, patience, pause, admitLarge, charge, selects, readAfter };
     const context = contextOf(services, facts);
     return project(await execute(operation, context, input).catch(throwInRestNames));
   };

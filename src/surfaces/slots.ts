@@ -1,8 +1,12 @@
+import { TooManyAtOnce } from "../operation/failure.js";
+
 /** How many slots each name has, how many requests may wait for one, and how long. */
 export interface Room {
   readonly slots: number;
   readonly waiting: number;
   readonly waitMs: number;
+  /** How many slots all names have together; without a limit unless given. */
+  readonly together?: number;
 }
 
 interface Lane {
@@ -15,13 +19,19 @@ interface Waiting {
   end(hasSlot: boolean): void;
 }
 
-/** A limited number of slots for each name, with a limited queue: a slot that becomes free goes to the first waiter. */
+/**
+ * A limited number of slots for each name, with a limited queue: a slot that becomes free goes to the first waiter. If
+ * all names have a limit together, those that wait for it take turns.
+ */
 export class Slots {
   readonly #room: Room;
   readonly #lanes = new Map<string, Lane>();
+  readonly #together: number;
+  #taken = 0;
 
   constructor(room: Room) {
     this.#room = room;
+    this.#together = room.together ?? Infinity;
   }
 
   /**
@@ -31,15 +41,20 @@ export class Slots {
   take(name: string, patienceMs: number = this.#room.waitMs): boolean | Promise<boolean> {
     const lane = this.#lanes.get(name) ?? { taken: 0, waiting: new Set() };
     this.#lanes.set(name, lane);
-    if (lane.taken < this.#room.slots) {
-      lane.taken++;
+    if (lane.taken < this.#room.slots && this.#taken < this.#together) {
+      this.#enter(lane);
       return true;
     }
-    if (lane.waiting.size >= this.#room.waiting) return false;
+    if (lane.waiting.size >= this.#room.waiting) {
+      this.#drop(name, lane);
+      return false;
+    }
     return new Promise((resolve) => {
       const end = (hasSlot: boolean) => {
         clearTimeout(waiting.timer);
         lane.waiting.delete(waiting);
+        if (hasSlot) this.#enter(lane);
+        else this.#drop(name, lane);
         resolve(hasSlot);
       };
       const waitMs = Math.min(this.#room.waitMs, patienceMs);
@@ -48,12 +63,46 @@ export class Slots {
     });
   }
 
-  /** Gives a slot back; it goes to the request that has waited longest. */
+  /** Gives a slot back; it goes to the next that waits: of this name, or of all names in turn if they share a limit. */
   give(name: string): void {
     const lane = this.#lanes.get(name);
     if (!lane) return;
-    const [next] = lane.waiting;
-    if (next) next.end(true);
-    else if (--lane.taken === 0) this.#lanes.delete(name);
+    lane.taken--;
+    this.#taken--;
+    const next = this.#together === Infinity ? lane : this.#nextLane();
+    const [waiting] = next?.waiting ?? [];
+    waiting?.end(true);
+    this.#drop(name, lane);
+  }
+
+  /** Whether the name has all slots that it may have. */
+  hasAll(name: string): boolean {
+    return this.#lanes.get(name)?.taken === this.#room.slots;
+  }
+
+  #enter(lane: Lane): void {
+    lane.taken++;
+    this.#taken++;
+  }
+
+  /** Of the names that wait and may have another slot, the one whose turn is longest ago; it goes behind all others. */
+  #nextLane(): Lane | undefined {
+    for (const [name, lane] of this.#lanes) {
+      if (lane.waiting.size === 0 || lane.taken === this.#room.slots) continue;
+      this.#lanes.delete(name);
+      this.#lanes.set(name, lane);
+      return lane;
+    }
+    return undefined;
+  }
+
+  #drop(name: string, lane: Lane): void {
+    if (lane.taken === 0 && lane.waiting.size === 0) this.#lanes.delete(name);
   }
 }
+
+export const refusalOf = (subject: string, { slots, waiting }: Pick<Room, "slots" | "waiting">): TooManyAtOnce =>
+  new TooManyAtOnce(
+    `At most ${slots} requests of one ${subject} are served at a time, and ${waiting} more wait. Read the answers ` +
+      "before you send more.",
+  );

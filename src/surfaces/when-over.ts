@@ -9,3 +9,14 @@ export function whenOver(response: ServerResponse, release: () => void): void {
   if (response.destroyed) release();
   else response.once("close", release);
 }
+
+/** The same as soon as the answer is made, whether or not its client reads it: memory for the work is free then. */
+export function whenAnswered(response: ServerResponse, release: () => void): void {
+  let isReleased = false;
+  const once = () => {
+    if (!isReleased) release();
+    isReleased = true;
+  };
+  response.once("answered", once);
+  whenOver(response, once);
+}

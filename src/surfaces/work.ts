@@ -1,9 +1,11 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Response } from "express";
 import { Unavailable } from "../operation/failure.js";
+import type { Patience } from "../operation/patience.js";
 import type { HttpLimits } from "./http-limits.js";
+import { type Room, Slots, refusalOf } from "./slots.js";
 import { Turns } from "./turns.js";
-import { whenOver } from "./when-over.js";
+import { whenAnswered, whenOver } from "./when-over.js";
 
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
@@ -18,9 +20,18 @@ export class Work implements Disposable {
   #begun = 0;
   #isQuiet = true;
   #bodyBytes = 0;
+  readonly #large: Room;
+  readonly #largeSlots: Slots;
 
   constructor(limits: HttpLimits) {
     this.turns = new Turns(limits.turnMs);
+    this.#large = {
+      slots: Math.ceil(limits.largeAtOnce / 3),
+      together: limits.largeAtOnce,
+      waiting: limits.waitingPerKey,
+      waitMs: limits.waitForSlotMs,
+    };
+    this.#largeSlots = new Slots(this.#large);
     this.#limits = limits;
     this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     this.#delay.enable();
@@ -38,13 +49,22 @@ export class Work implements Disposable {
     if (response.destroyed) return;
     this.#begun++;
     this.#isQuiet = false;
-    let isDone = false;
-    const done = () => {
-      if (!isDone) this.#begun--;
-      isDone = true;
-    };
-    response.once("answered", done).once("close", done);
+    whenAnswered(response, () => this.#begun--);
     this.turns.begin(work, account);
+  }
+
+  /**
+   * Waits for a place for work on a large answer or body, which takes several times its memory. Accounts take turns, and
+   * none has more than a third of the places. Returns a function that gives the place back: call it once.
+   * @throws TooManyAtOnce when the account has too many of them itself.
+   * @throws Unavailable when others have.
+   */
+  async enterLarge(account: string, patience: Patience): Promise<() => void> {
+    const taken = this.#largeSlots.take(account, patience.leftMs);
+    const hasPlace = typeof taken === "boolean" ? taken : await patience.during(taken, "slot");
+    if (hasPlace) return () => this.#largeSlots.give(account);
+    if (this.#largeSlots.hasAll(account)) throw refusalOf("account that may be large", this.#large);
+    throw new Unavailable("overloaded");
   }
 
   /** Whether no request is being answered, and none was begun since the last call. */

@@ -28,6 +28,7 @@ const DOORS = {
   ...{
     waitForSlotMs: 150,
     requestsAtOnce: 5,
+    largeAtOnce: 4,
     pipelined: 24,
     bodiesBytes: 16_000,
     unsentBytes: 3_000_000,
@@ -220,13 +221,16 @@ it.each(["0", "1"])(
     for (const socket of held) socket.destroy();
     await expect.poll(() => statusOf("/me", ann), PATIENCE).toBe(200);
 
-    // Requests at once: as many as the limit wait for the lock, and one more is refused.
+    // Large requests, and requests at once: as many as the limit wait for the lock, and one more is refused.
     await holdingMemories(world, async (lock) => {
-      const running = [ann, ann, bob, bob, cid].map(({ key }) => ask(`${url}/v1/memories`, { key }));
+      const running = [ann, ann, bob, bob].map(({ key }) => statusOf("/v1/memories", { key }));
+      await expect.poll(() => lock.waiting(), PATIENCE).toBe(DOORS.largeAtOnce);
+      expect(await statusOf("/v1/memories", cid)).toBe(503);
+      const small = statusOf(`/v1/memories/${ann.caller.userId}`, cid);
       await expect.poll(() => lock.waiting(), PATIENCE).toBe(DOORS.requestsAtOnce);
       expect(await statusOf("/docs")).toBe(503);
       await lock.release();
-      for (const { status } of await Promise.all(running)) expect(status).toBe(200);
+      expect(await Promise.all([...running, small])).toEqual([200, 200, 200, 200, 404]);
     });
     await holdingMemories(world, async (lock) => {
       const large = (n: number) => ({

@@ -81,6 +81,7 @@ export const exportAccount = defineOperation({
     "and their own graph. The content of a team's graph belongs to the team.",
   input: ExportAccountInput,
   output: AccountExport,
+  isLarge: true,
   permission: "all",
   failures: [],
   rest: { method: "GET", path: "/users/me/export" },

@@ -51,6 +51,7 @@ export const exportGraph = defineOperation({
     "record a line.",
   input: ExportGraphInput,
   output: GraphRecords,
+  isLarge: true,
   permission: "memories:read",
   failures: [NoTeamGraph],
   rest: { method: "GET", path: "/v1/export/records" },

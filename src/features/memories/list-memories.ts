@@ -43,6 +43,7 @@ export const memories = defineOperation({
   summary: "The memories of a graph, newest first.",
   input: MemoriesInput,
   output: MemoryPage,
+  isLarge: true,
   permission: "memories:read",
   failures: [NoTeamGraph],
   rest: { method: "GET", path: "/v1/memories" },

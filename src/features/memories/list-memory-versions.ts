@@ -48,6 +48,7 @@ export const memoryVersions = defineOperation({
     `${LIMITS.memory.versions.toLocaleString("en")} earlier versions are kept.`,
   input: MemoryVersionsInput,
   output: MemoryVersionPage,
+  isLarge: true,
   permission: "memories:read",
   failures: [MemoryNotFound, NoTeamGraph],
   rest: { method: "GET", path: "/v1/memories/:id/versions" },

@@ -70,6 +70,7 @@ async function followOtherEnds(
   const isKnown = [...asked].every((field) => KNOWN_OF_OTHER_END.has(field));
   if (isKnown || relationships.length === 0) return relationships;
   const places = relationships.map(({ memory }) => memory);
+  await context.admitLarge();
   const memories = await load(context, READ[choiceOf(asked)].lists, places);
   // If the memory was deleted meanwhile, so was the relationship.
   return relationships.flatMap((relationship, index) => {

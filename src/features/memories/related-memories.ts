@@ -93,6 +93,7 @@ export const relatedMemories = defineOperation({
     "at only while no more than `limit` memories are found.",
   input: RelatedMemoriesInput,
   output: RelatedMemories,
+  isLarge: true,
   permission: "memories:read",
   failures: [MemoryNotFound, NoTeamGraph],
   rest: { method: "GET", path: "/v1/memories/:id/related" },

@@ -36,6 +36,7 @@ export const relationships = defineOperation({
   summary: "Lists the relationships of a graph, newest first.",
   input: RelationshipsInput,
   output: RelationshipPage,
+  isLarge: true,
   permission: "memories:read",
   failures: [NoTeamGraph],
   rest: { method: "GET", path: "/v1/relationships" },

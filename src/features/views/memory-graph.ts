@@ -91,6 +91,7 @@ export const memoryGraph = defineOperation({
     "as many to find how they are linked. Expired memories are shown, too.",
   input: MemoryGraphInput,
   output: MemoryGraph,
+  isLarge: true,
   permission: "memories:read",
   failures: [MemoryNotFound, NoTeamGraph],
   rest: { method: "GET", path: "/v1/graph" },

@@ -93,6 +93,7 @@ export const recentActivity = defineOperation({
   notes: "Where texts are long, the lists may be shorter.",
   input: RecentActivityInput,
   output: RecentActivity,
+  isLarge: true,
   permission: "memories:read",
   failures: [NoTeamGraph],
   rest: { method: "GET", path: "/v1/activity" },

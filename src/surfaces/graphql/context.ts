@@ -23,9 +23,9 @@ export interface RequestContext extends Context {
 }
 
 export function requestContextOf(services: Services, scope: RequestScope): RequestContext {
-  const { caller, clientAddress, patience, readAfter, pause } = scope;
+  const { caller, clientAddress, patience, readAfter, pause, admitLarge } = scope;
   const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
-  const facts = { caller, clientAddress, door: "graphql", patience, charge, readAfter, pause } as const;
+  const facts = { caller, clientAddress, door: "graphql", patience, charge, readAfter, pause, admitLarge } as const;
   const answer = new AnswerBudget();
   const errors = new FieldErrors();
   return { scope, request: "", ...contextOf(services, facts), answer, errors, roots: new Gate(rootsAtOnce) };

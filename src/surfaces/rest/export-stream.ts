@@ -69,20 +69,26 @@ function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: Str
     // Refuses a wrong input before it is charged.
     input(null);
     await chargeCaller(services.budgets, scope, LIMITS.bulk.exportRequests - 1);
-    const readPage = async (cursor: string | null) => {
-      const { clientAddress, pause, waits } = scope;
+    const withPage = async <T>(cursor: string | null, work: (page: Page) => Promise<T>): Promise<T> => {
+      const { account, clientAddress, pause, waits } = scope;
       const patience = new Patience(waitMs, waits);
       // A slow client takes hours, so the rights of its key are read again for each page.
       const caller = cursor === null ? scope.caller : await scope.readCaller?.(patience);
       const context = contextOf(services, { caller, clientAddress, door: "rest", patience, pause });
-      return execute(operation, context, input(cursor));
+      const leave = await scope.work.enterLarge(account, patience);
+      try {
+        return await work(await execute(operation, context, input(cursor)).catch(throwInRestNames));
+      } finally {
+        leave();
+      }
     };
-    await stream({ readPage, format, request, response, scope, stalledAnswerMs });
+    await stream({ withPage, format, request, response, scope, stalledAnswerMs });
   };
 }
 
 interface Streaming {
-  readonly readPage: (cursor: string | null) => Promise<Page>;
+  /** Reads a page, and holds it in memory while `work` is done with it. */
+  withPage<T>(cursor: string | null, work: (page: Page) => Promise<T>): Promise<T>;
   readonly format: ExportFormat;
   readonly request: Request;
   readonly response: Response;
@@ -90,21 +96,25 @@ interface Streaming {
   readonly stalledAnswerMs: number;
 }
 
-async function stream({ readPage, format, request, response, scope, stalledAnswerMs }: Streaming): Promise<void> {
+async function stream({ withPage, format, request, response, scope, stalledAnswerMs }: Streaming): Promise<void> {
   const writer = format.begin();
-  let page = await readPage(null).catch(throwInRestNames);
-  response.status(200).set({ "Content-Type": format.contentType });
-  if (request.method === "HEAD") return void response.end();
+  const begin = () => response.status(200).set({ "Content-Type": format.contentType });
+  const writePage = async ({ records, nextCursor }: Page) => {
+    const text = await join(records, (record) => writer.write(record), scope.pause);
+    if (!response.headersSent) begin();
+    return { hasRoom: response.write(await encode(text, scope.pause)), nextCursor };
+  };
+  if (request.method === "HEAD") {
+    await withPage(null, async () => {});
+    return void begin().end();
+  }
+  // Until something is written, a refusal is an answer of its own.
+  let written = await withPage(null, writePage);
   try {
-    for (;;) {
-      const text = await join(page.records, (record) => writer.write(record), scope.pause);
-      const hasRoom = response.write(await encode(text, scope.pause));
-      // The written records are dropped, so that memory does not hold them while a slow client reads.
-      page = { records: [], nextCursor: page.nextCursor };
-      if (!hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
-      if (page.nextCursor === null) break;
+    while (written.nextCursor !== null) {
+      if (!written.hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
       await scope.pause();
-      page = await readPage(page.nextCursor);
+      written = await withPage(written.nextCursor, writePage);
     }
     response.end(writer.end());
   } catch (error) {

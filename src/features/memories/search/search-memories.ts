@@ -142,6 +142,7 @@ export const searchMemories = defineOperation({
     "others; of long contents found by meaning, in the part that is nearest.",
   input: SearchMemoriesInput,
   output: SearchResult,
+  isLarge: true,
   permission: "memories:read",
   failures: [NoTeamGraph, SearchTooSlow],
   rest: { method: "GET", path: "/v1/memories/search" },

@@ -1,0 +1,118 @@
+import { getNamedType, isObjectType } from "graphql";
+import { expect, it } from "vitest";
+import { createMemories } from "../../src/features/bulk/create-memories.js";
+import type { Operation } from "../../src/operation/operation.js";
+import { outputTypeOf } from "../../src/operation/output.js";
+import { scopesOf } from "../../src/operation/permission.js";
+import { graphqlSchema, operations } from "../../src/operations.js";
+import { ask } from "../support/http.js";
+import { OLD, messageOf } from "../support/mcp.js";
+import { PATIENT } from "../support/patience.js";
+import { openConnection } from "../support/socket.js";
+import { type Actor, type World, createWorld } from "../support/world.js";
+
+/** One place for large work, for which nobody waits. */
+const ONE_PLACE = { largeAtOnce: 1, waitForSlotMs: 100, stalledAnswerMs: 600_000 };
+const NOTE = { type: "general", title: "A note", content: "It is." };
+const LARGE = { path: "/v1/memories", body: JSON.stringify(NOTE).padEnd(200_000, " ") };
+const graphql = (query: string) => ({ path: "/graphql", body: { query } });
+
+/** Lets a request with a large body wait within its transaction, until it is released: that graph's row is locked. */
+async function holdPlace({ database: { pool } }: World, url: string, { key, caller }: Actor) {
+  const client = await pool.connect();
+  await client.query("BEGIN");
+  await client.query("SELECT FROM graph_usage WHERE graph_id = $1 FOR UPDATE", [caller.personalGraphId]);
+  const running = ask(url + LARGE.path, { key, body: LARGE.body });
+  const isWaiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  await expect.poll(async () => (await pool.query(isWaiting)).rowCount, { timeout: 60_000 }).toBe(1);
+  return async () => {
+    await client.query("COMMIT");
+    client.release();
+    return (await running).status;
+  };
+}
+
+async function start() {
+  const world = await createWorld();
+  const { url } = await world.serve({}, undefined, ONE_PLACE, PATIENT);
+  const [ann, bob] = [await world.user(), await world.user()];
+  for (const one of [ann, bob]) {
+    const memories = [
+      { ...NOTE, clientId: "linked" },
+      { ...NOTE, clientId: "other" },
+    ];
+    const link = { fromMemoryId: "linked", toMemoryId: "other", relationshipType: "USES" };
+    await one.does(createMemories, { memories });
+    await one.does(createMemories, { memories: [], relationships: [link] });
+  }
+  return { world, url, ann, bob };
+}
+
+it.each([
+  { path: "/v1/memories" },
+  { path: "/v1/memories/search?query=note" },
+  { path: "/v1/export" },
+  { path: "/v1/activity" },
+  { path: "/api/v1/memories" },
+  LARGE,
+  graphql("{ memories(limit: 1) { nextCursor } }"),
+  graphql('{ memory(id: "linked") { relationships { memory { content } } } }'),
+  { path: "/mcp", ...messageOf("tools/call", { name: "search_memories", arguments: { query: "note" } }, OLD) },
+])("waits for a place in the process's memory, and says when to try again: $path", async ({ path, ...request }) => {
+  const { url, ...parts } = await start();
+  await using world = parts.world;
+  const release = await holdPlace(world, url, parts.ann);
+  const { key } = parts.bob;
+
+  const refused = await ask(url + path, { ...request, key });
+  const small = await ask(`${url}/v1/memories/linked`, { key });
+  const status = await release();
+  const later = await ask(url + path, { ...request, key });
+
+  expect(JSON.stringify(refused.body)).toContain("The service is busy");
+  expect([small.status, status]).toEqual([200, 201]);
+  expect(JSON.stringify(later.body)).not.toContain("busy");
+});
+
+it("tells an account that has its share of the places to send less at a time", async () => {
+  const { url, ann, ...parts } = await start();
+  await using world = parts.world;
+  const release = await holdPlace(world, url, ann);
+
+  const refused = await ask(`${url}/v1/memories`, ann);
+
+  expect(refused).toMatchObject({ status: 429, body: { error: { reason: "too_many_at_once" } } });
+  expect(await release()).toBe(201);
+});
+
+it("gives the place back when the answer is made, whether or not its client reads it", async () => {
+  const { url, ann, bob, ...parts } = await start();
+  await using _world = parts.world;
+  const memories = Array.from({ length: 60 }, () => ({ ...NOTE, content: "It waits. ".repeat(5_000) }));
+  for (let n = 0; n < memories.length; n += 15) await ann.does(createMemories, { memories: memories.slice(n, n + 15) });
+  const socket = openConnection(url).pause();
+  socket.write(`GET /v1/memories?limit=100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\n\r\n`);
+  await new Promise((resolve) => socket.once("readable", resolve));
+
+  const { status } = await ask(`${url}/v1/memories`, bob);
+  socket.destroy();
+
+  expect(status).toBe(200);
+});
+
+/** At most a megabyte: relationships of one memory, types with their numbers, or a few memories of a path. */
+const SMALL = new Set(["memory", "relationshipTypes", "memoryPath", "graphStatistics"]);
+
+it("is declared by every operation that reads many memories", async () => {
+  const schema = await graphqlSchema();
+  const readsMany = operations.filter((operation) => {
+    const fields = Object.values(outputTypeOf(schema, operation).getFields());
+    const listed = fields.filter(({ type }) => String(type).startsWith("[") && isObjectType(getNamedType(type)));
+    return operation.kind === "query" && reads(operation) && listed.length > 0 && !SMALL.has(operation.name);
+  });
+
+  expect(readsMany.length).toBe(8);
+  for (const { name, isLarge } of readsMany) expect({ name, isLarge }).toEqual({ name, isLarge: true });
+});
+
+const reads = ({ permission }: Operation): boolean => scopesOf(permission).includes("memories:read");
