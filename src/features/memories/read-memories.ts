@@ -37,7 +37,7 @@ type Row = MemoryRow & Partial<Relations>;
 
 /**
  * Reads memories, in the order of the places; undefined for each that does not exist. One query for each batch of a
- * graph; a caller has at most two graphs.
+ * graph.
  */
 export async function readMemories(
   { database, answer, pause }: Pick<Context, "database" | "answer" | "pause">,
@@ -46,19 +46,17 @@ export async function readMemories(
 ): Promise<Array<Memory | undefined>> {
   const linkedStatement = withLinks ? memoriesWithLinks : memoriesWithRelationships;
   const statement = withRelationships ? linkedStatement : memoriesAlone;
-  // Many relationships may lead to one memory; it is read once.
-  const wanted = new Map<string, Place>();
+  // Many relationships may lead to one memory: it is read once, and answered each time.
   const times = new Map<string, number>();
-  for (const place of places) {
-    const key = keyOf(place.graphId, place.id);
-    wanted.set(key, place);
+  for (const { graphId, id } of places) {
+    const key = keyOf(graphId, id);
     times.set(key, (times.get(key) ?? 0) + 1);
   }
   const found = new Map<string, Memory>();
   const size = withRelationships ? BATCH_WITH_RELATIONSHIPS : BATCH;
   const pace = paceBy(pause);
   let bytes = 0;
-  for (const [index, { graphId, ids }] of batchesOf([...wanted.values()], size).entries()) {
+  for (const [index, { graphId, ids }] of idsByGraph(places, size).entries()) {
     if (index > 0) await pause();
     const rows = ((await database.run(statement, { graphId, ids, withContent })) as Row[]).map(toMemory);
     if (withRelationships) await addSuperseding(database, rows);
@@ -79,13 +77,16 @@ export async function readMemories(
 
 const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
 
-/** Batches of ids, each of one graph: a statement runs on the node that has the graph. */
-function batchesOf(
+/**
+ * The ids of each graph, each id once, at most `size` together: a statement runs on the node that has the graph. There
+ * are few graphs, those of a caller at most two.
+ */
+export function idsByGraph(
   places: readonly Place[],
-  size: number,
+  size = places.length,
 ): Array<{ readonly graphId: string; readonly ids: string[] }> {
   return [...new Set(places.map(({ graphId }) => graphId))].flatMap((graphId) => {
-    const ids = places.filter((place) => place.graphId === graphId).map(({ id }) => id);
+    const ids = [...new Set(places.filter((place) => place.graphId === graphId).map(({ id }) => id))];
     const starts = Array.from({ length: Math.ceil(ids.length / size) }, (_, batch) => batch * size);
     return starts.map((start) => ({ graphId, ids: ids.slice(start, start + size) }));
   });
@@ -125,7 +126,7 @@ export async function readSuperseding(
   places: readonly Place[],
 ): Promise<Array<SupersedingMemory | null>> {
   const found = new Map<string, SupersedingMemory>();
-  for (const batch of batchesOf(places, Math.max(1, places.length))) {
+  for (const batch of idsByGraph(places)) {
     const rows = await database.run(supersedingMemories, batch);
     for (const { id, ...newer } of rows) found.set(keyOf(batch.graphId, id), newer);
   }

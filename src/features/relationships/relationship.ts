@@ -11,6 +11,7 @@ import {
   MemoryRelationship,
   type Place,
   defineMemoryRelation,
+  idsByGraph,
   linkContentsOf,
 } from "../memories/index.js";
 
@@ -120,24 +121,18 @@ async function loadRelationship(context: Context, place: Place): Promise<Relatio
 /** Relationships read by one query. Their contexts have at most 10 MB. */
 const BATCH = 250;
 
-/** Reads relationships by one query for each batch of a graph; a caller has at most two graphs. */
+/** Reads relationships by one query for each batch of a graph. */
 const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ database, answer, pause }, places) => {
   const found = new Map<string, Relationship>();
   let length = 0;
-  for (const graphId of new Set(places.map((place) => place.graphId))) {
-    const ids = [...new Set(places.filter((place) => place.graphId === graphId).map(({ id }) => id))];
-    for (let start = 0; start < ids.length; start += BATCH) {
-      const rows = await database.models.relationship.findMany({
-        where: { graphId, id: { in: ids.slice(start, start + BATCH) } },
-        omit: UNSEEN,
-      });
-      for (const row of rows) {
-        found.set(row.id, toRelationship(row));
-        length += row.context?.length ?? 0;
-      }
-      answer?.assertRoom(length);
-      await pause();
+  for (const { graphId, ids } of idsByGraph(places, BATCH)) {
+    const where = { graphId, id: { in: ids } };
+    for (const row of await database.models.relationship.findMany({ where, omit: UNSEEN })) {
+      found.set(row.id, toRelationship(row));
+      length += row.context?.length ?? 0;
     }
+    answer?.assertRoom(length);
+    await pause();
   }
   return places.map(({ id }) => found.get(id));
 };

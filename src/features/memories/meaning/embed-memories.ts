@@ -7,6 +7,7 @@ import { EmbeddingsFailed, TextsRefused, type Vector } from "../../../platform/m
 import type { Meaning } from "../../../platform/meaning/meaning.js";
 import { withFittingSize } from "../../../platform/meaning/text-size.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
+import { idsByGraph } from "../read-memories.js";
 import { fillEmbeddings } from "./embedding-statements.js";
 import { type MemoryText, piecesOf } from "./memory-pieces.js";
 
@@ -189,8 +190,7 @@ interface Text {
 /** The texts to embed of each memory. Takes deleted memories out of the queue. */
 async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise<Text[]> {
   const found = [];
-  for (const graphId of new Set(group.map((due) => due.graphId))) {
-    const ids = group.filter((due) => due.graphId === graphId).map(({ memoryId }) => memoryId);
+  for (const { graphId, ids } of idsByGraph(group.map(({ graphId, memoryId: id }) => ({ graphId, id })))) {
     const rows = await context.database.models.memory.findMany({
       where: { graphId, id: { in: ids } },
       select: { graphId: true, id: true, title: true, summary: true, content: true, version: true },
