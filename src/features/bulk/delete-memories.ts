@@ -20,7 +20,7 @@ import {
   measure,
   removeMemories,
   settle,
-  wordsOf,
+  indexQueryOf,
 } from "../memories/index.js";
 import { costOfItems } from "./create-memories.js";
 
@@ -135,7 +135,7 @@ function assertChosen(input: DeleteMemoriesInput): void {
 /** Chooses the memories to delete, and counts how many more the filter finds. */
 async function chooseMemories(context: Context, graphId: string, input: DeleteMemoriesInput) {
   if (input.ids) return { memoryIds: await resolveEveryId(context, graphId, input.ids), remaining: 0 };
-  const words = wordsOf(input);
+  const words = indexQueryOf(input);
   if (words !== null) {
     const part = { isNewestFirst: false, limit: ITEMS_MAX };
     const found = await findNarrowed(context, graphId, { ...input, words }, part);

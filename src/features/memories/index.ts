@@ -39,7 +39,7 @@ export {
   linkChangesOf,
   linkContentsOf,
 } from "./relationship-columns.js";
-export { findNarrowed, findPassing, wordsOf } from "./words/find-narrowed.js";
+export { findNarrowed, findPassing, indexQueryOf } from "./words/find-narrowed.js";
 export { MemoryFilterInput, expiryFor, filterOf, isNarrowed } from "./memory-filter.js";
 export {
   ClientIdField,

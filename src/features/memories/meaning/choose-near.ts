@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
-import { findPassing, wordsOf } from "../words/find-narrowed.js";
+import { findPassing, indexQueryOf } from "../words/find-narrowed.js";
 import { type MemoryFilterInput, filterOf, needsRows } from "../memory-filter.js";
 import { rareMemories } from "../words/narrowed-statement.js";
 import { TUNING } from "../words/tuning.js";
@@ -18,7 +18,7 @@ export type Filter = Partial<MemoryFilterInput>;
  * in 4.
  */
 export async function findFewWithin(context: Choosing, graphId: string, filter: Filter): Promise<string[] | undefined> {
-  const words = wordsOf(filter);
+  const words = indexQueryOf(filter);
   const { tags: _tags, ...listed } = filter;
   const [[worded], rows] = await Promise.all([
     words === null ? [] : context.database.run(rareMemories, { graphId, words, most: filtered }),

@@ -19,7 +19,7 @@ interface Part {
  * The tags and types of a filter as a query of the search index; null if it has none. Only this index has tags. It
  * finds a rare tag or type at once, but reads all entries of a common one.
  */
-export function wordsOf(filter: Partial<MemoryFilterInput>): string | null {
+export function indexQueryOf(filter: Partial<MemoryFilterInput>): string | null {
   const queries = narrowingQueries(narrowingOf(filter));
   return queries.length === 0 ? null : all(queries);
 }
