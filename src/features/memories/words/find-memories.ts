@@ -117,36 +117,9 @@ export const narrowingOf = (filter: Partial<MemoryFilterInput>): Narrowing => ({
   isFiltered: needsRows(filter),
 });
 
-function hitValues(
-  { gates, isFirstSpared, scans, pairs, names, shareMin, readBytes, wide, walk }: Plan,
-  phrases: readonly string[],
-  wishes: SearchWishes,
-) {
+function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes) {
+  const { gates, scans, pairs, names, wide, walk } = plan;
   const { limit, offset, explain, withText, expired } = wishes;
-  const { examined, pairsIn, namesIn, nameBytes } = LIMITS.search;
-  const { brevity, importance, length, sideBySide, superseded } = TUNING;
-  const tuning = [
-    shareMin,
-    brevity,
-    importance,
-    length,
-    sideBySide,
-    pairsIn,
-    superseded,
-    readBytes,
-    namesIn,
-    Number(isFirstSpared),
-    walk.newest,
-    walk.oldest,
-    walk.bytes,
-    nameBytes,
-    walk.shareMost,
-    walk.shareLeast,
-    PROBED_MARGIN,
-    Number(walk.isFiltered),
-    wide.shareLeast,
-    TUNING.shareMin.single,
-  ];
   return {
     gates: gates.map(({ query }) => query),
     furtherWords: gates.map(({ further }) => further),
@@ -168,10 +141,10 @@ function hitValues(
     names: names.map(({ pattern }) => pattern),
     nameShares: names.map(({ share }) => share),
     queryLength: [...wishes.query.trim()].length,
-    tuning,
+    tuning: tuningOf(plan),
     limit: Math.min(limit, TOTAL_MAX - offset),
     offset,
-    examined: Math.floor(examined / gates.length),
+    examined: Math.floor(LIMITS.search.examined / gates.length),
     ...filterValues(wishes),
     now: expired ?? null,
     textBytes: withText ? LIMITS.search.snippetBytes : 0,
@@ -179,4 +152,17 @@ function hitValues(
     explains: explain,
     probes: phrases.length > 0 && (gates[0]?.expected ?? Infinity) < 1,
   };
+}
+
+/** What `dated_search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[20]`. */
+function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan): number[] {
+  const { pairsIn, namesIn, nameBytes } = LIMITS.search;
+  const { brevity, importance, length, sideBySide, superseded } = TUNING;
+  return [
+    ...[shareMin, brevity, importance, length, sideBySide, pairsIn, superseded, readBytes, namesIn],
+    // From 10 on.
+    ...[Number(isFirstSpared), walk.newest, walk.oldest, walk.bytes, nameBytes, walk.shareMost, walk.shareLeast],
+    // From 17 on.
+    ...[PROBED_MARGIN, Number(walk.isFiltered), wide.shareLeast, TUNING.shareMin.single],
+  ];
 }
