@@ -3,7 +3,7 @@ import type { Context } from "../../../operation/context.js";
 import { type Database, isTimeout } from "../../../platform/database/database.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
 import { withinTime } from "../../../platform/within-time.js";
-import { piecesOf } from "../meaning/memory-pieces.js";
+import { type MemoryText, piecesOf } from "../meaning/memory-pieces.js";
 import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { readNearMemories } from "./merge-by-rank.js";
 import { type Hit, type SearchWishes, findMemories } from "../words/find-memories.js";
@@ -19,8 +19,6 @@ const { most, scoreMin, compared, comparedCharacters, queryLength, ...bounds } =
  */
 export const findSimilar = (context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> =>
   withinTime(search(context, graphId, memory), LIMITS.similar.waitMs, () => null);
-
-type MemoryText = Parameters<typeof piecesOf>[0];
 
 /** Uses a connection of its own: a failure would abort a transaction. */
 async function search(context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
