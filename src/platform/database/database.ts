@@ -229,48 +229,54 @@ type Lend = <T>(
   work: (client: pg.PoolClient, change: Change) => Promise<T>,
 ) => Promise<T>;
 
-/** Runs `work` on a connection of the pool, then restores its settings. A broken connection is not used again. */
-const withClient: Lend = async (pool, settings, work) => {
+/** Runs `work` on a connection of the pool. One that breaks, or for which `work` calls `drop`, is not used again. */
+async function borrow<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient, drop: (error: Error) => void) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  let isChanged = false;
-  const note = (error: Error) => void (broken = error);
-  const change = async (setting: string): Promise<void> => {
-    isChanged = true;
-    await client.query(`SET ${setting}`);
-  };
-  client.on("error", note);
+  const drop = (error: Error) => void (broken = error);
+  client.on("error", drop);
   try {
-    // All in one round trip.
-    if (settings.length > 0) await change(settings.join("; SET "));
-    return await work(client, change);
+    return await work(client, drop);
   } finally {
-    if (isChanged) await client.query("RESET ALL").catch(note);
-    client.off("error", note);
+    client.off("error", drop);
     client.release(broken);
   }
-};
+}
 
-/** Runs `work` on a connection through a pooler, in a transaction: there settings hold only within one. */
-const withTransaction: Lend = async (pool, settings, work) => {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  const note = (error: Error) => void (broken = error);
-  const change = async (setting: string): Promise<void> => void (await client.query(`SET LOCAL ${setting}`));
-  client.on("error", note);
-  try {
-    await client.query(["BEGIN", ...settings.map((setting) => `SET LOCAL ${setting}`)].join("; "));
-    const answer = await work(client, change);
-    await client.query("COMMIT");
-    return answer;
-  } catch (error) {
-    await client.query("ROLLBACK").catch(note);
-    throw error;
-  } finally {
-    client.off("error", note);
-    client.release(broken);
-  }
-};
+/** Runs `work` with these settings, then restores those of the connection. */
+const withClient: Lend = (pool, settings, work) =>
+  borrow(pool, async (client, drop) => {
+    let isChanged = false;
+    const change = async (setting: string): Promise<void> => {
+      isChanged = true;
+      await client.query(`SET ${setting}`);
+    };
+    try {
+      // All in one round trip.
+      if (settings.length > 0) await change(settings.join("; SET "));
+      return await work(client, change);
+    } finally {
+      if (isChanged) await client.query("RESET ALL").catch(drop);
+    }
+  });
+
+/** The same through a pooler, in a transaction: there settings hold only within one. */
+const withTransaction: Lend = (pool, settings, work) =>
+  borrow(pool, async (client, drop) => {
+    const change = async (setting: string): Promise<void> => void (await client.query(`SET LOCAL ${setting}`));
+    try {
+      await client.query(["BEGIN", ...settings.map((setting) => `SET LOCAL ${setting}`)].join("; "));
+      const answer = await work(client, change);
+      await client.query("COMMIT");
+      return answer;
+    } catch (error) {
+      await client.query("ROLLBACK").catch(drop);
+      throw error;
+    }
+  });
 
 const searchOn =
   <T>(work: (run: Database["run"]) => Promise<T>, naming: Naming) =>
