@@ -19,7 +19,7 @@ it("refuses every key except its own", async () => {
   expect((await fetch(`${url}/v1/prices`, { headers: basic })).status).toBe(200);
 });
 
-it("answers with the request's id and the requested version, and marks another version as foreign", async () => {
+it("answers with the request's id and the requested version, and keeps the request", async () => {
   await using world = await startWorld();
   const { url, secretKey, requests } = world.standIn;
 
@@ -29,8 +29,8 @@ it("answers with the request's id and the requested version, and marks another v
   expect(answer.headers.get("stripe-version")).toBe("2020-08-27");
   await world.stripe.prices.list();
   expect(requests).toMatchObject([
-    { method: "GET", path: "/v1/prices", params: { limit: "1" }, stripeVersion: "2020-08-27", foreignVersion: true },
-    { path: "/v1/prices", stripeVersion: Stripe.API_VERSION, foreignVersion: false, status: 200, replayed: false },
+    { method: "GET", path: "/v1/prices", params: { limit: "1" }, stripeVersion: "2020-08-27" },
+    { path: "/v1/prices", stripeVersion: Stripe.API_VERSION, status: 200, replayed: false },
   ]);
 });
 
@@ -98,7 +98,7 @@ it("keeps products and prices, and moves a lookup key only if requested", async 
 
   expect(refused).toMatchObject({ statusCode: 400, code: "resource_already_exists", param: "lookup_key" });
   expect(await products.retrieve("seat")).toMatchObject({ id: "seat", name: "Seat of a team" });
-  const found = await prices.list({ lookup_keys: ["seat_monthly"], active: true, type: "recurring", product: "seat" });
+  const found = await prices.list({ lookup_keys: ["seat_monthly"], active: true });
   expect(found.data.map(({ id }) => id)).toEqual([second.id]);
   expect((await prices.retrieve(first.id)).lookup_key).toBeNull();
   expect(second.unit_amount_decimal?.toString()).toBe("1200");
@@ -112,11 +112,9 @@ it("returns lists in pages, newest first", async () => {
 
   const first = await customers.list({ limit: 2 });
   const all = await customers.list({ limit: 2 }).autoPagingToArray({ limit: 100 });
-  const before = await customers.list({ limit: 2, ending_before: made[0] ?? "" });
 
   expect(first).toMatchObject({ has_more: true, data: [{ id: made[4] }, { id: made[3] }] });
   expect(all.map(({ id }) => id)).toEqual(made.toReversed());
-  expect(before.data.map(({ id }) => id)).toEqual([made[2], made[1]]);
 });
 
 it("returns whole objects for expanded fields, and refuses fields that cannot be expanded", async () => {
@@ -145,9 +143,9 @@ it("returns whole objects for expanded fields, and refuses fields that cannot be
   expect(await errorOf(tooDeep)).toMatchObject({ statusCode: 400, param: "expand" });
 });
 
-it("finds sessions by customer, status and subscription", async () => {
+it("finds sessions by customer and status", async () => {
   await using world = await startWorld();
-  const { customer, session, subscription } = await subscribe(world);
+  const { customer, session } = await subscribe(world);
   const open = await openSession(world);
   const { sessions } = world.stripe.checkout;
 
@@ -157,7 +155,6 @@ it("finds sessions by customer, status and subscription", async () => {
   expect(await idsOf({})).toEqual([open.session.id, session.id]);
   expect(await idsOf({ status: "open" })).toEqual([open.session.id]);
   expect(await idsOf({ customer: customer.id })).toEqual([session.id]);
-  expect(await idsOf({ subscription: subscription.id })).toEqual([session.id]);
 });
 
 it("finds invoices by customer, subscription and status", async () => {

@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 import { expect, it } from "vitest";
-import { type World, onlyItem, openSession, startWorld, subscribe, upgrade, whole } from "./world.js";
+import { type World, onlyItem, openSession, startWorld, subscribe, upgrade } from "./world.js";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -172,7 +172,7 @@ it("sends an endpoint created through the API only the requested events, signed 
   await stripe.customers.update(customer.id, { name: "Ann" });
   await world.standIn.delivered();
 
-  expect((await stripe.webhookEndpoints.retrieve(made.id)).secret).toBeUndefined();
+  expect((await stripe.webhookEndpoints.list()).data[0]?.secret).toBeUndefined();
   const [own, ...others] = received.filter(({ body, headers }) => {
     const signature = headers["stripe-signature"] ?? "";
     try {
@@ -240,20 +240,14 @@ it("stops sending events to an address when told so, also those that already wai
   expect(world.received).toHaveLength(1);
 });
 
-it("lists events by type, and whether they were delivered", async () => {
+it("lists events by type", async () => {
   await using world = await startWorld();
   const { session } = await openSession(world);
   await world.standIn.pay(session.id);
-  await world.standIn.delivered();
-  const { events } = world.stripe;
 
-  const types = ["checkout.session.completed", "customer.created"];
-  const { data } = await events.list({ types, delivery_success: true });
+  const { data } = await world.stripe.events.list({ type: "checkout.session.completed" });
 
-  expect(typesOf(data)).toEqual(types);
-  expect(await events.retrieve(data[0]?.id ?? "")).toMatchObject({ data: { object: { id: session.id } } });
-  expect((await events.list({ delivery_success: false })).data).toEqual([]);
-  expect(whole(data[0]?.data.object ?? null)).toMatchObject({ object: "checkout.session" });
+  expect(data).toMatchObject([{ type: "checkout.session.completed", data: { object: { id: session.id } } }]);
 });
 
 it("forgets old events, but none with a pending delivery", async () => {

@@ -28,8 +28,6 @@ export interface StandInRequest {
   readonly params: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string | undefined;
   readonly stripeVersion: string | undefined;
-  /** Whether it requested another API version than this SDK's. It was answered in this SDK's version anyway. */
-  readonly foreignVersion: boolean;
   /** Undefined until it is answered; for some faults it never is. */
   readonly status: number | undefined;
   /** Whether the answer was replayed under the same idempotency key. */
@@ -108,14 +106,12 @@ export class Api {
   }
 
   #note({ method, path, encoded, headers }: Incoming): Noted {
-    const version = single(headers["stripe-version"]);
     const noted: Noted = {
       method,
       path,
       params: decodable(encoded),
       idempotencyKey: single(headers["idempotency-key"]),
-      stripeVersion: version,
-      foreignVersion: version !== undefined && version !== Stripe.API_VERSION,
+      stripeVersion: single(headers["stripe-version"]),
       status: undefined,
       replayed: false,
     };

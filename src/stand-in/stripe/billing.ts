@@ -210,7 +210,7 @@ export function endOfPeriod(beginning: number, start: number, price: PriceRecord
   }
 }
 
-const DAY_SECONDS = 86_400;
+export const DAY_SECONDS = 86_400;
 
 function later(from: number, interval: Interval, count: number): number {
   if (interval === "day") return from + count * DAY_SECONDS;

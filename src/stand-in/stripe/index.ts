@@ -26,9 +26,9 @@ import { passTime } from "./due.js";
 import { type Fault, Faults } from "./faults.js";
 import { application } from "./http.js";
 import { payInvoice } from "./billing.js";
-import { assertOpen, cancelInPortal, giveUpSubscription, pauseSubscription, paySession } from "./lifecycle.js";
+import { cancelInPortal, giveUpSubscription, pauseSubscription, paySession } from "./lifecycle.js";
 import { readyPrice } from "./routes/catalogue.js";
-import { atAddress } from "./routes/route.js";
+import { findNamed } from "./routes/route.js";
 import { Scene } from "./scene.js";
 import type { StandInOptions, StandInStripe } from "./stand-in-stripe.js";
 import { Store, newId } from "./state.js";
@@ -105,16 +105,15 @@ function controls({ scene, courier, faults, api, server, priceId, stateFile }: P
       }),
     now: () => new Date(store.nowMs()),
     delivered: () => courier.idle(),
-    pay: (id, given) => saving(() => paySession(scene, atAddress(state.sessions, "checkout.session", id), given)),
-    decline: (id) => saving(() => assertOpen(atAddress(state.sessions, "checkout.session", id))),
-    cancelInPortal: (id) => saving(() => cancelInPortal(scene, atAddress(state.subscriptions, "subscription", id))),
-    giveUp: (id) => saving(() => giveUpSubscription(scene, atAddress(state.subscriptions, "subscription", id))),
-    pause: (id) => saving(() => pauseSubscription(scene, atAddress(state.subscriptions, "subscription", id))),
+    pay: (id, given) => saving(() => paySession(scene, findNamed(state.sessions, "checkout.session", id), given)),
+    cancelInPortal: (id) => saving(() => cancelInPortal(scene, findNamed(state.subscriptions, "subscription", id))),
+    giveUp: (id) => saving(() => giveUpSubscription(scene, findNamed(state.subscriptions, "subscription", id))),
+    pause: (id) => saving(() => pauseSubscription(scene, findNamed(state.subscriptions, "subscription", id))),
     setCard(customerId, card) {
-      atAddress(state.customers, "customer", customerId).card = card;
+      findNamed(state.customers, "customer", customerId).card = card;
       store.save();
     },
-    payInvoice: (id) => saving(() => payInvoice(scene, atAddress(state.invoices, "invoice", id))),
+    payInvoice: (id) => saving(() => payInvoice(scene, findNamed(state.invoices, "invoice", id))),
     async [Symbol.asyncDispose]() {
       await courier.stop();
       store.save();
@@ -144,9 +143,6 @@ function addEndpoint(scene: Scene, url: string, secret: string): void {
     secret,
     enabledEvents: ["*"],
     status: "enabled",
-    description: null,
-    metadata: {},
-    apiVersion: null,
   };
 }
 

@@ -65,7 +65,7 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     customer,
     customer_email: known.email,
     customer_name: known.name,
-    customer_phone: known.phone,
+    customer_phone: null,
     effective_at: status === "draft" ? null : created,
     ending_balance: Math.min(0, total),
     hosted_invoice_url: status === "draft" ? null : `${source.url}/invoices/${id}`,

@@ -1,4 +1,5 @@
 import {
+  DAY_SECONDS,
   announceInvoice,
   cardAccepts,
   endOfPeriod,
@@ -27,29 +28,18 @@ import {
   newId,
 } from "./state.js";
 
-export type PaymentBehavior =
-  | "allow_incomplete"
-  | "default_incomplete"
-  | "error_if_incomplete"
-  | "pending_if_incomplete";
-export type ProrationBehavior = "always_invoice" | "create_prorations" | "none";
-
-const DAY_SECONDS = 86_400;
-
 /** How long an update, or the first invoice of a subscription, may wait for its payment. */
 export const WAITING_SECONDS = 23 * 3_600;
 
 export function createCustomer(
   scene: Scene,
-  given: Partial<Pick<CustomerRecord, "email" | "name" | "description" | "phone" | "metadata">>,
+  given: Partial<Pick<CustomerRecord, "email" | "name" | "metadata">>,
 ): CustomerRecord {
   const customer: CustomerRecord = {
     id: newId("cus"),
     created: scene.now(),
     email: null,
     name: null,
-    description: null,
-    phone: null,
     metadata: {},
     ...given,
     card: "accepted",
@@ -64,7 +54,6 @@ interface Start {
   readonly customer: string;
   readonly items: readonly ItemRecord[];
   readonly metadata: Metadata;
-  readonly description?: string | null;
   readonly trialDays?: number | undefined;
   readonly isTaxed?: boolean | undefined;
   readonly percentOff?: number | undefined;
@@ -74,7 +63,7 @@ interface Start {
 
 /** Starts a subscription, with a first invoice for its first period. */
 export function startSubscription(scene: Scene, start: Start) {
-  const { customer, items, metadata, description, paid, trialDays = 0, isTaxed = false, percentOff } = start;
+  const { customer, items, metadata, paid, trialDays = 0, isTaxed = false, percentOff } = start;
   const [first] = items;
   const price = mustFind(scene.state.prices[first?.price ?? ""]);
   const now = scene.now();
@@ -86,7 +75,6 @@ export function startSubscription(scene: Scene, start: Start) {
     currency: price.currency,
     items,
     metadata,
-    description: description ?? null,
     status: paid ? paidStatus : "incomplete",
     periodStart: now,
     periodEnd: trialDays > 0 ? now + trialDays * DAY_SECONDS : endOfPeriod(now, now, price),
@@ -139,12 +127,11 @@ export function assertOpen({ status }: SessionRecord): void {
   throw invalidRequest(`This Session is ${status}: only an open one can be paid or expired.`);
 }
 
-export const makeItem = (scene: Scene, price: string, quantity: number, metadata: Metadata = {}): ItemRecord => ({
+export const makeItem = (scene: Scene, price: string, quantity: number): ItemRecord => ({
   id: newId("si"),
   created: scene.now(),
   price,
   quantity,
-  metadata,
 });
 
 export interface Update {
@@ -153,14 +140,13 @@ export interface Update {
   readonly cancelAtPeriodEnd: boolean | undefined;
   /** Null takes back a cancellation that was set for a time. */
   readonly cancelAt: number | null | undefined;
-  readonly description: string | null | undefined;
-  readonly payment: PaymentBehavior;
-  readonly proration: ProrationBehavior;
+  readonly payment: "allow_incomplete" | "pending_if_incomplete";
+  readonly proration: "always_invoice" | "create_prorations" | "none";
 }
 
 /**
  * Changes a subscription. Only a change that is invoiced at once can fail at the bank. Then `payment` decides whether
- * the change waits, or is made and leaves the subscription past due, or is refused with an ApiError.
+ * the change waits, or is made and leaves the subscription past due.
  */
 export function updateSubscription(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
   const lines = update.items ? prorationLines(scene, subscription, update.items) : [];
@@ -173,8 +159,7 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
     });
     return;
   }
-  const paid = !isOwed(lines) || (cardAccepts(scene, subscription) && update.payment !== "default_incomplete");
-  if (!paid && update.payment === "error_if_incomplete") throw cardDeclined();
+  const paid = !isOwed(lines) || cardAccepts(scene, subscription);
   dropPendingUpdate(scene, subscription);
   const invoice = scene.change(subscription, () => {
     const made = makeInvoice(scene, subscription, { reason: "subscription_update", lines });
@@ -190,7 +175,7 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
   });
   announceInvoice(scene, invoice);
   if (paid) markPaid(scene, invoice);
-  else if (update.payment !== "default_incomplete") markFailed(scene, invoice);
+  else markFailed(scene, invoice);
 }
 
 /**
@@ -218,7 +203,6 @@ const waitingUpdate = (
 function apply(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
   subscription.items = update.items ?? subscription.items;
   subscription.metadata = update.metadata ?? subscription.metadata;
-  if (update.description !== undefined) subscription.description = update.description;
   const { cancelAtPeriodEnd = subscription.cancelAtPeriodEnd, cancelAt = subscription.cancelAt ?? null } = update;
   const endBefore = endOf(subscription);
   // Each way to cancel replaces the other.
@@ -269,7 +253,6 @@ const NO_UPDATE: Update = {
   metadata: undefined,
   cancelAtPeriodEnd: undefined,
   cancelAt: undefined,
-  description: undefined,
   payment: "allow_incomplete",
   proration: "none",
 };

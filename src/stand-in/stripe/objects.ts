@@ -14,7 +14,7 @@ import {
 
 /** `satisfies` checks that each object has all declared fields. */
 export function customerObject(customer: CustomerRecord): Stripe.Customer {
-  const { id, created, email, name, description, phone, metadata } = customer;
+  const { id, created, email, name, metadata } = customer;
   return {
     id,
     object: "customer",
@@ -25,7 +25,7 @@ export function customerObject(customer: CustomerRecord): Stripe.Customer {
     customer_account: null,
     default_source: null,
     delinquent: false,
-    description,
+    description: null,
     discount: null,
     email,
     invoice_prefix: prefixOf(customer),
@@ -39,7 +39,7 @@ export function customerObject(customer: CustomerRecord): Stripe.Customer {
     metadata: { ...metadata },
     name,
     next_invoice_sequence: customer.invoices + 1,
-    phone,
+    phone: null,
     preferred_locales: [],
     shipping: null,
     tax_exempt: "none",
@@ -49,18 +49,18 @@ export function customerObject(customer: CustomerRecord): Stripe.Customer {
 
 export const prefixOf = ({ id }: { readonly id: string }): string => id.slice(-8).toUpperCase();
 
-export function productObject({ id, created, name, description, active, metadata }: ProductRecord): Stripe.Product {
+export function productObject({ id, created, name }: ProductRecord): Stripe.Product {
   return {
     id,
     object: "product",
-    active,
+    active: true,
     created,
     default_price: null,
-    description,
+    description: null,
     images: [],
     livemode: false,
     marketing_features: [],
-    metadata: { ...metadata },
+    metadata: {},
     name,
     package_dimensions: null,
     shippable: null,
@@ -75,19 +75,19 @@ export function productObject({ id, created, name, description, active, metadata
 }
 
 export function priceObject(price: PriceRecord): Stripe.Price {
-  const { id, created, active, currency, unitAmount, product, nickname, lookupKey, metadata, recurring } = price;
+  const { id, created, currency, unitAmount, product, lookupKey, recurring } = price;
   return {
     id,
     object: "price",
-    active,
+    active: true,
     billing_scheme: "per_unit",
     created,
     currency,
     custom_unit_amount: null,
     livemode: false,
     lookup_key: lookupKey,
-    metadata: { ...metadata },
-    nickname,
+    metadata: {},
+    nickname: null,
     product,
     recurring: recurring && {
       interval: recurring.interval,
@@ -106,11 +106,11 @@ export function priceObject(price: PriceRecord): Stripe.Price {
 }
 
 /** The older form of a price, which items still carry. */
-function planObject({ id, created, active, currency, unitAmount, product, ...price }: PriceRecord): Stripe.Plan {
+function planObject({ id, created, currency, unitAmount, product, ...price }: PriceRecord): Stripe.Plan {
   return {
     id,
     object: "plan",
-    active,
+    active: true,
     amount: unitAmount,
     amount_decimal: Stripe.Decimal.from(unitAmount),
     billing_scheme: "per_unit",
@@ -119,9 +119,9 @@ function planObject({ id, created, active, currency, unitAmount, product, ...pri
     interval: price.recurring?.interval ?? "month",
     interval_count: price.recurring?.intervalCount ?? 1,
     livemode: false,
-    metadata: { ...price.metadata },
+    metadata: {},
     meter: null,
-    nickname: price.nickname,
+    nickname: null,
     product,
     tiers_mode: null,
     transform_usage: null,
@@ -132,7 +132,7 @@ function planObject({ id, created, active, currency, unitAmount, product, ...pri
 
 function itemObject(
   { state }: Source,
-  { id, created, price, quantity, metadata }: ItemRecord,
+  { id, created, price, quantity }: ItemRecord,
   subscription: SubscriptionRecord,
 ): Stripe.SubscriptionItem {
   const priced = mustFind(state.prices[price]);
@@ -145,7 +145,7 @@ function itemObject(
     current_period_start: subscription.periodStart,
     current_trial: null,
     discounts: [],
-    metadata: { ...metadata },
+    metadata: {},
     plan: planObject(priced),
     price: priceObject(priced),
     quantity,
@@ -173,7 +173,7 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
     created,
     currency: subscription.currency,
     customer: subscription.customer,
-    description: subscription.description,
+    description: null,
     discounts: discountIds(subscription),
     ended_at: endedAt,
     items: {
@@ -271,13 +271,13 @@ export function endpointObject(endpoint: EndpointRecord): Stripe.WebhookEndpoint
   return {
     id: endpoint.id,
     object: "webhook_endpoint",
-    api_version: endpoint.apiVersion,
+    api_version: null,
     application: null,
     created: endpoint.created,
-    description: endpoint.description,
+    description: null,
     enabled_events: [...endpoint.enabledEvents],
     livemode: false,
-    metadata: { ...endpoint.metadata },
+    metadata: {},
     status: endpoint.status,
     url: endpoint.url,
   } satisfies Stripe.WebhookEndpoint;

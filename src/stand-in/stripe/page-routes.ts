@@ -5,7 +5,7 @@ import { ApiError, invalidRequest } from "./errors.js";
 import { invoicePdf } from "./invoice-pdf.js";
 import { assertOpen, cancelInPortal, paySession, resumeInPortal, switchInPortal } from "./lifecycle.js";
 import { checkoutPage, invoicePage, portalPage, problemPage } from "./pages.js";
-import { atAddress } from "./routes/route.js";
+import { findNamed } from "./routes/route.js";
 import type { Scene } from "./scene.js";
 import type { InvoiceRecord, SessionRecord, SubscriptionRecord } from "./state.js";
 
@@ -49,12 +49,12 @@ const serve =
   };
 
 const idIn = (request: Request): string => String(request.params["id"]);
-const sessionIn = ({ state }: Scene, request: Request) => atAddress(state.sessions, "checkout.session", idIn(request));
-const invoiceIn = ({ state }: Scene, request: Request) => atAddress(state.invoices, "invoice", idIn(request));
+const sessionIn = ({ state }: Scene, request: Request) => findNamed(state.sessions, "checkout.session", idIn(request));
+const invoiceIn = ({ state }: Scene, request: Request) => findNamed(state.invoices, "invoice", idIn(request));
 const portalIn = ({ state }: Scene, request: Request) =>
-  atAddress(state.portals, "billing_portal.session", idIn(request));
+  findNamed(state.portals, "billing_portal.session", idIn(request));
 const subscriptionIn = ({ state }: Scene, request: Request) =>
-  atAddress(state.subscriptions, "subscription", String(request.params["subscription"]));
+  findNamed(state.subscriptions, "subscription", String(request.params["subscription"]));
 
 const showCheckout: Act = (scene, request, response) =>
   void response.send(checkoutPage(scene, sessionIn(scene, request)));
@@ -113,7 +113,7 @@ const switchPrice: Act = (scene, request, response) => {
   const price = String(request.params["price"]);
   const prices = scene.state.portalSettings[portal.settings ?? ""]?.prices ?? [];
   if (!prices.includes(price)) throw invalidRequest("The portal does not offer this price.");
-  switchInPortal(scene, subscriptionIn(scene, request), atAddress(scene.state.prices, "price", price));
+  switchInPortal(scene, subscriptionIn(scene, request), findNamed(scene.state.prices, "price", price));
   response.redirect(303, `/portal/${portal.id}`);
 };
 

@@ -181,5 +181,4 @@ export const PAGING = {
   ...COMMON,
   limit: optional(integer(1, 100)),
   starting_after: optional(text()),
-  ending_before: optional(text()),
 };

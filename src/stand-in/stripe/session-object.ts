@@ -99,7 +99,7 @@ function customerDetails(
     email: known?.email ?? customerEmail,
     individual_name: null,
     name: known?.name ?? null,
-    phone: known?.phone ?? null,
+    phone: null,
     tax_exempt: "none",
     tax_ids: known?.taxId === undefined ? null : [{ type: "eu_vat", value: known.taxId }],
   } satisfies Stripe.Checkout.Session.CustomerDetails;

@@ -45,8 +45,6 @@ export interface StandInStripe extends AsyncDisposable {
   delivered(): Promise<void>;
   /** Pays at the session's page, with any card on file. Throws when the session has ended, or the code is invalid. */
   pay(sessionId: string, given?: { promotionCode?: string; taxId?: string }): Promise<void>;
-  /** Tries to pay at the session's page with a card that is declined; nothing changes. */
-  decline(sessionId: string): Promise<void>;
   /** Cancels in the customer portal: the subscription ends with its period, without `cancel_at_period_end`. */
   cancelInPortal(subscriptionId: string): Promise<void>;
   /** Gives up the retries of a failed payment: the subscription is unpaid, until its latest invoice is paid. */

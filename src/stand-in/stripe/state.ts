@@ -11,8 +11,6 @@ export interface CustomerRecord {
   readonly created: number;
   email: string | null;
   name: string | null;
-  description: string | null;
-  phone: string | null;
   metadata: Metadata;
   /** Whether the bank accepts charges to the card on file. */
   card: "accepted" | "declined";
@@ -29,9 +27,6 @@ export interface ProductRecord {
   readonly id: string;
   readonly created: number;
   readonly name: string;
-  readonly description: string | null;
-  readonly active: boolean;
-  readonly metadata: Metadata;
 }
 
 export type Interval = "day" | "week" | "month" | "year";
@@ -39,13 +34,10 @@ export type Interval = "day" | "week" | "month" | "year";
 export interface PriceRecord {
   readonly id: string;
   readonly created: number;
-  readonly active: boolean;
   readonly currency: string;
   readonly unitAmount: number;
   readonly product: string;
-  readonly nickname: string | null;
   lookupKey: string | null;
-  readonly metadata: Metadata;
   /** Null for a one-time price. */
   readonly recurring: { readonly interval: Interval; readonly intervalCount: number } | null;
 }
@@ -86,7 +78,6 @@ export interface ItemRecord {
   readonly created: number;
   readonly price: string;
   readonly quantity: number;
-  readonly metadata: Metadata;
 }
 
 export interface PendingUpdate {
@@ -104,7 +95,6 @@ export interface SubscriptionRecord {
   readonly currency: string;
   items: readonly ItemRecord[];
   metadata: Metadata;
-  description: string | null;
   status: "trialing" | "active" | "past_due" | "unpaid" | "paused" | "incomplete" | "incomplete_expired" | "canceled";
   /** Undefined unless it is paused. */
   pausedAt?: number | undefined;
@@ -193,9 +183,6 @@ export interface EndpointRecord {
   secret: string;
   enabledEvents: readonly string[];
   status: "enabled" | "disabled";
-  description: string | null;
-  metadata: Metadata;
-  readonly apiVersion: string | null;
 }
 
 /** An event as it is sent. */

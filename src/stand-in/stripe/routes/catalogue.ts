@@ -18,7 +18,7 @@ import {
 } from "../params.js";
 import type { Scene } from "../scene.js";
 import { type PriceRecord, type ProductRecord, mergeMetadata, newId } from "../state.js";
-import { type Route, atAddress, listOf, findCustomer, findNamed, route } from "./route.js";
+import { type Route, listOf, findCustomer, findNamed, route } from "./route.js";
 
 const INTERVALS = ["day", "week", "month", "year"] as const;
 /** Stripe's limits, in the smallest unit of the currency and in intervals. */
@@ -29,8 +29,6 @@ const CUSTOMER = fields({
   ...COMMON,
   email: optional(clearable(512)),
   name: optional(clearable(256)),
-  description: optional(clearable()),
-  phone: optional(clearable(20)),
   metadata: optional(metadata),
 });
 
@@ -38,9 +36,6 @@ const PRODUCT = fields({
   ...COMMON,
   id: optional(text()),
   name: text(),
-  description: optional(text()),
-  active: optional(boolean),
-  metadata: optional(metadata),
 });
 
 const PRICE = fields({
@@ -52,46 +47,28 @@ const PRICE = fields({
     fields({
       interval: oneOf(...INTERVALS),
       interval_count: optional(integer(1, INTERVAL_COUNT_MAX)),
-      usage_type: optional(oneOf("licensed")),
     }),
   ),
   lookup_key: optional(text(200)),
   transfer_lookup_key: optional(boolean),
-  nickname: optional(text()),
-  active: optional(boolean),
-  metadata: optional(metadata),
 });
 
 const PRICES = fields({
   ...PAGING,
   active: optional(boolean),
-  currency: optional(text()),
   lookup_keys: optional(list(text(200), 10)),
-  product: optional(text()),
-  type: optional(oneOf("one_time", "recurring")),
 });
 
 /** Customers, products and prices. */
 export const catalogueRoutes: readonly Route[] = [
-  route("POST", "/v1/customers", CUSTOMER, (scene, { email, name, description, phone, ...given }) =>
-    customerObject(
-      createCustomer(scene, {
-        email: email ?? null,
-        name: name ?? null,
-        description: description ?? null,
-        phone: phone ?? null,
-        metadata: mergeMetadata({}, given.metadata),
-      }),
-    ),
+  route("POST", "/v1/customers", CUSTOMER, (scene, { email = null, name = null, ...given }) =>
+    customerObject(createCustomer(scene, { email, name, metadata: mergeMetadata({}, given.metadata) })),
   ),
-  route("GET", "/v1/customers", fields({ ...PAGING, email: optional(text(512)) }), ({ state }, params) => {
-    const matching = Object.values(state.customers).filter(
-      ({ email }) => params.email === undefined || email === params.email,
-    );
-    return listOf("/v1/customers", matching, params, customerObject);
-  }),
+  route("GET", "/v1/customers", fields(PAGING), ({ state }, params) =>
+    listOf("/v1/customers", Object.values(state.customers), params, customerObject),
+  ),
   route("GET", "/v1/customers/:id", fields(COMMON), ({ state }, _params, id) => {
-    const customer = atAddress(state.customers, "customer", id);
+    const customer = findNamed(state.customers, "customer", id);
     return customer.deleted === true ? deletedCustomer(id) : customerObject(customer);
   }),
   // Ends the subscriptions at once. Whether lists still name it, Stripe does not document: here they refuse.
@@ -104,13 +81,11 @@ export const catalogueRoutes: readonly Route[] = [
     scene.emit("customer.deleted", customerObject(customer));
     return deletedCustomer(id);
   }),
-  route("POST", "/v1/customers/:id", CUSTOMER, (scene, { email, name, description, phone, ...given }, id) => {
-    const customer = atAddress(scene.state.customers, "customer", id);
+  route("POST", "/v1/customers/:id", CUSTOMER, (scene, { email, name, ...given }, id) => {
+    const customer = findNamed(scene.state.customers, "customer", id);
     const before = toJson(customerObject(customer));
     if (email !== undefined) customer.email = email;
     if (name !== undefined) customer.name = name;
-    if (description !== undefined) customer.description = description;
-    if (phone !== undefined) customer.phone = phone;
     customer.metadata = mergeMetadata(customer.metadata, given.metadata);
     const after = customerObject(customer);
     scene.emit("customer.updated", after, previousAttributes(before, toJson(after)));
@@ -118,35 +93,30 @@ export const catalogueRoutes: readonly Route[] = [
   }),
   route("POST", "/v1/products", PRODUCT, (scene, params) => productObject(createProduct(scene, params))),
   route("GET", "/v1/products/:id", fields(COMMON), ({ state }, _params, id) =>
-    productObject(atAddress(state.products, "product", id)),
+    productObject(findNamed(state.products, "product", id)),
   ),
   route("POST", "/v1/prices", PRICE, (scene, params) => priceObject(createPrice(scene, params))),
   route("GET", "/v1/prices", PRICES, ({ state }, params) => {
-    const { active, currency, lookup_keys: keys, product, type } = params;
+    const { active, lookup_keys: keys } = params;
     const matching = Object.values(state.prices).filter(
       (price) =>
-        (active === undefined || price.active === active) &&
-        (currency === undefined || price.currency === currency) &&
-        (keys === undefined || (price.lookupKey !== null && keys.includes(price.lookupKey))) &&
-        (product === undefined || price.product === product) &&
-        (type === undefined || (price.recurring ? "recurring" : "one_time") === type),
+        active !== false && (keys === undefined || (price.lookupKey !== null && keys.includes(price.lookupKey))),
     );
     return listOf("/v1/prices", matching, params, priceObject);
   }),
   route("GET", "/v1/prices/:id", fields(COMMON), ({ state }, _params, id) =>
-    priceObject(atAddress(state.prices, "price", id)),
+    priceObject(findNamed(state.prices, "price", id)),
   ),
 ];
 
 const deletedCustomer = (id: string) => ({ id, object: "customer", deleted: true });
 
 function createProduct(scene: Scene, params: ReturnType<typeof PRODUCT>): ProductRecord {
-  const { id = newId("prod"), name, description = null, active = true } = params;
+  const { id = newId("prod"), name } = params;
   if (Object.hasOwn(scene.state.products, id)) {
     throw invalidRequest("Product already exists.", { code: "resource_already_exists", param: "id" });
   }
-  const given = mergeMetadata({}, params.metadata);
-  const product: ProductRecord = { id, created: scene.now(), name, description, active, metadata: given };
+  const product: ProductRecord = { id, created: scene.now(), name };
   scene.state.products[id] = product;
   scene.emit("product.created", productObject(product));
   return product;
@@ -167,13 +137,10 @@ function createPrice(scene: Scene, params: ReturnType<typeof PRICE>): PriceRecor
   const price: PriceRecord = {
     id: newId("price"),
     created: scene.now(),
-    active: params.active ?? true,
     currency: params.currency,
     unitAmount: params.unit_amount,
     product: params.product,
-    nickname: params.nickname ?? null,
     lookupKey: params.lookup_key ?? null,
-    metadata: mergeMetadata({}, params.metadata),
     recurring: recurring ? { interval: recurring.interval, intervalCount: recurring.interval_count ?? 1 } : null,
   };
   state.prices[price.id] = price;

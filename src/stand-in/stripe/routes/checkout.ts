@@ -16,12 +16,11 @@ import {
 import type { Scene } from "../scene.js";
 import { sessionObject } from "../session-object.js";
 import { type SessionRecord, mergeMetadata, newId } from "../state.js";
-import { type Route, atAddress, exclusive, listOf, findCustomer, route } from "./route.js";
+import { type Route, findNamed, exclusive, listOf, findCustomer, route } from "./route.js";
 import { QUANTITY_MAX, recurringPrice } from "./items.js";
 
-/** A session is open for a day, or for the requested time within these limits. */
+/** How long a session is open. */
 const OPEN_SECONDS = 24 * 3_600;
-const OPEN_MIN_SECONDS = 30 * 60;
 
 const TRIAL_DAYS_MAX = 730;
 
@@ -46,14 +45,12 @@ const SESSION = fields({
     fields({ address: optional(oneOf("auto", "never")), name: optional(oneOf("auto", "never")) }),
   ),
   allow_promotion_codes: optional(boolean),
-  expires_at: optional(integer()),
 });
 
 const SESSIONS = fields({
   ...PAGING,
   customer: optional(text()),
   status: optional(oneOf("open", "complete", "expired")),
-  subscription: optional(text()),
 });
 
 /** Checkout sessions. */
@@ -63,20 +60,19 @@ export const checkoutRoutes: readonly Route[] = [
   ),
   route("GET", "/v1/checkout/sessions", SESSIONS, (scene, params) => {
     if (params.customer !== undefined) findCustomer(scene, params.customer);
-    const { customer, status, subscription } = params;
+    const { customer, status } = params;
     const matching = Object.values(scene.state.sessions).filter(
       (session) =>
         (customer === undefined || session.customer === customer) &&
-        (status === undefined || session.status === status) &&
-        (subscription === undefined || session.subscription === subscription),
+        (status === undefined || session.status === status),
     );
     return listOf("/v1/checkout/sessions", matching, params, (session) => sessionObject(scene, session));
   }),
   route("GET", "/v1/checkout/sessions/:id", fields(COMMON), (scene, _params, id) =>
-    sessionObject(scene, atAddress(scene.state.sessions, "checkout.session", id)),
+    sessionObject(scene, findNamed(scene.state.sessions, "checkout.session", id)),
   ),
   route("POST", "/v1/checkout/sessions/:id/expire", fields(COMMON), (scene, _params, id) => {
-    const session = atAddress(scene.state.sessions, "checkout.session", id);
+    const session = findNamed(scene.state.sessions, "checkout.session", id);
     expireSession(scene, session);
     return sessionObject(scene, session);
   }),
@@ -92,16 +88,10 @@ function createSession(scene: Scene, params: ReturnType<typeof SESSION>): Sessio
   }
   if (customer !== undefined) assertUpdatesCustomer(params);
   const now = scene.now();
-  const expiresAt = params.expires_at ?? now + OPEN_SECONDS;
-  if (expiresAt < now + OPEN_MIN_SECONDS || expiresAt > now + OPEN_SECONDS) {
-    const message =
-      "The `expires_at` timestamp must be between 30 minutes and 24 hours from Checkout Session creation.";
-    throw invalidRequest(message, { param: "expires_at" });
-  }
   const session: SessionRecord = {
     id: newId("cs_test"),
     created: now,
-    expiresAt,
+    expiresAt: now + OPEN_SECONDS,
     customer: customer ?? null,
     customerEmail: customerEmail ?? null,
     lines: params.line_items.map(({ price, quantity = 1 }) => ({ id: newId("li"), price, quantity })),

@@ -1,9 +1,8 @@
-import { cardAccepts, declineInvoice, payInvoice, previewInvoice, voidInvoice } from "../billing.js";
-import { cardDeclined } from "../errors.js";
+import { previewInvoice, voidInvoice } from "../billing.js";
 import { invoiceObject, lineObject } from "../invoice-object.js";
 import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
 import { CHANGED_ITEMS, changedItems } from "./items.js";
-import { type Route, atAddress, listOf, route, findCustomer, findNamed } from "./route.js";
+import { type Route, listOf, route, findCustomer, findNamed } from "./route.js";
 
 const LIST = fields({
   ...PAGING,
@@ -45,25 +44,16 @@ export const invoiceRoutes: readonly Route[] = [
   }),
   route("GET", "/v1/invoices/:id/lines", fields(PAGING), (scene, params, id) => {
     const preview = [...scene.previews.values()].find((each) => each.id === id);
-    const invoice = preview ?? atAddress(scene.state.invoices, "invoice", id);
+    const invoice = preview ?? findNamed(scene.state.invoices, "invoice", id);
     // Lines are listed from the first on; `listOf` lists the newest first.
     const lines = invoice.lines.toReversed();
     return listOf(`/v1/invoices/${id}/lines`, lines, params, (line) => lineObject(scene, line, invoice));
   }),
   route("GET", "/v1/invoices/:id", fields(COMMON), (scene, _params, id) =>
-    invoiceObject(scene, atAddress(scene.state.invoices, "invoice", id)),
+    invoiceObject(scene, findNamed(scene.state.invoices, "invoice", id)),
   ),
-  route("POST", "/v1/invoices/:id/pay", fields(COMMON), (scene, _params, id) => {
-    const invoice = atAddress(scene.state.invoices, "invoice", id);
-    if (cardAccepts(scene, invoice)) {
-      payInvoice(scene, invoice);
-      return invoiceObject(scene, invoice);
-    }
-    declineInvoice(scene, invoice);
-    throw cardDeclined();
-  }),
   route("POST", "/v1/invoices/:id/void", fields(COMMON), (scene, _params, id) => {
-    const invoice = atAddress(scene.state.invoices, "invoice", id);
+    const invoice = findNamed(scene.state.invoices, "invoice", id);
     voidInvoice(scene, invoice);
     return invoiceObject(scene, invoice);
   }),

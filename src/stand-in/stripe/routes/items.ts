@@ -1,26 +1,21 @@
 import { invalidRequest } from "../errors.js";
 import { makeItem } from "../lifecycle.js";
-import { boolean, fields, integer, list, metadata, optional, text } from "../params.js";
+import { fields, integer, list, optional, text } from "../params.js";
 import type { Scene } from "../scene.js";
-import { type ItemRecord, type PriceRecord, type SubscriptionRecord, mergeMetadata } from "../state.js";
+import { type ItemRecord, type PriceRecord, type SubscriptionRecord } from "../state.js";
 import { findNamed } from "./route.js";
 
 export const QUANTITY_MAX = 999_999;
 /** How many prices a subscription may have. */
 const ITEMS_MAX = 20;
 
-export const NEW_ITEMS = list(
-  fields({ price: text(), quantity: optional(integer(0, QUANTITY_MAX)), metadata: optional(metadata) }),
-  ITEMS_MAX,
-);
+export const NEW_ITEMS = list(fields({ price: text(), quantity: optional(integer(0, QUANTITY_MAX)) }), ITEMS_MAX);
 
 export const CHANGED_ITEMS = list(
   fields({
     id: optional(text()),
     price: optional(text()),
     quantity: optional(integer(0, QUANTITY_MAX)),
-    deleted: optional(boolean),
-    metadata: optional(metadata),
   }),
   ITEMS_MAX,
 );
@@ -28,7 +23,6 @@ export const CHANGED_ITEMS = list(
 /** The price named by a parameter; throws an ApiError unless it exists and is recurring. */
 export function recurringPrice({ state }: Scene, id: string, param: string): PriceRecord {
   const price = findNamed(state.prices, "price", id, param);
-  if (!price.active) throw invalidRequest("The price specified is inactive.", { param });
   if (price.recurring) return price;
   throw invalidRequest("The price specified is set to `type=one_time`, but a recurring one is needed.", { param });
 }
@@ -36,8 +30,8 @@ export function recurringPrice({ state }: Scene, id: string, param: string): Pri
 export function newItems(scene: Scene, given: ReturnType<typeof NEW_ITEMS>): readonly ItemRecord[] {
   if (given.length === 0)
     throw invalidRequest("Missing required param: items.", { code: "parameter_missing", param: "items" });
-  const items = given.map(({ price, quantity = 1, metadata }, index) =>
-    makeItem(scene, recurringPrice(scene, price, `items[${index}][price]`).id, quantity, mergeMetadata({}, metadata)),
+  const items = given.map(({ price, quantity = 1 }, index) =>
+    makeItem(scene, recurringPrice(scene, price, `items[${index}][price]`).id, quantity),
   );
   assertOneInterval(scene, items);
   return items;
@@ -50,24 +44,19 @@ export function changedItems(
   given: ReturnType<typeof CHANGED_ITEMS>,
 ): readonly ItemRecord[] {
   const items = new Map(subscription.items.map((item) => [item.id, item]));
-  for (const [index, { id, price, quantity, deleted, metadata }] of given.entries()) {
+  for (const [index, { id, price, quantity }] of given.entries()) {
     const param = `items[${index}]`;
     if (price !== undefined) recurringPrice(scene, price, `${param}[price]`);
     if (id === undefined) {
       const missing = { code: "parameter_missing", param: `${param}[price]` };
       if (price === undefined) throw invalidRequest(`Missing required param: ${param}[price].`, missing);
-      const item = makeItem(scene, price, quantity ?? 1, mergeMetadata({}, metadata));
+      const item = makeItem(scene, price, quantity ?? 1);
       items.set(item.id, item);
       continue;
     }
     const item = findNamed(Object.fromEntries(items), "subscription item", id, `${param}[id]`);
-    if (deleted === true) items.delete(id);
-    else {
-      const merged = mergeMetadata(item.metadata, metadata);
-      items.set(id, { ...item, price: price ?? item.price, quantity: quantity ?? item.quantity, metadata: merged });
-    }
+    items.set(id, { ...item, price: price ?? item.price, quantity: quantity ?? item.quantity });
   }
-  if (items.size === 0) throw invalidRequest("A subscription must have at least one active item.", { param: "items" });
   assertOneInterval(scene, [...items.values()]);
   return [...items.values()];
 }

@@ -22,7 +22,7 @@ import {
   mergeMetadata,
   newId,
 } from "../state.js";
-import { type Route, atAddress, listOf, findCustomer, findNamed, route } from "./route.js";
+import { type Route, listOf, findCustomer, findNamed, route } from "./route.js";
 
 /** The configuration that every account has once it is saved in the dashboard. */
 const CONFIGURATION = "bpc_standin";
@@ -78,7 +78,7 @@ export const portalRoutes: readonly Route[] = [
     store(scene, { id: newId("bpc"), created: scene.now(), metadata: {} }, given),
   ),
   route("POST", `${ADDRESS}/:id`, SETTINGS, (scene, given, id) =>
-    store(scene, atAddress(scene.state.portalSettings, "billing_portal.configuration", id), given),
+    store(scene, findNamed(scene.state.portalSettings, "billing_portal.configuration", id), given),
   ),
   route("GET", ADDRESS, fields({ ...PAGING, active: optional(boolean) }), ({ state }, params) =>
     listOf(ADDRESS, params.active === false ? [] : Object.values(state.portalSettings), params, (settings) =>
@@ -86,7 +86,7 @@ export const portalRoutes: readonly Route[] = [
     ),
   ),
   route("GET", `${ADDRESS}/:id`, fields(COMMON), ({ state }, _params, id) =>
-    settingsObject({ state }, atAddress(state.portalSettings, "billing_portal.configuration", id)),
+    settingsObject({ state }, findNamed(state.portalSettings, "billing_portal.configuration", id)),
   ),
 ];
 

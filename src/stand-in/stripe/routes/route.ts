@@ -31,7 +31,6 @@ export function route<P>(
 interface Page {
   readonly limit: number | undefined;
   readonly starting_after: string | undefined;
-  readonly ending_before: string | undefined;
 }
 
 const PAGE_DEFAULT = 10;
@@ -40,32 +39,18 @@ const PAGE_DEFAULT = 10;
 export function listOf<R extends { readonly id: string }>(
   url: string,
   oldestFirst: readonly R[],
-  { limit = PAGE_DEFAULT, starting_after, ending_before }: Page,
+  { limit = PAGE_DEFAULT, starting_after }: Page,
   toObject: (record: R) => object,
 ): object {
   const all = oldestFirst.toReversed();
-  const placeOf = (id: string, param: string) => {
-    const place = all.findIndex((record) => record.id === id);
-    if (place < 0) throw missingResource("object", id, param);
-    return place;
-  };
-  const after = starting_after === undefined ? 0 : placeOf(starting_after, "starting_after") + 1;
-  const before = ending_before === undefined ? all.length : placeOf(ending_before, "ending_before");
-  const window = all.slice(after, before);
-  // With `ending_before`, the page is directly before that object.
-  const data = ending_before === undefined ? window.slice(0, limit) : window.slice(-limit);
-  return { object: "list", data: data.map(toObject), has_more: window.length > data.length, url };
+  const last = all.findIndex(({ id }) => id === starting_after);
+  if (starting_after !== undefined && last < 0) throw missingResource("object", starting_after, "starting_after");
+  const rest = all.slice(last + 1);
+  return { object: "list", data: rest.slice(0, limit).map(toObject), has_more: rest.length > limit, url };
 }
 
-/** The object named in the URL; throws an ApiError if it does not exist. */
-export function atAddress<R>(records: Readonly<Record<string, R>>, kind: string, id: string): R {
-  const record = Object.hasOwn(records, id) ? records[id] : undefined;
-  if (record === undefined) throw missingResource(kind, id);
-  return record;
-}
-
-/** The object named by a parameter; throws an ApiError if it does not exist. */
-export function findNamed<R>(records: Readonly<Record<string, R>>, kind: string, id: string, param: string): R {
+/** The object that a parameter names, or without a parameter the URL; throws an ApiError if it does not exist. */
+export function findNamed<R>(records: Readonly<Record<string, R>>, kind: string, id: string, param?: string): R {
   const record = Object.hasOwn(records, id) ? records[id] : undefined;
   if (record === undefined) throw missingResource(kind, id, param);
   return record;

@@ -1,23 +1,11 @@
-import { cardDeclined, invalidRequest, missingResource } from "../errors.js";
+import { invalidRequest, missingResource } from "../errors.js";
 import { type Update, cancelSubscription, hasEnded, startSubscription, updateSubscription } from "../lifecycle.js";
 import { subscriptionObject } from "../objects.js";
-import {
-  COMMON,
-  PAGING,
-  type Reader,
-  boolean,
-  clearable,
-  fields,
-  integer,
-  metadata,
-  oneOf,
-  optional,
-  text,
-} from "../params.js";
+import { COMMON, PAGING, type Reader, boolean, fields, integer, metadata, oneOf, optional, text } from "../params.js";
 import type { Scene } from "../scene.js";
 import { type SubscriptionRecord, mergeMetadata } from "../state.js";
 import { CHANGED_ITEMS, NEW_ITEMS, changedItems, newItems } from "./items.js";
-import { type Route, atAddress, exclusive, listOf, findCustomer, route } from "./route.js";
+import { type Route, findNamed, exclusive, listOf, findCustomer, route } from "./route.js";
 
 const STATUSES = [
   "active",
@@ -32,13 +20,9 @@ const STATUSES = [
   "unpaid",
 ] as const;
 
-const PAYMENT = oneOf("allow_incomplete", "default_incomplete", "error_if_incomplete", "pending_if_incomplete");
-const PRORATION = oneOf("always_invoice", "create_prorations", "none");
-
 const LIST = fields({
   ...PAGING,
   customer: optional(text()),
-  price: optional(text()),
   status: optional(oneOf(...STATUSES)),
 });
 
@@ -47,9 +31,6 @@ const CREATE = fields({
   customer: text(),
   items: NEW_ITEMS,
   metadata: optional(metadata),
-  description: optional(text(500)),
-  payment_behavior: optional(PAYMENT),
-  proration_behavior: optional(PRORATION),
 });
 
 /** A time, or an empty value to take back the cancellation. */
@@ -59,11 +40,10 @@ const UPDATE = fields({
   ...COMMON,
   items: optional(CHANGED_ITEMS),
   metadata: optional(metadata),
-  description: optional(clearable(500)),
   cancel_at: optional(endOrNone),
   cancel_at_period_end: optional(boolean),
-  payment_behavior: optional(PAYMENT),
-  proration_behavior: optional(PRORATION),
+  payment_behavior: optional(oneOf("allow_incomplete", "pending_if_incomplete")),
+  proration_behavior: optional(oneOf("always_invoice", "create_prorations", "none")),
 });
 
 const CANCEL = fields({ ...COMMON, invoice_now: optional(boolean), prorate: optional(boolean) });
@@ -74,34 +54,27 @@ export const subscriptionRoutes: readonly Route[] = [
     const matching = Object.values(scene.state.subscriptions).filter(
       (subscription) =>
         (params.customer === undefined || subscription.customer === params.customer) &&
-        (params.price === undefined || subscription.items.some(({ price }) => price === params.price)) &&
         hasStatus(subscription, params.status),
     );
     return listOf("/v1/subscriptions", matching, params, (each) => subscriptionObject(scene, each));
   }),
   route("POST", "/v1/subscriptions", CREATE, (scene, params) => {
     const customer = findCustomer(scene, params.customer);
-    if (params.payment_behavior === "pending_if_incomplete") {
-      throw invalidRequest("`pending_if_incomplete` is only for updates.", { param: "payment_behavior" });
-    }
     const items = newItems(scene, params.items);
-    const paid = customer.card === "accepted" && params.payment_behavior !== "default_incomplete";
-    if (!paid && params.payment_behavior === "error_if_incomplete") throw cardDeclined();
-    const { description = null } = params;
     const given = mergeMetadata({}, params.metadata);
-    const start = { customer: customer.id, items, metadata: given, description, paid };
+    const start = { customer: customer.id, items, metadata: given, paid: customer.card === "accepted" };
     return subscriptionObject(scene, startSubscription(scene, start));
   }),
   route("GET", "/v1/subscriptions/:id", fields(COMMON), (scene, _params, id) =>
-    subscriptionObject(scene, atAddress(scene.state.subscriptions, "subscription", id)),
+    subscriptionObject(scene, findNamed(scene.state.subscriptions, "subscription", id)),
   ),
   route("POST", "/v1/subscriptions/:id", UPDATE, (scene, params, id) => {
-    const subscription = atAddress(scene.state.subscriptions, "subscription", id);
+    const subscription = findNamed(scene.state.subscriptions, "subscription", id);
     updateSubscription(scene, subscription, updateOf(scene, subscription, params));
     return subscriptionObject(scene, subscription);
   }),
   route("DELETE", "/v1/subscriptions/:id", CANCEL, (scene, _params, id) => {
-    const subscription = atAddress(scene.state.subscriptions, "subscription", id);
+    const subscription = findNamed(scene.state.subscriptions, "subscription", id);
     // Cancelling it again is answered like an unknown subscription.
     if (hasEnded(subscription)) throw missingResource("subscription", id);
     cancelSubscription(scene, subscription);
@@ -117,9 +90,9 @@ function hasStatus({ status }: SubscriptionRecord, wanted: (typeof STATUSES)[num
 }
 
 function updateOf(scene: Scene, subscription: SubscriptionRecord, params: ReturnType<typeof UPDATE>): Update {
-  const { items, description, cancel_at: cancelAt, cancel_at_period_end: cancelAtPeriodEnd } = params;
+  const { items, cancel_at: cancelAt, cancel_at_period_end: cancelAtPeriodEnd } = params;
   exclusive({ cancel_at: cancelAt, cancel_at_period_end: cancelAtPeriodEnd });
-  const changesMore = [items, description, cancelAt, cancelAtPeriodEnd].some((given) => given !== undefined);
+  const changesMore = [items, cancelAt, cancelAtPeriodEnd].some((given) => given !== undefined);
   if (changesMore && hasEnded(subscription)) {
     const message = "A canceled subscription can only update its cancellation_details and metadata.";
     throw invalidRequest(message, { code: "invalid_canceled_subscription_fields" });
@@ -128,35 +101,17 @@ function updateOf(scene: Scene, subscription: SubscriptionRecord, params: Return
     throw invalidRequest("An incomplete subscription can only update its metadata and default_source.");
   }
   const payment = params.payment_behavior ?? "allow_incomplete";
-  if (payment === "pending_if_incomplete") assertSupportedByPendingUpdates(params);
+  // https://docs.stripe.com/billing/subscriptions/pending-updates-reference
+  if (payment === "pending_if_incomplete" && cancelAt !== undefined) {
+    const message = "`cancel_at` is not supported with `payment_behavior=pending_if_incomplete`.";
+    throw invalidRequest(message, { param: "cancel_at" });
+  }
   return {
     items: items && changedItems(scene, subscription, items),
     metadata: params.metadata === undefined ? undefined : mergeMetadata(subscription.metadata, params.metadata),
     cancelAtPeriodEnd,
     cancelAt,
-    description,
     payment,
     proration: params.proration_behavior ?? "create_prorations",
   };
-}
-
-/**
- * Throws an ApiError for a change that an update which may wait for its payment cannot contain:
- * https://docs.stripe.com/billing/subscriptions/pending-updates-reference, metadata since 2026-05-27 and
- * `cancel_at_period_end` since 2026-09-30.
- */
-function assertSupportedByPendingUpdates({
-  description,
-  cancel_at: cancelAt,
-  items = [],
-}: ReturnType<typeof UPDATE>): void {
-  const unsupported = [
-    description !== undefined && "description",
-    cancelAt !== undefined && "cancel_at",
-    items.some(({ deleted }) => deleted !== undefined) && "items[deleted]",
-    items.some(({ metadata }) => metadata !== undefined) && "items[metadata]",
-  ].find((param) => param !== false);
-  if (unsupported === undefined) return;
-  const message = `\`${unsupported}\` is not supported with \`payment_behavior=pending_if_incomplete\`.`;
-  throw invalidRequest(message, { param: unsupported });
 }
