@@ -15,7 +15,7 @@ import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
 import { type BillingAccount, accountOf, isLive } from "./account.js";
 import { type BillingSession, withBillingSession } from "./session.js";
-import { RETURN_URL_MAX, returnUrl } from "./return-url.js";
+import { RETURN_URL_MAX, readReturnUrl } from "./return-url.js";
 import { PROVIDER_NOTE, RECORDED_WHEN_DONE } from "./team-subscription.js";
 
 /** The period that is paid at once. */
@@ -137,8 +137,8 @@ interface Returns {
 function buildReturns(context: Context, { successUrl, cancelUrl }: CreateTeamCheckoutInput): Returns {
   const back = `${context.publicUrl()}/billing/return`;
   return {
-    success_url: returnUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
-    cancel_url: returnUrl(context, "cancelUrl", cancelUrl) ?? back,
+    success_url: readReturnUrl(context, "successUrl", successUrl) ?? `${back}?session_id={CHECKOUT_SESSION_ID}`,
+    cancel_url: readReturnUrl(context, "cancelUrl", cancelUrl) ?? back,
   };
 }
 

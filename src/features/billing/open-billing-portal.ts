@@ -5,7 +5,7 @@ import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
 import { accountOf } from "./account.js";
 import { PROVIDER_READS, askProvider } from "./ask-provider.js";
 import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
-import { RETURN_URL_MAX, returnUrl } from "./return-url.js";
+import { RETURN_URL_MAX, readReturnUrl } from "./return-url.js";
 
 @InputType({ description: "Where the owner continues after the customer portal." })
 export class OpenBillingPortalInput {
@@ -48,13 +48,13 @@ export const openBillingPortal = defineTeamOperation({
     input: { returnUrl: "https://app.example.com/billing" },
     output: { url: "https://billing.stripe.com/p/session/live_YWNjdF8xU1ZuSjJDWjZxc0pnbmRK" },
   },
-  check: (context, { returnUrl: wanted }) => void returnUrl(context, "returnUrl", wanted),
+  check: (context, { returnUrl: wanted }) => void readReturnUrl(context, "returnUrl", wanted),
   async prepare(context, input, { team: { id } }) {
     const { customerId: customer } = await accountOf(context, id);
     const { payments } = context.billing;
     if (!payments) throw new BillingNotConfigured();
     if (customer === null) throw new SubscriptionRequired();
-    const back = returnUrl(context, "returnUrl", input.returnUrl) ?? `${context.publicUrl()}/billing/return?portal`;
+    const back = readReturnUrl(context, "returnUrl", input.returnUrl) ?? `${context.publicUrl()}/billing/return?portal`;
     const { portalId } = payments;
     const wanted = { customer, return_url: back, ...(portalId !== undefined && { configuration: portalId }) };
     const { url } = await askProvider(context, "billing_portal.session", (stripe, options) =>

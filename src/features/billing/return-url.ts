@@ -12,7 +12,7 @@ const TEMPLATE = "{CHECKOUT_SESSION_ID}";
  * @throws InvalidInput for a URL that is too long, or neither on the service's origin nor on one that its operator
  * allows.
  */
-export function returnUrl(
+export function readReturnUrl(
   { billing, publicUrl }: Pick<Context, "billing" | "publicUrl">,
   path: string,
   text: string | null | undefined,
