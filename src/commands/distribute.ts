@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import { distribute, findDistributionFaults } from "../platform/database/distribute.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
-import { withDatabaseUrl } from "./with-database.js";
+import { tellMessage, withDatabaseUrl } from "./with-database.js";
 
 export const program = commandLine({
   script: "distribute",
@@ -16,7 +16,7 @@ export const program = commandLine({
   .option(...JSON_OPTION)
   .action(async ({ check, json }: { check?: true; json?: true }) => {
     const done = await withDatabaseUrl(async ({ url }) => {
-      const made = check ? { tables: [], emptied: [] } : await distribute(url, (message) => console.error(message));
+      const made = check ? { tables: [], emptied: [] } : await distribute(url, tellMessage);
       return { ...made, faults: await findDistributionFaults(url) };
     });
     if (json) console.log(JSON.stringify(done));

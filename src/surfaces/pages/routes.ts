@@ -33,7 +33,7 @@ export function invitationPages(parts: InvitationParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const pages = Router({ caseSensitive: true, strict: true });
   const door = new PageDoor(parts);
-  pages.use(pageHeaders);
+  pages.use(setPageHeaders);
   pages.get("/:token", show(door));
   pages.post("/:token/code", sendCode(door));
   pages.get("/by-id/:id", showLinked(door));
@@ -48,7 +48,7 @@ export function invitationPages(parts: InvitationParts): Router {
   return router.use("/invitations", pages);
 }
 
-const pageHeaders: Handler = (_request, response, next) => {
+const setPageHeaders: Handler = (_request, response, next) => {
   response.set(PAGE_HEADERS);
   next();
 };
