@@ -56,6 +56,7 @@ export const LIMITS = {
     // items. Further ones wait for their account's turn.
     largeAtOnce: Math.max(3, Math.min(32, Math.floor((heapBytes - BASE_HEAP_BYTES) / LARGE_HEAP_BYTES))),
     largeBodyBytes: 131_072,
+    goneWorkMs: 30_000, // How long work may go on whose client is gone: twice `database.transactionTimeoutMs`.
     requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.
     turnMs: 10, // How long one turn of the event loop may start new work, or continue started work.
     // If the smallest delay of the event loop is larger, in two windows in a row, new requests are refused unread.

@@ -60,7 +60,7 @@ export const readBodyUpTo =
     if (hasBody(request)) {
       const bytes = await bytesOf(request, { limit, invite, hold: work.holdBody(response) });
       request.body = bytes;
-      if (bytes.length > LIMITS.http.largeBodyBytes) await admitLarge();
+      if (work.isLarge(bytes.length)) await admitLarge();
     }
     const turn = waits.of("turn");
     turn.start();

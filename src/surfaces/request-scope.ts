@@ -121,7 +121,8 @@ export class RequestScope {
   readonly admitLarge = (): Promise<void> => (this.#place ??= this.#enterLarge());
 
   async #enterLarge(): Promise<void> {
-    whenAnswered(this.#response, await this.work.enterLarge(this.account, this.patience));
+    const leave = await this.work.enterLarge(this.account, this.patience);
+    whenAnswered(this.#response, leave, this.work.goneWorkMs);
   }
 
   /** Whose share of the process the request uses. */

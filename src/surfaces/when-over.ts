@@ -10,13 +10,16 @@ export function whenOver(response: ServerResponse, release: () => void): void {
   else response.once("close", release);
 }
 
-/** The same as soon as the answer is made, whether or not its client reads it: memory for the work is free then. */
-export function whenAnswered(response: ServerResponse, release: () => void): void {
+/**
+ * The same as soon as the answer is made, whether or not its client reads it. If the client is gone before, the work goes
+ * on: then it is called at the latest after `goneMs`.
+ */
+export function whenAnswered(response: ServerResponse, release: () => void, goneMs: number): void {
   let isReleased = false;
   const once = () => {
     if (!isReleased) release();
     isReleased = true;
   };
   response.once("answered", once);
-  whenOver(response, once);
+  whenOver(response, () => void (isReleased || setTimeout(once, goneMs).unref()));
 }

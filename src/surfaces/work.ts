@@ -5,7 +5,7 @@ import type { Patience } from "../operation/patience.js";
 import type { HttpLimits } from "./http-limits.js";
 import { type Room, Slots, refusalOf } from "./slots.js";
 import { Turns } from "./turns.js";
-import { whenAnswered, whenOver } from "./when-over.js";
+import { whenOver } from "./when-over.js";
 
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
@@ -49,7 +49,12 @@ export class Work implements Disposable {
     if (response.destroyed) return;
     this.#begun++;
     this.#isQuiet = false;
-    whenAnswered(response, () => this.#begun--);
+    let isDone = false;
+    const done = () => {
+      if (!isDone) this.#begun--;
+      isDone = true;
+    };
+    response.once("answered", done).once("close", done);
     this.turns.begin(work, account);
   }
 
@@ -65,6 +70,16 @@ export class Work implements Disposable {
     if (hasPlace) return () => this.#largeSlots.give(account);
     if (this.#largeSlots.hasAll(account)) throw refusalOf("account that may be large", this.#large);
     throw new Unavailable("overloaded");
+  }
+
+  /** How long the work for a client that is gone keeps its place. */
+  get goneWorkMs(): number {
+    return this.#limits.goneWorkMs;
+  }
+
+  /** Whether a body of so many bytes takes much memory when it is read. */
+  isLarge(bytes: number): boolean {
+    return bytes > this.#limits.largeBodyBytes;
   }
 
   /** Whether no request is being answered, and none was begun since the last call. */

@@ -29,6 +29,8 @@ const DOORS = {
     waitForSlotMs: 150,
     requestsAtOnce: 5,
     largeAtOnce: 4,
+    largeBodyBytes: 1_000,
+    goneWorkMs: 300,
     pipelined: 24,
     bodiesBytes: 16_000,
     unsentBytes: 3_000_000,

@@ -12,24 +12,24 @@ import { openConnection } from "../support/socket.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
 /** One place for large work, for which nobody waits. */
-const ONE_PLACE = { largeAtOnce: 1, waitForSlotMs: 100, stalledAnswerMs: 600_000 };
+const ONE_PLACE = { largeAtOnce: 1, waitForSlotMs: 100, stalledAnswerMs: 600_000, goneWorkMs: 600_000 };
 const NOTE = { type: "general", title: "A note", content: "It is." };
 const LARGE = { path: "/v1/memories", body: JSON.stringify(NOTE).padEnd(200_000, " ") };
 const graphql = (query: string) => ({ path: "/graphql", body: { query } });
 
-/** Lets a request with a large body wait within its transaction, until it is released: that graph's row is locked. */
-async function holdPlace({ database: { pool } }: World, url: string, { key, caller }: Actor) {
+/** Sends a large body, and lets its request wait within its transaction: the row of its graph is locked. */
+async function holdPlace<Running>({ database: { pool } }: World, { caller }: Actor, send: () => Running) {
   const client = await pool.connect();
   await client.query("BEGIN");
   await client.query("SELECT FROM graph_usage WHERE graph_id = $1 FOR UPDATE", [caller.personalGraphId]);
-  const running = ask(url + LARGE.path, { key, body: LARGE.body });
+  const running = send();
   const isWaiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   await expect.poll(async () => (await pool.query(isWaiting)).rowCount, { timeout: 60_000 }).toBe(1);
-  return async () => {
+  const unlock = async () => {
     await client.query("COMMIT");
     client.release();
-    return (await running).status;
   };
+  return { running, unlock };
 }
 
 async function start() {
@@ -59,14 +59,15 @@ it.each([
   graphql('{ memory(id: "linked") { relationships { memory { content } } } }'),
   { path: "/mcp", ...messageOf("tools/call", { name: "search_memories", arguments: { query: "note" } }, OLD) },
 ])("waits for a place in the process's memory, and says when to try again: $path", async ({ path, ...request }) => {
-  const { url, ...parts } = await start();
+  const { url, ann, bob, ...parts } = await start();
   await using world = parts.world;
-  const release = await holdPlace(world, url, parts.ann);
-  const { key } = parts.bob;
+  const held = await holdPlace(world, ann, () => ask(url + LARGE.path, { key: ann.key, body: LARGE.body }));
+  const { key } = bob;
 
   const refused = await ask(url + path, { ...request, key });
   const small = await ask(`${url}/v1/memories/linked`, { key });
-  const status = await release();
+  await held.unlock();
+  const { status } = await held.running;
   const later = await ask(url + path, { ...request, key });
 
   expect(JSON.stringify(refused.body)).toContain("The service is busy");
@@ -77,12 +78,35 @@ it.each([
 it("tells an account that has its share of the places to send less at a time", async () => {
   const { url, ann, ...parts } = await start();
   await using world = parts.world;
-  const release = await holdPlace(world, url, ann);
+  const held = await holdPlace(world, ann, () => ask(url + LARGE.path, { key: ann.key, body: LARGE.body }));
 
   const refused = await ask(`${url}/v1/memories`, ann);
+  await held.unlock();
 
   expect(refused).toMatchObject({ status: 429, body: { error: { reason: "too_many_at_once" } } });
-  expect(await release()).toBe(201);
+  expect((await held.running).status).toBe(201);
+});
+
+it("keeps the place of a client that is gone until its work ends", async () => {
+  const { url, ann, bob, ...parts } = await start();
+  await using world = parts.world;
+  const send = () => {
+    const socket = openConnection(url);
+    const head = `POST ${LARGE.path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\n`;
+    const length = Buffer.byteLength(LARGE.body);
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${LARGE.body}`);
+    return socket;
+  };
+  const held = await holdPlace(world, ann, send);
+  const list = async () => (await ask(`${url}/v1/memories`, bob)).status;
+
+  held.running.destroy();
+  await expect.poll(() => world.log.join("").includes('"status":"aborted"'), { timeout: 60_000 }).toBe(true);
+  const meanwhile = await list();
+  await held.unlock();
+
+  expect(meanwhile).toBe(503);
+  await expect.poll(list, { timeout: 60_000 }).toBe(200);
 });
 
 it("gives the place back when the answer is made, whether or not its client reads it", async () => {
