@@ -12,7 +12,7 @@ import type { Failure } from "./operation/failure.js";
 import { type Services, servicesFor } from "./operation/context.js";
 import { SCOPES, scopesOf } from "./operation/permission.js";
 import { graphqlSchema, operations, relations } from "./operations.js";
-import { admitAddress, admitKey, admitLarge } from "./surfaces/admission.js";
+import { admitAddress, admitKey, admitNewOrLarge } from "./surfaces/admission.js";
 import { authenticate, chargeAddress, chargeRequest, chargeWithoutKey } from "./surfaces/authentication.js";
 import { graphqlDoor } from "./surfaces/graphql/door.js";
 import { GRAPHQL_CODES, graphqlError } from "./surfaces/graphql/errors.js";
@@ -120,7 +120,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
     ]),
   );
   app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey);
-  const graphql = graphqlDoor(operations, { schema, services, admitLarge: admitLarge(http) });
+  const graphql = graphqlDoor(operations, { schema, services, admitNewOrLarge: admitNewOrLarge(http) });
   app.use("/graphql", graphql, errorAnswer(graphqlError));
   const identified = [authenticate(identify, budgets, { optional: false }), admitsKey];
   const mcp = { schema, services, instructions: AGENT_INSTRUCTIONS, routes };

@@ -14,7 +14,6 @@ import {
 import { IdempotencyInProgress, IdempotencyKeyReused } from "./operation/idempotency.js";
 import type { Operation } from "./operation/operation.js";
 import type { Relation } from "./operation/relation.js";
-import { refusalOf } from "./surfaces/slots.js";
 import { BodyTooLarge, TooManyPieces, UnsupportedEncoding } from "./surfaces/body.js";
 import { parserRefusals } from "./surfaces/closing.js";
 import { QueryTooCostly } from "./surfaces/graphql/cost.js";
@@ -26,6 +25,7 @@ import { headRefusals } from "./surfaces/request-head.js";
 import { RequestGone } from "./surfaces/oauth/server.js";
 import { MethodNotAllowed, NoSuchPath } from "./surfaces/plain-errors.js";
 import { NoTunnel, UnreadableTarget } from "./surfaces/server.js";
+import { refusalOf } from "./surfaces/slots.js";
 
 /** A failure, and the operations that raise it, or a description of what raises it. */
 export interface RaisedFailure {

@@ -12,11 +12,12 @@ const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Infinity
  */
 const ofMemory = (limit: number): number => Math.floor(limit * Math.min(1, memoryBytes / FULL_MEMORY_BYTES));
 
-/** What V8 lets objects take, which depends on the machine's memory and on Node's options. */
-const heapBytes = getHeapStatistics().heap_size_limit;
-/** What an idle server takes of it, and a large request: at most 45 MB were measured, of several pages by GraphQL. */
+/** What an idle server takes of V8's heap, and a large request: up to 45 MB were measured, of pages by GraphQL. */
 const BASE_HEAP_BYTES = 150 * 1_048_576;
 const LARGE_HEAP_BYTES = 48 * 1_048_576;
+/** How large V8's heap may be depends on the machine's memory and on Node's options. */
+const fitIntoHeap = Math.floor((getHeapStatistics().heap_size_limit - BASE_HEAP_BYTES) / LARGE_HEAP_BYTES);
+const largeAtOnce = Math.max(3, Math.min(32, fitIntoHeap));
 
 /**
  * Every limit on the work that one request, one caller or one unknown client can cause, with its unit and reason. A
@@ -54,7 +55,8 @@ export const LIMITS = {
     headsBytes: ofMemory(32 * 1_048_576),
     // Requests that may take much memory while they are worked on: with a body larger than `largeBodyBytes`, or for many
     // items. Further ones wait for their account's turn.
-    largeAtOnce: Math.max(3, Math.min(32, Math.floor((heapBytes - BASE_HEAP_BYTES) / LARGE_HEAP_BYTES))),
+    largeAtOnce,
+    largePerAccount: Math.ceil(largeAtOnce / 3),
     largeBodyBytes: 131_072,
     goneWorkMs: 30_000, // How long work may go on whose client is gone: twice `database.transactionTimeoutMs`.
     requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.

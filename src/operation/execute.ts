@@ -58,9 +58,9 @@ async function run<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
+  if (operation.isLarge) await context.admitLarge();
   const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
   const { effect, team } = operation;
-  if (operation.isLarge) await context.admitLarge();
   const limits = limitsBeforeHandler(operation);
   const prepare = effect === "transaction" ? operation.prepare : undefined;
   // What runs before the transaction must not run again, either.

@@ -35,11 +35,11 @@ export function admitKey(limits: HttpLimits): Handler {
 
 /**
  * Limits an account's concurrent GraphQL requests that are new or large: a new document is read and validated in one
- * piece, and an answer may have megabytes, of which the process needs several times the memory until it is written.
+ * piece, and one request may ask for much of the database. Memory has a limit for all doors: `Work.admitLarge`.
  * @throws TooManyAtOnce when no slot is free, and the queue is full or the wait is over; also when the client has
  * disconnected while it waited.
  */
-export function admitLarge(limits: HttpLimits): (response: Response) => Promise<void> {
+export function admitNewOrLarge(limits: HttpLimits): (response: Response) => Promise<void> {
   const room = { slots: limits.graphqlPerAccount, waiting: limits.waitingPerKey, waitMs: limits.waitForSlotMs };
   const admit = slotsOf(room, ({ userId }) => userId);
   return async (response) => {

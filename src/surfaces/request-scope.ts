@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Handler, Request, Response } from "express";
+import { networkOf } from "../operation/budget.js";
 import type { Caller } from "../operation/context.js";
 import { type Failure, InvalidInput, Unavailable } from "../operation/failure.js";
-import { networkOf } from "../operation/budget.js";
 import type { ReadAfter } from "../operation/older-reads.js";
 import { Patience } from "../operation/patience.js";
 import { Waits } from "../operation/waits.js";
@@ -15,7 +15,6 @@ import { NOT_CACHED } from "./caching.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
 import { noteUnavailable } from "./unavailable.js";
-import { whenAnswered } from "./when-over.js";
 import type { Work } from "./work.js";
 
 /** Shared by all requests of a server. */
@@ -118,12 +117,8 @@ export class RequestScope {
   };
 
   /** Waits for a place among the requests that may take much memory: only once, until the answer is made. */
-  readonly admitLarge = (): Promise<void> => (this.#place ??= this.#enterLarge());
-
-  async #enterLarge(): Promise<void> {
-    const leave = await this.work.enterLarge(this.account, this.patience);
-    whenAnswered(this.#response, leave, this.work.goneWorkMs);
-  }
+  readonly admitLarge = (): Promise<void> =>
+    (this.#place ??= this.work.admitLarge(this.#response, this.account, this.patience));
 
   /** Whose share of the process the request uses. */
   get account(): string {

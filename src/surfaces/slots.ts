@@ -24,14 +24,12 @@ interface Waiting {
  * all names have a limit together, those that wait for it take turns.
  */
 export class Slots {
-  readonly #room: Room;
+  readonly #room: Required<Room>;
   readonly #lanes = new Map<string, Lane>();
-  readonly #together: number;
   #taken = 0;
 
   constructor(room: Room) {
-    this.#room = room;
-    this.#together = room.together ?? Infinity;
+    this.#room = { together: Infinity, ...room };
   }
 
   /**
@@ -41,7 +39,7 @@ export class Slots {
   take(name: string, patienceMs: number = this.#room.waitMs): boolean | Promise<boolean> {
     const lane = this.#lanes.get(name) ?? { taken: 0, waiting: new Set() };
     this.#lanes.set(name, lane);
-    if (lane.taken < this.#room.slots && this.#taken < this.#together) {
+    if (lane.taken < this.#room.slots && this.#taken < this.#room.together) {
       this.#enter(lane);
       return true;
     }
@@ -69,7 +67,7 @@ export class Slots {
     if (!lane) return;
     lane.taken--;
     this.#taken--;
-    const next = this.#together === Infinity ? lane : this.#nextLane();
+    const next = this.#room.together === Infinity ? lane : this.#nextLane();
     const [waiting] = next?.waiting ?? [];
     waiting?.end(true);
     this.#drop(name, lane);

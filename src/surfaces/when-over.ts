@@ -12,9 +12,9 @@ export function whenOver(response: ServerResponse, release: () => void): void {
 
 /**
  * The same as soon as the answer is made, whether or not its client reads it. If the client is gone before, the work goes
- * on: then it is called at the latest after `goneMs`.
+ * on: then `release` is called when that is done, at the latest after `goneMs`.
  */
-export function whenAnswered(response: ServerResponse, release: () => void, goneMs: number): void {
+export function whenAnswered(response: ServerResponse, release: () => void, goneMs = 0): void {
   let isReleased = false;
   const once = () => {
     if (!isReleased) release();

@@ -3,9 +3,9 @@ import type { Response } from "express";
 import { Unavailable } from "../operation/failure.js";
 import type { Patience } from "../operation/patience.js";
 import type { HttpLimits } from "./http-limits.js";
-import { type Room, Slots, refusalOf } from "./slots.js";
+import { Slots, refusalOf } from "./slots.js";
 import { Turns } from "./turns.js";
-import { whenOver } from "./when-over.js";
+import { whenAnswered, whenOver } from "./when-over.js";
 
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
@@ -20,18 +20,13 @@ export class Work implements Disposable {
   #begun = 0;
   #isQuiet = true;
   #bodyBytes = 0;
-  readonly #large: Room;
-  readonly #largeSlots: Slots;
+  /** Places for work that may take much memory, by account. */
+  readonly #places: Slots;
 
   constructor(limits: HttpLimits) {
     this.turns = new Turns(limits.turnMs);
-    this.#large = {
-      slots: Math.ceil(limits.largeAtOnce / 3),
-      together: limits.largeAtOnce,
-      waiting: limits.waitingPerKey,
-      waitMs: limits.waitForSlotMs,
-    };
-    this.#largeSlots = new Slots(this.#large);
+    const { largePerAccount: slots, largeAtOnce: together, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
+    this.#places = new Slots({ slots, together, waiting, waitMs });
     this.#limits = limits;
     this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     this.#delay.enable();
@@ -49,32 +44,28 @@ export class Work implements Disposable {
     if (response.destroyed) return;
     this.#begun++;
     this.#isQuiet = false;
-    let isDone = false;
-    const done = () => {
-      if (!isDone) this.#begun--;
-      isDone = true;
-    };
-    response.once("answered", done).once("close", done);
+    whenAnswered(response, () => this.#begun--);
     this.turns.begin(work, account);
+  }
+
+  /** Waits for a place as `enterLarge` does, and keeps it until the answer is made; also if the client is gone. */
+  async admitLarge(response: Response, account: string, patience: Patience): Promise<void> {
+    whenAnswered(response, await this.enterLarge(account, patience), this.#limits.goneWorkMs);
   }
 
   /**
    * Waits for a place for work on a large answer or body, which takes several times its memory. Accounts take turns, and
-   * none has more than a third of the places. Returns a function that gives the place back: call it once.
+   * each has a maximum of its own. Returns a function that gives the place back: call it once.
    * @throws TooManyAtOnce when the account has too many of them itself.
    * @throws Unavailable when others have.
    */
   async enterLarge(account: string, patience: Patience): Promise<() => void> {
-    const taken = this.#largeSlots.take(account, patience.leftMs);
+    const taken = this.#places.take(account, patience.leftMs);
     const hasPlace = typeof taken === "boolean" ? taken : await patience.during(taken, "slot");
-    if (hasPlace) return () => this.#largeSlots.give(account);
-    if (this.#largeSlots.hasAll(account)) throw refusalOf("account that may be large", this.#large);
-    throw new Unavailable("overloaded");
-  }
-
-  /** How long the work for a client that is gone keeps its place. */
-  get goneWorkMs(): number {
-    return this.#limits.goneWorkMs;
+    if (hasPlace) return () => this.#places.give(account);
+    if (!this.#places.hasAll(account)) throw new Unavailable("overloaded");
+    const { largePerAccount: slots, waitingPerKey: waiting } = this.#limits;
+    throw refusalOf("account that may be large", { slots, waiting });
   }
 
   /** Whether a body of so many bytes takes much memory when it is read. */

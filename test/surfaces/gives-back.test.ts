@@ -29,6 +29,7 @@ const DOORS = {
     waitForSlotMs: 150,
     requestsAtOnce: 5,
     largeAtOnce: 4,
+    largePerAccount: 2,
     largeBodyBytes: 1_000,
     goneWorkMs: 300,
     pipelined: 24,

@@ -28,12 +28,15 @@ import type { AdmissionParts } from "./request.js";
 interface DoorParts {
   readonly schema: GraphQLSchema;
   readonly services: Services;
-  /** Lets in a request that may take much. @throws TooManyAtOnce */
-  readonly admitLarge: (response: Response) => Promise<void>;
+  /** Lets in a request that may take much work. @throws TooManyAtOnce */
+  readonly admitNewOrLarge: (response: Response) => Promise<void>;
 }
 
 /** GraphQL over HTTP on one path: plain requests past Apollo's pipeline, all others through it. */
-export function graphqlDoor(operations: readonly Operation[], { schema, services, admitLarge }: DoorParts): Router {
+export function graphqlDoor(
+  operations: readonly Operation[],
+  { schema, services, admitNewOrLarge }: DoorParts,
+): Router {
   const { budgets } = services;
   const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
   const parts: AdmissionParts = { schema, budgets, isPublic: (name) => open.has(name) };
@@ -43,7 +46,7 @@ export function graphqlDoor(operations: readonly Operation[], { schema, services
     const contextOf = () => requestContextOf(services, scopeOf(response));
     const plain = await plainRequestOf(request, documents);
     const isSmall = plain !== undefined && isKnownSmall(plain);
-    if (!isSmall) await admitLarge(response);
+    if (!isSmall) await admitNewOrLarge(response);
     if (plain) return answerPlain(parts, contextOf(), plain);
     const throughApollo = await apollo();
     return throughApollo(request, contextOf);

@@ -61,7 +61,7 @@ export const STEPS: readonly Step[] = [
       `${http.connectionsPerAddress} requests of an address and ${http.connectionsPerKey} under a key at a time, ` +
       `${http.graphqlPerAccount} of an account by GraphQL that are new to the server or may answer with more than ` +
       `${count(graphql.smallCost)} values, ${http.largeAtOnce} of all accounts that ask for lists or have bodies of more ` +
-      `than ${size(http.largeBodyBytes)} (a third of them of one account, in turn), ` +
+      `than ${size(http.largeBodyBytes)} (${http.largePerAccount} of one account, in turn), ` +
       `${http.waitingPerAddress} and ${http.waitingPerKey} more wait ${seconds(http.waitForSlotMs)}`,
     ...CONSTANT,
     beyond: "429 too_many_at_once; 503 with Retry-After because of other accounts",
