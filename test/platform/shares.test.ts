@@ -114,8 +114,11 @@ it("says in the trace whether a statement waits for its account's share, or for 
 it("answers other accounts at once while two send many requests for a locked table", async () => {
   const EACH = 20;
   await using world = await createWorld();
-  const [bob, ...greedy] = [await world.user(), await world.user(), await world.user()];
-  const { url } = await world.serve({}, undefined, {}, LIMITS.database);
+  // Neither the rate limit nor the places for large answers refuse them first.
+  const paying = { plan: "pro" } as const;
+  const [bob, ...greedy] = [await world.user(), await world.user(paying), await world.user(paying)];
+  const places = { largePerAccount: 2 * EACH, largeAtOnce: 4 * EACH };
+  const { url } = await world.serve({}, undefined, places, LIMITS.database);
   await using lock = await lockMemories(world);
   const query = `{ ${Array.from({ length: 12 }, (_, at) => `a${at}: memories { memories { id } }`).join(" ")} }`;
   const answers: Answer[] = [];
