@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
 import { type Handler, type Request, type Response, Router } from "express";
 import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
@@ -9,7 +10,7 @@ import { inputReader, inputTypeOf } from "../../operation/input.js";
 import type { Operation } from "../../operation/operation.js";
 import { Patience } from "../../operation/patience.js";
 import { type RequestScope, scopeOf } from "../request-scope.js";
-import { noteFailure } from "../http.js";
+import { failureBehind, noteFailure } from "../http.js";
 import { refuseOtherMethods, throwInRestNames } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { encode, join } from "../stringify.js";
@@ -28,7 +29,7 @@ interface StreamParts {
   readonly schema: GraphQLSchema;
   readonly services: Services;
   readonly guarded: readonly Handler[];
-  /** How long a client may read nothing, and how long reading one page may wait in total. */
+  /** How long the client and the service may keep each other waiting, and how long each try to read a page. */
   readonly stalledAnswerMs: number;
   readonly waitMs: number;
 }
@@ -114,13 +115,28 @@ async function stream({ withPage, format, request, response, scope, stalledAnswe
     while (written.nextCursor !== null) {
       if (!written.hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
       await scope.pause();
-      written = await withPage(written.nextCursor, writePage);
+      const { nextCursor } = written;
+      written = await whenPossible(() => withPage(nextCursor, writePage), response, stalledAnswerMs);
     }
     response.end(writer.end());
   } catch (error) {
     // The status is sent already: only a broken connection can tell the client that something is missing.
     noteFailure(error, response);
     response.destroy();
+  }
+}
+
+/** Tries again as long as the service is busy, so that a moment without a database does not waste what was sent. */
+async function whenPossible<T>(work: () => Promise<T>, response: Response, withinMs: number): Promise<T> {
+  const begunAt = performance.now();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const { retryAfterSeconds } = failureBehind(error) ?? {};
+      if (!retryAfterSeconds || response.destroyed || performance.now() - begunAt > withinMs) throw error;
+      await wait(1_000 * retryAfterSeconds, undefined, { ref: false });
+    }
   }
 }
 

@@ -12,7 +12,9 @@ import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";
 import { closedValidator, document, problemsOf, resolved } from "../../support/openapi.js";
+import { type TableLock, lockMemories } from "../../support/locks.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
+import { PATIENT } from "../../support/patience.js";
 import { aTeam } from "../../support/teams.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
@@ -312,6 +314,32 @@ it("refuses unknown parameters and strangers, and counts as several requests", a
   expect(headers.get("content-type")).toContain("jsonl");
   expect(await told("/v1/export", bob.key)).toBe(200);
   expect(await told("/v1/export", bob.key)).toBe(429);
+});
+
+it("reads a page again if the service was busy: nothing is missing, and nothing comes twice", async () => {
+  await using world = await createWorld();
+  const { url, services } = await world.serve({}, undefined, {}, { ...PATIENT, lockWaitMs: 100 });
+  const ann = await world.user();
+  await fill(ann);
+  const run = services.database.run.bind(services.database);
+  let reads = 0;
+  let lock: TableLock | undefined;
+  vi.spyOn(services.database, "run").mockImplementation(async (statement, ...values) => {
+    if (statement.name === "memory_between") {
+      reads++;
+      // A page takes two reads: the second page fails at its first one.
+      if (reads === 3) lock = await lockMemories(world);
+      if (reads === 4) await lock?.release();
+    }
+    return run(statement, ...values);
+  });
+
+  const records = await readExport(url, ann);
+  await lock?.[Symbol.asyncDispose]();
+
+  const ids = only(records, "memory").map(({ id }) => id);
+  expect([ids.length, new Set(ids).size, only(records, "relationship").length]).toEqual([251, 251, 250]);
+  expect(reads).toBe(3 * 2 + 1);
 });
 
 it("closes the connection of a client that does not read, and reads at most one page ahead", async () => {
