@@ -65,6 +65,7 @@ export const LIMITS = {
     loopDelayMs: 300,
     loopWindowMs: 1_000,
     bodyBytes: 1_048_576, // After decompression.
+    ignoredBodyBytes: 16_384, // Of a GET: the operation does not read it.
     // In which a body comes, such as chunks: each costs as much as hundreds of bytes. As many as `json.values`, so that
     // a program may send value by value.
     bodyPieces: 20_000,

@@ -51,16 +51,23 @@ export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
 const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
   httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
 
-/** Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. */
+/** The body of a GET means nothing (RFC 9110, 9.3.1). */
+const isIgnored = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
+
+/**
+ * Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. One that is ignored must
+ * be short: a slow client that reads an export keeps its memory for hours.
+ */
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
     const { work, span, caller, waits, admitLarge } = scopeOf(response);
     const invite = () => expectsInvitation(request) && response.writeContinue();
     if (hasBody(request)) {
-      const bytes = await bytesOf(request, { limit, invite, hold: work.holdBody(response) });
-      request.body = bytes;
-      if (work.isLarge(bytes.length)) await admitLarge();
+      const most = isIgnored(request) ? Math.min(limit, LIMITS.http.ignoredBodyBytes) : limit;
+      const bytes = await bytesOf(request, { limit: most, invite, hold: work.holdBody(response) });
+      if (!isIgnored(request)) request.body = bytes;
+      if (!isIgnored(request) && work.isLarge(bytes.length)) await admitLarge();
     }
     const turn = waits.of("turn");
     turn.start();

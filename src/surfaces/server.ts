@@ -9,7 +9,6 @@ import { Connections } from "./connections.js";
 import type { HttpLimits } from "./http-limits.js";
 import { responseClass } from "./response-class.js";
 import type { Turns } from "./turns.js";
-import { abandon } from "./when-over.js";
 
 /**
  * How long idle connections are kept: those of clients longer than usual, those of proxies longer than Envoy's hour. A
@@ -102,7 +101,7 @@ export class UnreadableTarget extends Failure {
 
 /** Refuses a request that reached no door. If its answer has begun, the connection can only be cut. */
 function refuseTarget(response: ServerResponse, parts: RefusalParts): void {
-  if (response.headersSent) return abandon(response);
+  if (response.headersSent) return void response.destroy();
   const { status, headers, body } = refusalAnswer(new UnreadableTarget(), parts);
   response.writeHead(status, headers).end(body);
 }

@@ -10,15 +10,9 @@ export function whenOver(response: ServerResponse, release: () => void): void {
   else response.once("close", release);
 }
 
-/** Ends a request that gets no answer, or only a part of one: its client is gone, or must notice that. */
-export function abandon(response: ServerResponse): void {
-  response.destroy();
-  response.emit("answered");
-}
-
 /**
  * The same as soon as the answer is made, whether or not its client reads it. If the client is gone before, the work goes
- * on: then `release` is called when that is done or abandoned, at the latest after `goneMs`.
+ * on: then `release` is called when that is done, at the latest after `goneMs`.
  */
 export function whenAnswered(response: ServerResponse, release: () => void, goneMs = 0): void {
   let isReleased = false;

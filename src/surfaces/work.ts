@@ -5,7 +5,7 @@ import type { Patience } from "../operation/patience.js";
 import type { HttpLimits } from "./http-limits.js";
 import { Slots, refusalOf } from "./slots.js";
 import { Turns } from "./turns.js";
-import { abandon, whenAnswered, whenOver } from "./when-over.js";
+import { whenAnswered, whenOver } from "./when-over.js";
 
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
@@ -40,8 +40,8 @@ export class Work implements Disposable {
 
   /** Starts a request's work in this turn of the event loop or in a later one; it counts until the answer is made. */
   begin(response: Response, work: () => void, account?: string): void {
-    // The client has disconnected: no "close" follows, so the work might count forever.
-    if (response.destroyed) return abandon(response);
+    // The client has disconnected: no "close" follows, so the work might count forever. Nothing is left to do.
+    if (response.destroyed) return void response.emit("answered");
     this.#begun++;
     this.#isQuiet = false;
     whenAnswered(response, () => this.#begun--);

@@ -1,6 +1,7 @@
 import { getNamedType, isObjectType } from "graphql";
 import { expect, it } from "vitest";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
+import { LIMITS } from "../../src/limits.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { scopesOf } from "../../src/operation/permission.js";
@@ -9,7 +10,7 @@ import { ask } from "../support/http.js";
 import { waitingForLocks } from "../support/locks.js";
 import { OLD, messageOf } from "../support/mcp.js";
 import { PATIENT } from "../support/patience.js";
-import { openConnection } from "../support/socket.js";
+import { exchange, openConnection } from "../support/socket.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
 /** One place for large work, for which nobody waits. */
@@ -126,6 +127,21 @@ it("gives the place back when the answer is made, whether or not its client read
   socket.destroy();
 
   expect(status).toBe(200);
+});
+
+it("refuses a large body of a GET, which would keep its place until a slow client has read a whole export", async () => {
+  const { url, ann, ...parts } = await start();
+  await using _world = parts.world;
+  const get = (path: string, body = "") =>
+    `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.key}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+  const refused = await exchange(url, get("/v1/export", LARGE.body) + get("/v1/memories", LARGE.body));
+
+  const ignored = await exchange(url, get("/v1/export", " ".repeat(LIMITS.http.ignoredBodyBytes)));
+
+  expect(refused.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 413", "HTTP/1.1 413"]);
+  expect(ignored).toContain('"record":"relationship"');
 });
 
 /** At most a megabyte: relationships of one memory, types with their numbers, or a few memories of a path. */

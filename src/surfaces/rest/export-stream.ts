@@ -14,7 +14,6 @@ import { failureBehind, noteFailure } from "../http.js";
 import { refuseOtherMethods, throwInRestNames } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { encode, join } from "../stringify.js";
-import { abandon } from "../when-over.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export-formats.js";
 import { readRequest } from "./request.js";
 
@@ -114,7 +113,7 @@ async function stream({ withPage, format, request, response, scope, stalledAnswe
   let written = await withPage(null, writePage);
   try {
     while (written.nextCursor !== null) {
-      if (!written.hasRoom && !(await isTaken(response, stalledAnswerMs))) return abandon(response);
+      if (!written.hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
       await scope.pause();
       const { nextCursor } = written;
       written = await whenPossible(() => withPage(nextCursor, writePage), response, stalledAnswerMs);
@@ -123,7 +122,7 @@ async function stream({ withPage, format, request, response, scope, stalledAnswe
   } catch (error) {
     // The status is sent already: only a broken connection can tell the client that something is missing.
     noteFailure(error, response);
-    abandon(response);
+    response.destroy();
   }
 }
 
@@ -153,6 +152,7 @@ async function isTaken(response: Response, stalledAnswerMs: number): Promise<boo
     await once(response, "drain", { signal: end.signal });
     return true;
   } catch {
+    response.destroy();
     return false;
   } finally {
     clearTimeout(timer);

@@ -78,7 +78,7 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     scope.operations.push(name);
     if (operation.kind === "mutation") refuseConditions(request, takesVersion);
     const headers = takesVersion ? versionExpected(request.get("if-match")) : {};
-    const body = request.method === "GET" ? undefined : jsonBody(request);
+    const body = jsonBody(request);
     const plain = await run(services, scope, { path: { ...request.params, ...headers }, query: request.query, body });
     if (rest.status === 204) {
       response.status(204).end();
