@@ -49,7 +49,7 @@ export const LIMITS = {
     // Answers that clients have not read. Beyond this, the connection without progress for longest is closed.
     unsentBytesPerAddress: ofMemory(64 * 1_048_576),
     unsentBytes: ofMemory(256 * 1_048_576),
-    bodiesBytes: ofMemory(256 * 1_048_576), // The bodies of all running requests.
+    bodiesBytes: ofMemory(256 * 1_048_576), // The bodies of all requests whose answers are not made.
     // The heads of all running requests: their headers take up to four times as much. Beyond this, pipelined requests
     // and those with large heads close their connection.
     headsBytes: ofMemory(32 * 1_048_576),

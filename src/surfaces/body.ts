@@ -51,23 +51,25 @@ export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
 const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
   httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
 
-/** The body of a GET means nothing (RFC 9110, 9.3.1). */
+/**
+ * The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and is forgotten at once: a client that reads an
+ * export slowly would keep its memory for hours.
+ */
 const isIgnored = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
-/**
- * Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. One that is ignored must
- * be short: a slow client that reads an export keeps its memory for hours.
- */
+/** Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. */
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
     const { work, span, caller, waits, admitLarge } = scopeOf(response);
     const invite = () => expectsInvitation(request) && response.writeContinue();
-    if (hasBody(request)) {
-      const most = isIgnored(request) ? Math.min(limit, LIMITS.http.ignoredBodyBytes) : limit;
-      const bytes = await bytesOf(request, { limit: most, invite, hold: work.holdBody(response) });
-      if (!isIgnored(request)) request.body = bytes;
-      if (!isIgnored(request) && work.isLarge(bytes.length)) await admitLarge();
+    if (hasBody(request) && isIgnored(request)) {
+      await bytesOf(request, { limit: LIMITS.http.ignoredBodyBytes, invite, hold: () => {} });
+    } else if (hasBody(request)) {
+      const hold = work.holdBody(response, () => (request.body = undefined));
+      const bytes = await bytesOf(request, { limit, invite, hold });
+      request.body = bytes;
+      if (work.isLarge(bytes.length)) await admitLarge();
     }
     const turn = waits.of("turn");
     turn.start();
@@ -120,7 +122,7 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
       outcome();
     };
     const refuse = (failure: Error) => {
-      body.clear();
+      body.take();
       settle(() => reject(failure));
     };
     const breakOff = () =>
@@ -143,14 +145,14 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
       // The decoder may still have bytes to decompress, so a closed connection is no error from here on.
       request.off("close", breakOff);
       // Nothing more comes, so the other listeners may stay.
-      if (!decoder) resolve(body.bytes);
+      if (!decoder) resolve(body.take());
     };
     request.on("data", receive).on("end", end).on("close", breakOff).on("error", breakOff);
     if (!decoder) return;
     const refuseCorrupt = () =>
       refuse(new InvalidInput([{ path: "", message: "The body is not compressed as its Content-Encoding says." }]));
     decoder.on("data", keep).on("error", refuseCorrupt);
-    decoder.on("end", () => settle(() => resolve(body.bytes)));
+    decoder.on("end", () => settle(() => resolve(body.take())));
     request.pipe(decoder);
   });
 }
@@ -166,10 +168,6 @@ class GrowingBuffer {
 
   constructor(bounds: Pick<Bounds, "limit" | "hold">) {
     this.#bounds = bounds;
-  }
-
-  get bytes(): Buffer {
-    return this.#held.subarray(0, this.length);
   }
 
   /** Adds a piece that fits within the limit. @throws what `hold` throws. */
@@ -195,10 +193,12 @@ class GrowingBuffer {
     this.#held = larger;
   }
 
-  /** Frees the memory, though a refused request may stay until its client has sent everything. */
-  clear(): void {
+  /** Returns the bytes and forgets them: a request may stay until its client has sent everything, or read the answer. */
+  take(): Buffer {
+    const bytes = this.#held.subarray(0, this.length);
     this.#held = Buffer.alloc(0);
     this.length = 0;
+    return bytes;
   }
 }
 

@@ -5,7 +5,7 @@ import type { Patience } from "../operation/patience.js";
 import type { HttpLimits } from "./http-limits.js";
 import { Slots, refusalOf } from "./slots.js";
 import { Turns } from "./turns.js";
-import { whenAnswered, whenOver } from "./when-over.js";
+import { whenAnswered } from "./when-over.js";
 
 /** How finely the event loop's delay is measured. */
 const RESOLUTION_MS = 20;
@@ -81,16 +81,21 @@ export class Work implements Disposable {
   }
 
   /**
-   * Returns a function that counts the bytes of a request's body until the request is over. That function throws
-   * Unavailable when all bodies together take too much memory.
+   * Returns a function that counts the bytes of a request's body until the answer is made; then `free` is called. That
+   * function throws Unavailable when all bodies together take too much memory.
    */
-  holdBody(response: Response): (bytes: number) => void {
+  holdBody(response: Response, free: () => void): (bytes: number) => void {
     let held = 0;
-    whenOver(response, () => (this.#bodyBytes -= held));
+    let isFreed = false;
+    const give = () => {
+      isFreed = true;
+      this.#bodyBytes -= held;
+      free();
+    };
+    whenAnswered(response, give, this.#limits.goneWorkMs);
     return (bytes) => {
       if (this.#bodyBytes + bytes > this.#limits.bodiesBytes) throw new Unavailable("overloaded");
-      // The client has gone while its body was decompressed.
-      if (response.destroyed) return;
+      if (isFreed) return;
       held += bytes;
       this.#bodyBytes += bytes;
     };
