@@ -394,6 +394,7 @@ export const LIMITS = {
   },
   mails: {
     batch: 10, // That one process sends at the same time.
+    codesOfBatch: 8, // So many strangers may request codes that other mails would wait for hours.
     lookedEveryMs: 1_000, // How often a process checks for mails to send.
     connectMs: 10_000, // To connect to the mail server, and for its greeting.
     sendMs: 60_000, // To send a mail, in all. It may have arrived when this is over: then it arrives twice.

@@ -345,6 +345,20 @@ it("sends codes first, for which people wait, however many other mails are due",
   expect(await kinds()).toEqual(["notice"]);
 });
 
+it("sends other mails, too, however many codes strangers have requested", async () => {
+  await using world = await createWorld();
+  const { batch, codesOfBatch } = LIMITS.mails;
+  const asked = Array.from({ length: 2 * batch }, (_, n) => {
+    return { id: world.services.newId(), kind: "sign_up" as const, email: `${n}@example.com` };
+  });
+  await world.database.models.mail.createMany({ data: asked });
+  await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });
+  const kinds = async () => (await world.database.run(claimDueMails, {})).map(({ kind }) => kind).sort();
+
+  expect(await kinds()).toEqual(["notice", ...Array(codesOfBatch).fill("sign_up")]);
+  expect(await kinds()).toEqual(Array(codesOfBatch).fill("sign_up"));
+});
+
 it("keeps a mail from other processes for as long as sending it may take", async () => {
   await using world = await createWorld();
   await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });

@@ -5,8 +5,9 @@ import { defineStatement, oneOf, type RowOf } from "../../platform/database/stat
 /** Whether somebody still waits for the mail. A code that was requested longer ago would have expired. */
 const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${LIMITS.signUp.codeMinutes} minutes')`;
 
+const { batch, codesOfBatch, sendMs } = LIMITS.mails;
 /** How long a process may take to send a claimed mail; after that, another process may claim it. */
-const CLAIM_S = (2 * LIMITS.mails.sendMs) / 1_000;
+const CLAIM_S = (2 * sendMs) / 1_000;
 
 /** Selects the mails of some kinds that have been due for longest. */
 const due = (condition: string, limit: string): string =>
@@ -15,8 +16,8 @@ const due = (condition: string, limit: string): string =>
 
 /**
  * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
- * database waits for a mail server. Codes come first: people wait for them, and after an outage of the mail server many
- * other mails are due. A mail with an error waits for its retry. A mail to a team's owner is addressed only now, since
+ * database waits for a mail server. Codes come first, up to `codesOfBatch`: people wait for them, and after an outage of
+ * the mail server many other mails are due. A mail with an error waits for its retry. A mail to a team's owner is addressed only now, since
  * the team may have another owner than when it was queued. SQL for `SKIP LOCKED`: a model would wait for rows that
  * another process is claiming. A time is stored in milliseconds, so it may have been rounded up.
  */
@@ -34,8 +35,8 @@ export const claimDueMails = defineStatement({
     body: "text?",
   },
   text: `
-    WITH codes AS (${due("kind = 'sign_up'", `${LIMITS.mails.batch}`)}),
-      others AS (${due("kind <> 'sign_up'", `${LIMITS.mails.batch} - (SELECT count(*) FROM codes)`)})
+    WITH codes AS (${due("kind = 'sign_up'", `${codesOfBatch}`)}),
+      others AS (${due("kind <> 'sign_up'", `${batch} - (SELECT count(*) FROM codes)`)})
     UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL,
       email = coalesce((SELECT u.email FROM team t JOIN user_account u ON u.id = t.owner_id WHERE t.id = mail.team_id),
         mail.email)

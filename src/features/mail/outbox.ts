@@ -18,7 +18,7 @@ export interface Outbox extends Pick<Services, "database" | "log" | "meter" | "n
   readonly mailer: Mailer;
 }
 
-const { batch, givenUpAfterHours, retrySeconds } = LIMITS.mails;
+const { codesOfBatch, givenUpAfterHours, retrySeconds } = LIMITS.mails;
 const ERROR_MAX_LENGTH = 500;
 
 /** Sends a batch of due mails; returns whether there may be more. */
@@ -27,7 +27,7 @@ export async function sendDueMails(outbox: Outbox): Promise<boolean> {
   const outcomes = await Promise.allSettled(claimed.map((mail) => deliver(outbox, mail)));
   // Throws only after all have ended: a stopping server waits for this function before it closes the database.
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-  return claimed.length === batch;
+  return claimed.length >= codesOfBatch;
 }
 
 async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
