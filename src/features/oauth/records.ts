@@ -99,7 +99,10 @@ export class OAuthRecords {
     return new Date(this.#services.now().getTime() + seconds * 1_000);
   }
 
-  /** Prolongs a key until its last token ends, and a connected client until its grant ends. Deletes excess tokens. */
+  /**
+   * Prolongs a key until its last token ends, and a connected client until its grant would end: after its key was
+   * revoked it connects again with the id that it remembers. Deletes excess tokens.
+   */
   async #keepGrant(kind: string, keyId: string, payload: Payload, end: Date): Promise<void> {
     if (kind === "Grant") {
       const where = { kind: "Client", hash: sha256(String(payload["clientId"])), expiresAt: { lt: end } };
