@@ -29,9 +29,10 @@ export function inputTypeOf(schema: GraphQLSchema, operation: Operation): GraphQ
   });
 }
 
-/** Where the raw values of a request come from: the query string carries only text, a body carries JSON. */
+/** Where the raw values of a request come from: a body carries JSON, all else only text. */
 export interface RawInput {
   readonly path: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
 }
@@ -81,7 +82,7 @@ export function inputReader<Input extends object>(
     const isList = isListType(getNullableType(declared)) && Array.isArray(items);
     return isList ? itemsProblem(items.length, sizeIn(inputClass, name)) : undefined;
   };
-  return ({ path, query, body }, found = []) => {
+  return ({ path, headers = {}, query, body }, found = []) => {
     const reading = { words: REST_WORDS, issues: new Issues() };
     const { issues } = reading;
     const addAll = (others: readonly InputIssue[]) => others.forEach((one) => issues.add([one.path], one.message));
@@ -98,14 +99,15 @@ export function inputReader<Input extends object>(
         const list = field || !isQuery ? undefined : fields.get(bracketed(name));
         if (isListType(getNullableType(list?.type))) {
           issues.add([name], `is unknown; write a list as ${bracketed(name)}=A,B`);
-        } else if (!field) addUnknown(type, [name], reading);
+        } else if (!field) addUnknown(type, [name], reading, Object.keys(path));
+        else if (raw.has(field.name)) issues.add([name], describeTwice(name, path, headers));
         else if (isQuery && belongsInBody(field.name)) issues.add([name], "belongs in the body, not in the query");
-        else if (raw.has(field.name)) issues.add([name], "is given twice");
         else if (mistake) issues.add([name], mistake);
         else raw.set(field.name, read(field.type, value));
       }
     };
     take(path, fromText);
+    take(headers, fromText);
     take(query, fromText);
     take(body ?? {}, (_type, value) => value);
     const value = readFields(type, (name) => raw.get(name), [], reading);
@@ -115,6 +117,11 @@ export function inputReader<Input extends object>(
     const right = Object.entries(value).filter(([name]) => !issues.hasOf(snakeCase(name)));
     throw new PartlyRead(issues, Object.assign(new inputClass(), Object.fromEntries(right)));
   };
+}
+
+function describeTwice(name: string, path: object, headers: object): string {
+  if (Object.hasOwn(path, name)) return "is in the path; leave it out here";
+  return Object.hasOwn(headers, name) ? "is in a header; leave it out here" : "is given twice";
 }
 
 /** The list that `types[]` or `types[0]` stands for: so axios and others write lists, unless they are told not to. */

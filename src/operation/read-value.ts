@@ -132,8 +132,15 @@ export function readFields(
 const hasField = (type: GraphQLInputObjectType, written: string, { field }: Words): boolean =>
   Object.keys(type.getFields()).some((name) => field(name) === written);
 
-export function addUnknown(type: GraphQLInputObjectType, path: Path, { words, issues }: Reading): void {
-  const said = describeUnknown(Object.keys(type.getFields()).map(words.field));
+/** Says which fields the type has, without those that can only be given elsewhere. */
+export function addUnknown(
+  type: GraphQLInputObjectType,
+  path: Path,
+  { words, issues }: Reading,
+  elsewhere: readonly string[] = [],
+): void {
+  const names = Object.keys(type.getFields()).map(words.field);
+  const said = describeUnknown(names.filter((name) => !elsewhere.includes(name)));
   issues.add(path, path.at(-1) === "" ? `a field without a name ${said}` : said);
 }
 

@@ -18,6 +18,7 @@ import { graphqlSchema, operations } from "../../src/operations.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import type { Operation } from "../../src/operation/operation.js";
+import { describeUnknown } from "../../src/operation/read-value.js";
 import { worldFor } from "../support/billing.js";
 import { type Things, exampleInput, thingsOf } from "../support/examples.js";
 import { isOffered, isReadAsIs, saidByMcp } from "../support/mcp.js";
@@ -46,7 +47,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         said[byRest.ok ? "accepted" : "refused"]++;
         expect(byGraphQL).toEqual(byRest);
         // GraphQL stops at the third issue of variables.
-        expect(issues).toEqual(expect.arrayContaining([...some]));
+        expect(issues).toEqual(expect.arrayContaining(some.map((issue) => withoutPath(issue, operation))));
         expect(some.length > 0).toBe(issues.length > 0);
         if (operation.mcp) {
           const { issues: _, ...toAgent } = await saidToAgent(
@@ -66,6 +67,14 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(world.bugs).toEqual([]);
   });
 });
+
+/** An issue of an unknown field as by REST: it names only the fields that are not in the path. */
+function withoutPath(issue: string, { rest }: Operation): string {
+  const [, start = "", names] = /^(.+)is unknown; known (?:is|are) (.+)$/.exec(issue) ?? [];
+  if (names === undefined) return issue;
+  const inPath = rest.path.split("/").flatMap((segment) => /^:(\w+)$/.exec(segment)?.[1] ?? []);
+  return start + describeUnknown(names.split(", ").filter((name) => !inPath.includes(name)));
+}
 
 /**
  * What a tool answers. Tools leave out some inputs, have smaller limits, and convert some values. Input that a tool

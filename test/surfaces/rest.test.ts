@@ -115,6 +115,30 @@ it("says what is wrong with a query string: a value given twice, a plus sign tha
   expect(await problemsOf(`created_after=${encodeURIComponent(time)}`)).toEqual([200, undefined]);
 });
 
+it("says that what the path or a header has is left out elsewhere, and names only what can be given there", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [{ id }, other] = await memoriesTitled(ann, "One", "Other");
+  const detailsOf = async (method: string, query: string, body?: object) => {
+    const answer = await ask(`${url}/v1/memories/${id}${query}`, { key: ann.key, method, ...(body ? { body } : {}) });
+    return [answer.status, (answer.body as { error?: { details?: object } }).error?.details];
+  };
+
+  const isInPath = [{ path: "id", message: "is in the path; leave it out here" }];
+  expect(await detailsOf("GET", `?id=${other.id}`)).toEqual([400, isInPath]);
+  expect(await detailsOf("PATCH", "", { id, title: "Two" })).toEqual([400, isInPath]);
+  expect(await detailsOf("PATCH", `?id=${other.id}`, { title: "Two" })).toEqual([400, isInPath]);
+  const version = { headers: { "if-match": '"1"' }, body: { expected_version: 1, title: "Two" } };
+  expect((await ask(`${url}/v1/memories/${id}`, { key: ann.key, method: "PATCH", ...version })).body).toMatchObject({
+    error: { details: [{ path: "expected_version", message: "is in a header; leave it out here" }] },
+  });
+  const unknown = [{ path: "nope", message: "is unknown; known is graph" }];
+  expect(await detailsOf("GET", "?nope=1")).toEqual([400, unknown]);
+  const { body } = await ask(`${url}/teams/${id}/leave`, { key: ann.key, body: { nope: 1 } });
+  expect(body).toMatchObject({ error: { details: [{ path: "nope", message: "is unknown; remove it" }] } });
+});
+
 it("finds memories whose client ids are path segments, encoded as documented", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -79,7 +79,7 @@ function handlerOf(operation: Operation, schema: GraphQLSchema, services: Servic
     if (operation.kind === "mutation") refuseConditions(request, takesVersion);
     const headers = takesVersion ? versionExpected(request.get("if-match")) : {};
     const body = jsonBody(request);
-    const plain = await run(services, scope, { path: { ...request.params, ...headers }, query: request.query, body });
+    const plain = await run(services, scope, { path: request.params, headers, query: request.query, body });
     if (rest.status === 204) {
       response.status(204).end();
       return;
