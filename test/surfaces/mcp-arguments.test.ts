@@ -46,6 +46,23 @@ it.each([
   expect(read).toEqual(right);
 });
 
+it.each(["\ud800", "\0"])(
+  "refuses a list of broken text as REST does, and searches not without it: %j",
+  async (text) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    await memoriesTitled(ann, "Needle");
+
+    for (const list of ["types", "tags"]) {
+      const { answer } = await callTool(url, ann.key, "search_memories", { query: "needle", [list]: [text] });
+
+      const message = text === "\0" ? "must not contain the NUL character" : "must be well-formed Unicode";
+      expect(answer).toMatchObject({ error: { code: "bad_request", message: `${list}: ${message}` } });
+    }
+  },
+);
+
 it("converts arguments in other forms when it stores and links", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

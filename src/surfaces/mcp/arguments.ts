@@ -1,5 +1,4 @@
 import { LIMITS } from "../../limits.js";
-import { isBlank } from "../../operation/bounds.js";
 import { assertJsonFits } from "../json-bounds.js";
 import type { JsonSchema, PlainField } from "../json-schema.js";
 
@@ -40,7 +39,7 @@ interface Saying extends Reading {
 function saysNothing(value: unknown, { nullable, schema }: PlainField, { isReading, clears }: Saying): boolean {
   if (value === null) return !nullable || !clears;
   if (value === "") return isReading || !isFreeText(schema);
-  return isReading && Array.isArray(value) && value.every((item) => typeof item === "string" && isBlank(item));
+  return isReading && Array.isArray(value) && value.every((item) => typeof item === "string" && item.trim() === "");
 }
 
 /** Whether a text may say anything, also `null`. */
