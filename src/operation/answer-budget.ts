@@ -10,8 +10,8 @@ export class AnswerTooLarge extends CommonFailure {
   constructor() {
     super(
       `The answer would have more than ${graphqlPlaces.toLocaleString("en")} objects and list items, or more than ` +
-        `${graphqlBytes / 1_048_576} MiB. Ask for fewer items (\`limit\`), fewer fields or fewer levels. Changes ` +
-        "of this request were made: do not repeat them.",
+        `${graphqlBytes / 1_048_576} MiB. Ask for fewer items (\`limit\`), fewer fields or fewer levels. If the ` +
+        "request was a mutation, its changes were made: do not repeat them.",
     );
   }
 }
