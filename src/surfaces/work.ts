@@ -40,7 +40,7 @@ export class Work implements Disposable {
 
   /** Starts a request's work in this turn of the event loop or in a later one; it counts until the answer is made. */
   begin(response: Response, work: () => void, account?: string): void {
-    // The client has disconnected: no "close" follows, so the work might count forever. Nothing is left to do.
+    // The client has disconnected, and nothing will answer it: what it has taken, such as a place, is given back.
     if (response.destroyed) return void response.emit("answered");
     this.#begun++;
     this.#isQuiet = false;

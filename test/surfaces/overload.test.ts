@@ -7,6 +7,7 @@ import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { Unavailable } from "../../src/operation/failure.js";
+import { Patience } from "../../src/operation/patience.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
@@ -154,15 +155,17 @@ it("forgets the requests of clients that leave, also those behind others on thei
     await expect.poll(async () => (await ask(`${url}/v1/memories`, { key })).status, { timeout: 10_000 }).toBe(200);
 });
 
-it("begins no work for a client that has left, which nothing would end", () => {
-  const work = new Work(LIMITS.http);
+it("begins no work for a client that has left, which nothing would end, and gives back its place", async () => {
+  const work = new Work({ ...LIMITS.http, largeAtOnce: 1, largePerAccount: 1 });
   onTestFinished(() => work[Symbol.dispose]());
   const response = new ServerResponse(new IncomingMessage(new Socket())).destroy() as Response;
   work.wasQuiet();
 
+  await work.admitLarge(response, "ann", new Patience(0));
   work.begin(response, () => expect.unreachable());
 
   expect(work.wasQuiet()).toBe(true);
+  await work.enterLarge("bob", new Patience(0));
 });
 
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
