@@ -3,6 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { Handler, Request } from "express";
 import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
+import { type HeldBody, UNCOUNTED } from "./bodies.js";
 import { scopeOf } from "./request-scope.js";
 
 export class BodyTooLarge extends Failure {
@@ -61,14 +62,16 @@ const isIgnored = ({ method }: Request): boolean => method === "GET" || method =
 export const readBodyUpTo =
   (limit: number): Handler =>
   async (request: Request & { body?: unknown }, response, next) => {
-    const { work, span, caller, waits, admitLarge } = scopeOf(response);
+    const { work, span, caller, waits, admitLarge, account } = scopeOf(response);
     const invite = () => expectsInvitation(request) && response.writeContinue();
     if (hasBody(request) && isIgnored(request)) {
-      await bytesOf(request, { limit: LIMITS.http.ignoredBodyBytes, invite, hold: () => {} });
+      await bytesOf(request, { limit: LIMITS.http.ignoredBodyBytes, invite, hold: () => UNCOUNTED });
     } else if (hasBody(request)) {
-      const hold = work.holdBody(response, () => (request.body = undefined));
+      const hold: Bounds["hold"] = (refuse) => work.holdBody(response, account, refuse);
       const bytes = await bytesOf(request, { limit, invite, hold });
       request.body = bytes;
+      // A client that reads its answer slowly would keep it, too.
+      response.once("answered", () => (request.body = undefined));
       if (work.isLarge(bytes.length)) await admitLarge();
     }
     const turn = waits.of("turn");
@@ -86,8 +89,8 @@ interface Bounds {
   readonly limit: number;
   /** Called when the body will be read: nothing but its bytes can be refused. */
   invite(): void;
-  /** Called before so many bytes of memory are taken. */
-  hold(bytes: number): void;
+  /** Called once, before any bytes. */
+  hold(refuse: (failure: Failure) => void): HeldBody;
 }
 
 /**
@@ -114,14 +117,25 @@ async function bytesOf(request: Request, bounds: Bounds): Promise<Buffer> {
 
 function collect(request: Request, decoder: Transform | undefined, { limit, hold }: Bounds): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const body = new GrowingBuffer({ limit, hold });
+    const held = hold((failure) => refuse(failure));
+    const body = new GrowingBuffer(limit, held);
     let [received, pieces] = [0, 0];
+    let isOver = false;
     const settle = (outcome: () => void) => {
       // Not its "error", which may come later: without a listener it would end the process.
       request.off("data", receive).off("end", end).off("close", breakOff).pause();
       outcome();
     };
+    const accept = () => {
+      isOver = true;
+      held.complete();
+      resolve(body.take());
+    };
     const refuse = (failure: Error) => {
+      // A client may leave while its body is worked on.
+      if (isOver) return;
+      isOver = true;
+      held.free();
       body.take();
       settle(() => reject(failure));
     };
@@ -145,14 +159,14 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
       // The decoder may still have bytes to decompress, so a closed connection is no error from here on.
       request.off("close", breakOff);
       // Nothing more comes, so the other listeners may stay.
-      if (!decoder) resolve(body.take());
+      if (!decoder) accept();
     };
     request.on("data", receive).on("end", end).on("close", breakOff).on("error", breakOff);
     if (!decoder) return;
     const refuseCorrupt = () =>
       refuse(new InvalidInput([{ path: "", message: "The body is not compressed as its Content-Encoding says." }]));
     decoder.on("data", keep).on("error", refuseCorrupt);
-    decoder.on("end", () => settle(() => resolve(body.take())));
+    decoder.on("end", () => settle(accept));
     request.pipe(decoder);
   });
 }
@@ -162,41 +176,40 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
  * ten bodies of a megabyte, sent so, took 3 GB.
  */
 class GrowingBuffer {
-  readonly #bounds: Pick<Bounds, "limit" | "hold">;
-  #held: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
   length = 0;
 
-  constructor(bounds: Pick<Bounds, "limit" | "hold">) {
-    this.#bounds = bounds;
-  }
+  constructor(
+    private readonly limit: number,
+    private readonly held: HeldBody,
+  ) {}
 
-  /** Adds a piece that fits within the limit. @throws what `hold` throws. */
+  /** Adds a piece that fits within the limit. @throws Unavailable when there is no memory for it. */
   add(piece: Buffer): void {
     const length = this.length + piece.length;
     // Most bodies come in one piece, which is not copied.
     if (this.length === 0) {
-      this.#bounds.hold(length);
-      this.#held = piece;
+      this.held.take(length);
+      this.#bytes = piece;
     } else {
-      if (length > this.#held.length) this.#grow(length);
-      piece.copy(this.#held, this.length);
+      if (length > this.#bytes.length) this.#grow(length);
+      piece.copy(this.#bytes, this.length);
     }
     this.length = length;
   }
 
   #grow(length: number): void {
-    const { limit, hold } = this.#bounds;
-    const size = Math.max(length, Math.min(limit, 2 * this.#held.length));
-    hold(size - this.#held.length);
+    const size = Math.max(length, Math.min(this.limit, 2 * this.#bytes.length));
+    this.held.take(size - this.#bytes.length);
     const larger = Buffer.allocUnsafe(size);
-    this.#held.copy(larger, 0, 0, this.length);
-    this.#held = larger;
+    this.#bytes.copy(larger, 0, 0, this.length);
+    this.#bytes = larger;
   }
 
   /** Returns the bytes and forgets them: a request may stay until its client has sent everything, or read the answer. */
   take(): Buffer {
-    const bytes = this.#held.subarray(0, this.length);
-    this.#held = Buffer.alloc(0);
+    const bytes = this.#bytes.subarray(0, this.length);
+    this.#bytes = Buffer.alloc(0);
     this.length = 0;
     return bytes;
   }

@@ -16,10 +16,14 @@ export function whenOver(response: ServerResponse, release: () => void): void {
  */
 export function whenAnswered(response: ServerResponse, release: () => void, goneMs = 0): void {
   let isReleased = false;
+  let gone: NodeJS.Timeout | undefined;
   const once = () => {
+    clearTimeout(gone);
     if (!isReleased) release();
     isReleased = true;
   };
   response.once("answered", once);
-  whenOver(response, () => void (isReleased || setTimeout(once, goneMs).unref()));
+  whenOver(response, () => {
+    if (!isReleased) gone = setTimeout(once, goneMs).unref();
+  });
 }

@@ -2,6 +2,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Response } from "express";
 import { Unavailable } from "../operation/failure.js";
 import type { Patience } from "../operation/patience.js";
+import { Bodies, type HeldBody } from "./bodies.js";
 import type { HttpLimits } from "./http-limits.js";
 import { Slots, refusalOf } from "./slots.js";
 import { Turns } from "./turns.js";
@@ -19,7 +20,7 @@ export class Work implements Disposable {
   #lateWindows = 0;
   #begun = 0;
   #isQuiet = true;
-  #bodyBytes = 0;
+  readonly #bodies: Bodies;
   /** Places for work that may take much memory, by account. */
   readonly #places: Slots;
 
@@ -27,6 +28,7 @@ export class Work implements Disposable {
     this.turns = new Turns(limits.turnMs);
     const { largePerAccount: slots, largeAtOnce: together, waitingPerKey: waiting, waitForSlotMs: waitMs } = limits;
     this.#places = new Slots({ slots, together, waiting, waitMs });
+    this.#bodies = new Bodies(limits.bodiesBytes);
     this.#limits = limits;
     this.#delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     this.#delay.enable();
@@ -80,25 +82,11 @@ export class Work implements Disposable {
     return wasQuiet && this.#isQuiet;
   }
 
-  /**
-   * Returns a function that counts the bytes of a request's body until the answer is made; then `free` is called. That
-   * function throws Unavailable when all bodies together take too much memory.
-   */
-  holdBody(response: Response, free: () => void): (bytes: number) => void {
-    let held = 0;
-    let isFreed = false;
-    const give = () => {
-      isFreed = true;
-      this.#bodyBytes -= held;
-      free();
-    };
-    whenAnswered(response, give, this.#limits.goneWorkMs);
-    return (bytes) => {
-      if (this.#bodyBytes + bytes > this.#limits.bodiesBytes) throw new Unavailable("overloaded");
-      if (isFreed) return;
-      held += bytes;
-      this.#bodyBytes += bytes;
-    };
+  /** Counts a request's body until its answer is made. `refuse` may be called until the body is complete. */
+  holdBody(response: Response, account: string, refuse: (failure: Unavailable) => void): HeldBody {
+    const body = this.#bodies.begin(account, refuse);
+    whenAnswered(response, body.free, this.#limits.goneWorkMs);
+    return body;
   }
 
   [Symbol.dispose](): void {

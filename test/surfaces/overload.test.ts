@@ -8,13 +8,14 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { Unavailable } from "../../src/operation/failure.js";
 import { Patience } from "../../src/operation/patience.js";
+import { Bodies } from "../../src/surfaces/bodies.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
 import { bufferMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
 import { PATIENT } from "../support/patience.js";
-import { openConnection } from "../support/socket.js";
+import { nextAnswer, openConnection, saidIn } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const PATIENCE = { timeout: 60_000 };
@@ -99,6 +100,43 @@ it("counts the memory that a body takes, which is more than what came of it", as
   socket.destroy();
 });
 
+it("refuses an unfinished body of whoever has most of them, so that slow senders keep nobody else from sending", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { bodiesBytes: 3_500_000 });
+  const [ann, bob, cid] = [await world.user(), await world.user(), await world.user()];
+  // Each of these takes a MiB.
+  const slow = [bob, bob, cid].map(({ key }) => {
+    const socket = openConnection(url);
+    socket.write(begunBody(key, 600_000));
+    return socket;
+  });
+  await expect.poll(() => slow.map(({ writableLength }) => writableLength), PATIENCE).toEqual([0, 0, 0]);
+  for (let n = 0; n < 20; n++) await ask(`${url}/healthz`);
+  const answers = slow.map(async (socket) => saidIn(await nextAnswer(socket)).status);
+
+  const { status } = await ask(`${url}/v1/memories`, { key: ann.key, body: JSON.stringify(NOTE).padEnd(1_000_000) });
+  for (const socket of slow.slice(1)) socket.write(" ".repeat(400_000));
+
+  expect(status).toBe(201);
+  // Of the others, nothing is lost: they are read, and are no JSON.
+  expect(await Promise.all(answers)).toEqual([503, 400, 400]);
+  for (const socket of slow) socket.destroy();
+});
+
+it("refuses no body that has arrived, and none of those that have less than the one that comes", () => {
+  const bodies = new Bodies(10);
+  const begin = (account: string) => bodies.begin(account, () => expect.unreachable());
+  const [arrived, small, next] = [begin("ann"), begin("bob"), begin("cid")];
+  arrived.take(6);
+  arrived.complete();
+  small.take(2);
+
+  expect(() => next.take(3)).toThrow(Unavailable);
+  arrived.free();
+
+  next.take(8);
+});
+
 it("frees the memory of refused bodies though their clients stay", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { bodiesBytes: 3_000_000, connectionsPerAddress: 500 });
@@ -155,17 +193,20 @@ it("forgets the requests of clients that leave, also those behind others on thei
     await expect.poll(async () => (await ask(`${url}/v1/memories`, { key })).status, { timeout: 10_000 }).toBe(200);
 });
 
-it("begins no work for a client that has left, which nothing would end, and gives back its place", async () => {
-  const work = new Work({ ...LIMITS.http, largeAtOnce: 1, largePerAccount: 1 });
+it("begins no work for a client that has left, which nothing would end, and gives back what it has taken", async () => {
+  const work = new Work({ ...LIMITS.http, largeAtOnce: 1, largePerAccount: 1, bodiesBytes: 10 });
   onTestFinished(() => work[Symbol.dispose]());
   const response = new ServerResponse(new IncomingMessage(new Socket())).destroy() as Response;
+  const holdBody = () => work.holdBody(response, "ann", () => expect.unreachable()).take(10);
   work.wasQuiet();
 
+  holdBody();
   await work.admitLarge(response, "ann", new Patience(0));
   work.begin(response, () => expect.unreachable());
 
   expect(work.wasQuiet()).toBe(true);
-  await work.enterLarge("bob", new Patience(0));
+  holdBody();
+  await work.enterLarge("ann", new Patience(0));
 });
 
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
