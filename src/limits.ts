@@ -56,7 +56,7 @@ export const LIMITS = {
     // Requests that may take much memory while they are worked on: with a body larger than `largeBodyBytes`, or for many
     // items. Further ones wait for their account's turn.
     largeAtOnce,
-    largePerAccount: Math.ceil(largeAtOnce / 3),
+    largePerAccount: Math.ceil((largeAtOnce - 1) / 3), // About a third, and never half: two accounts do not have all.
     largeBodyBytes: 131_072,
     goneWorkMs: 30_000, // How long work may go on whose client is gone: twice `database.transactionTimeoutMs`.
     requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.

@@ -345,14 +345,27 @@ it.each([
   expect(error?.details.length ?? errors.length).toBeLessThanOrEqual(refusal.issues);
 });
 
+/** The limits of a process that is started with these options of Node. */
+function limitsWith(...options: string[]): typeof http {
+  const show = 'import { LIMITS } from "./dist/limits.js"; console.log(JSON.stringify(LIMITS.http));';
+  const args = [...options, "--input-type=module", "--eval", show];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as typeof http;
+}
+
+it("lets two accounts never have all places for large requests, however few there are", () => {
+  for (const megabytes of [200, 300, 320, 400]) {
+    const { largeAtOnce, largePerAccount } = limitsWith(`--max-old-space-size=${megabytes}`);
+    expect(2 * largePerAccount, `of ${largeAtOnce}`).toBeLessThan(largeAtOnce);
+  }
+});
+
 it("makes a process hold less for its clients where it may use less memory", () => {
   const heldWith = (megabytes: number) => {
     const container = `data:text/javascript,process.constrainedMemory = () => ${megabytes * 1_048_576}`;
-    const show = 'import { LIMITS } from "./dist/limits.js"; console.log(JSON.stringify(LIMITS.http));';
-    const args = ["--import", container, "--input-type=module", "--eval", show];
-    const { bodiesBytes, headsBytes, unsentBytes, unsentBytesPerAddress, connections } = JSON.parse(
-      execFileSync(process.execPath, args, { encoding: "utf8" }),
-    ) as typeof LIMITS.http;
+    const { bodiesBytes, headsBytes, unsentBytes, unsentBytesPerAddress, connections } = limitsWith(
+      "--import",
+      container,
+    );
     return {
       connections,
       megabytes: [bodiesBytes, headsBytes, unsentBytes, unsentBytesPerAddress].map((bytes) => bytes / 1_048_576),
