@@ -113,7 +113,7 @@ export class RequestScope {
   readonly pause = (): Promise<void> => {
     const turn = this.waits.of("turn");
     turn.start();
-    return this.work.turns.waitForTurn(this, turn.stop);
+    return this.work.turns.waitForTurn(this, this.account, turn.stop);
   };
 
   /** Waits for a place among the requests that may take much memory: only once, until the answer is made. */

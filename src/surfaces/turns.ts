@@ -1,6 +1,7 @@
 /**
  * Lets requests arrive, starts their work in turn for each account, and splits long work into pieces. Each turn of the
- * event loop does only what fits into `turnMs`, so that health checks are answered in between, even under heavy load.
+ * event loop does only what fits into `turnMs`, and pieces get half of that after large work, so that health checks are
+ * answered in between, even under heavy load.
  */
 export class Turns {
   readonly #turnMs: number;
@@ -14,8 +15,8 @@ export class Turns {
   readonly #arrivals: Array<() => void> = [];
   /** Work that has not begun, by its account. Accounts take turns, so that one with much work delays others little. */
   readonly #waiting = new Map<string, Array<() => void>>();
-  /** Waiting pieces by their owner. Owners take turns, so that small work overtakes large. */
-  readonly #pieces = new Map<object, Array<() => void>>();
+  /** Waiting pieces by account and by their owner. Accounts take turns, and so do the owners of each. */
+  readonly #pieces = new Map<string, Map<object, Array<() => void>>>();
 
   constructor(turnMs: number) {
     this.#turnMs = turnMs;
@@ -38,18 +39,6 @@ export class Turns {
     else this.#waiting.set(account, [work]);
   }
 
-  /** The first waiting work of the account that has waited longest since its last turn. */
-  #nextWork(): (() => void) | undefined {
-    const [lane] = this.#waiting;
-    if (!lane) return undefined;
-    const [account, waiting] = lane;
-    const work = waiting.shift();
-    // Moves the account behind all others.
-    this.#waiting.delete(account);
-    if (waiting.length > 0) this.#waiting.set(account, waiting);
-    return work;
-  }
-
   /** Begins no work until the returned function is called; pieces of begun work go on. */
   hold(): () => void {
     this.#isHeld = true;
@@ -58,11 +47,13 @@ export class Turns {
 
   /**
    * Call it before each of many pieces of work: it settles in this turn or in a later one. `owner` is any object that
-   * identifies the whole work. `onTurn` is called first.
+   * identifies the whole work, so that small work overtakes large. `onTurn` is called first.
    */
-  waitForTurn(owner: object, onTurn?: () => void): Promise<void> {
-    const pieces = this.#pieces.get(owner) ?? [];
-    this.#pieces.set(owner, pieces);
+  waitForTurn(owner: object, account = "", onTurn?: () => void): Promise<void> {
+    const owners = this.#pieces.get(account) ?? new Map<object, Array<() => void>>();
+    this.#pieces.set(account, owners);
+    const pieces = owners.get(owner) ?? [];
+    owners.set(owner, pieces);
     if (this.#hasTime() && !this.#isResuming) void this.#resumePieces();
     return new Promise((resume) => {
       pieces.push(() => {
@@ -107,29 +98,41 @@ export class Turns {
       await new Promise<void>(process.nextTick);
     } while (performance.now() < this.#endsAt - this.#turnMs / 2);
     do {
-      const work = this.#isHeld ? undefined : this.#nextWork();
+      const work = this.#isHeld ? undefined : nextOf(this.#waiting);
       if (!work) break;
       work();
       await new Promise<void>(process.nextTick);
     } while (performance.now() < this.#endsAt);
-    if (!this.#isResuming) void this.#resumePieces();
+    // With one piece in each such turn, an answer of a hundred small ones would take seconds.
+    if (!this.#isResuming) void this.#resumePieces(Math.max(this.#endsAt, performance.now() + this.#turnMs / 2));
   }
 
   /**
    * Resumes at least one piece. A piece runs in microtasks, so each is awaited before the next: thousands resumed
    * together would all run in one turn, however long that takes.
    */
-  async #resumePieces(): Promise<void> {
+  async #resumePieces(endsAt = this.#endsAt): Promise<void> {
     this.#isResuming = true;
-    for (const [owner, pieces] of this.#pieces) {
+    for (const [account, owners] of this.#pieces) {
       await Promise.resolve();
-      pieces.shift()?.();
-      // Moves the owner behind all others.
-      this.#pieces.delete(owner);
-      if (pieces.length > 0) this.#pieces.set(owner, pieces);
+      nextOf(owners)?.();
+      // Moves the account behind all others.
+      this.#pieces.delete(account);
+      if (owners.size > 0) this.#pieces.set(account, owners);
       await Promise.resolve();
-      if (performance.now() >= this.#endsAt) break;
+      if (performance.now() >= endsAt) break;
     }
     this.#isResuming = false;
   }
+}
+
+/** The first work of the lane that has waited longest since its last turn; moves that lane behind all others. */
+function nextOf<Name>(lanes: Map<Name, Array<() => void>>): (() => void) | undefined {
+  const [lane] = lanes;
+  if (!lane) return undefined;
+  const [name, waiting] = lane;
+  const work = waiting.shift();
+  lanes.delete(name);
+  if (waiting.length > 0) lanes.set(name, waiting);
+  return work;
 }

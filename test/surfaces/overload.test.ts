@@ -352,6 +352,45 @@ it("continues started work in pieces, in turn with other work", async () => {
   expect(events.slice(events.indexOf("tick")).join(" ")).not.toMatch(/(?:large|small) (?:large|small) (?:large|small)/);
 });
 
+it("continues many small pieces in one turn, also where each turn begins large work", async () => {
+  const turns = new Turns(10);
+  let turn = 0;
+  const tick = () => {
+    turn++;
+    if (turn < 100) setImmediate(tick);
+  };
+  setImmediate(tick);
+  for (let n = 0; n < 60; n++) turns.begin(() => keepBusy(15), "busy");
+
+  const owner = {};
+  for (let n = 0; n < 50; n++) await turns.waitForTurn(owner);
+
+  expect(turn).toBeLessThan(25);
+});
+
+it("continues the work of one account as soon as that of another, however many requests the other has", async () => {
+  const turns = new Turns(5);
+  let [others, isOver] = [0, false];
+  const keepOn = async (owner: object) => {
+    for (;;) {
+      await turns.waitForTurn(owner, "busy");
+      if (isOver) return;
+      keepBusy(1);
+      others++;
+    }
+  };
+  const running = Array.from({ length: 20 }, () => keepOn({}));
+
+  const owner = {};
+  for (let n = 0; n < 20; n++) await turns.waitForTurn(owner, "other");
+  isOver = true;
+  const before = others;
+  await Promise.all(running);
+
+  // Each of its pieces waits for one of the other, not for one of each of the other's requests.
+  expect(before).toBeLessThan(100);
+});
+
 it("gives a turn of the event loop no second share of time", async () => {
   const turns = new Turns(5);
   const events: string[] = [];
