@@ -503,6 +503,21 @@ it("shares the turns of the event loop with other requests while it checks a lar
   expect(few).toEqual({});
 });
 
+it("lets the relations of many memories share turns: where every turn is long, each would wait for one of its own", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await manyMemories(world, ann, 100);
+  const query = "{ memories(limit: 100) { memories { relationships { type } } } }";
+
+  const { waits } = await callsDuring(() => send(url, ann.key, graphql(query)), {
+    waits: spied(Turns.prototype, "waitForTurn"),
+  });
+
+  // Seven for the relations, and as many for the list.
+  expect(waits).toBeLessThan(20);
+});
+
 it("reads no hits from the database for an answer that only counts them", async () => {
   await using world = await createWorld();
   await using way = await countTrips(world.databaseUrl);

@@ -24,7 +24,7 @@ import { selectedFields } from "../../operation/selection.js";
 import { LIMITS } from "../../limits.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
 import { readSchemaInPieces } from "./introspection.js";
-import { type RequestContext, fieldContextOf, readCallerAnew } from "./context.js";
+import { type RequestContext, TOGETHER, fieldContextOf, readCallerAnew } from "./context.js";
 
 type ResolverClass = Class<object>;
 
@@ -137,7 +137,7 @@ async function countSettled(
 ) {
   try {
     const settled = await value;
-    await context.pause();
+    await (relation ? context.pauseTogether() : context.pause());
     return count(settled, context, info);
   } catch (error) {
     throw context.errors.locate(relation ? toRelationError(relation, error) : error, info);
@@ -158,9 +158,6 @@ function count(value: unknown, context: RequestContext, info: GraphQLResolveInfo
 
 const isListOfObjects = (value: unknown): value is readonly object[] =>
   Array.isArray(value) && typeof value[0] === "object";
-
-/** How many objects of a list are completed in one turn of the event loop: some milliseconds of work if all are large. */
-const TOGETHER = 16;
 
 /**
  * Lets the objects of a long list wait for their turn of the event loop, some at a time.
