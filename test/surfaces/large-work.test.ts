@@ -6,7 +6,6 @@ import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { scopesOf } from "../../src/operation/permission.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
-import type { HttpLimits } from "../../src/surfaces/http-limits.js";
 import { ask } from "../support/http.js";
 import { waitingForLocks } from "../support/locks.js";
 import { OLD, messageOf } from "../support/mcp.js";
