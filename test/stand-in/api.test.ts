@@ -84,6 +84,8 @@ it("keeps customers and their changes", async () => {
     name: "Ann",
     metadata: { user: "2" },
   });
+  await customers.del(made.id);
+  expect(await errorOf(customers.update(made.id, { name: "Bob" }))).toMatchObject({ code: "resource_missing" });
 });
 
 it("keeps products and prices, and moves a lookup key only if requested", async () => {

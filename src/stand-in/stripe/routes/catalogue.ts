@@ -1,5 +1,5 @@
 import { CURRENCIES } from "../currency.js";
-import { invalidRequest } from "../errors.js";
+import { invalidRequest, missingResource } from "../errors.js";
 import { previousAttributes, toJson } from "../json.js";
 import { cancelSubscription, createCustomer, hasEnded } from "../lifecycle.js";
 import { customerObject, priceObject, productObject } from "../objects.js";
@@ -83,6 +83,7 @@ export const catalogueRoutes: readonly Route[] = [
   }),
   route("POST", "/v1/customers/:id", CUSTOMER, (scene, { email, name, ...given }, id) => {
     const customer = findNamed(scene.state.customers, "customer", id);
+    if (customer.deleted === true) throw missingResource("customer", id);
     const before = toJson(customerObject(customer));
     if (email !== undefined) customer.email = email;
     if (name !== undefined) customer.name = name;
