@@ -4,6 +4,7 @@ import type { Stripe } from "../../node_modules/stripe/esm/stripe.esm.node.js";
 export interface Requests {
   readonly "POST /v1/customers": Stripe.CustomerCreateParams;
   readonly "GET /v1/customers/:id": Stripe.CustomerRetrieveParams;
+  readonly "POST /v1/customers/:id": Stripe.CustomerUpdateParams;
   readonly "POST /v1/checkout/sessions": Stripe.Checkout.SessionCreateParams;
   readonly "GET /v1/checkout/sessions": Stripe.Checkout.SessionListParams;
   readonly "GET /v1/checkout/sessions/:id": Stripe.Checkout.SessionRetrieveParams;

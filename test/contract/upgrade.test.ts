@@ -40,6 +40,9 @@ it("upgrades a database of the first version and keeps all its data", async () =
   await migrate(url);
 
   expect(await isMigrated(client)).toBe(true);
+  const { rows } = await client.query<{ hash: string }>("SELECT unnest(former_payers) AS hash FROM billing_account");
+  const addresses = ["ann@example.com", "cid@example.com", "old@example.com"];
+  expect(rows.map(({ hash }) => hash).sort()).toEqual(addresses.map((one) => sha256(one).toString("hex")).sort());
   await client.end();
   const log = loggerTo({ write: () => {} }, "silent");
   await using app = await startApp(readConfig({ PORT: "0", NODE_ENV: "test" }), url, log);
@@ -92,7 +95,7 @@ async function databaseOfFirstVersion(): Promise<string> {
 
 /** Creates a user with a key, a team with an invitation, and a graph of memories, versions and relationships. */
 async function fill(client: pg.Client, key: string): Promise<void> {
-  const [user, graph, team] = [randomUUID(), randomUUID(), randomUUID()];
+  const [user, former, graph, team] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
   await client.query("BEGIN");
   await client.query("INSERT INTO user_account (id, email, email_verified_at) VALUES ($1, 'ann@example.com', now())", [
     user,
@@ -136,6 +139,14 @@ async function fill(client: pg.Client, key: string): Promise<void> {
   await client.query(
     "INSERT INTO audit_entry (id, team_id, actor_id, door, action) VALUES ($1, $2, $3, 'rest', 'createTeam')",
     [randomUUID(), team, user],
+  );
+  // A team that was bought by another owner, and whose owner has changed their address since.
+  await client.query("INSERT INTO user_account (id, email) VALUES ($1, 'cid@example.com')", [former]);
+  await client.query("INSERT INTO billing_account (team_id, customer_id) VALUES ($1, 'cus_1')", [team]);
+  await client.query(
+    `INSERT INTO audit_entry (id, team_id, actor_id, door, action, subject, detail) VALUES
+       ($1, $2, $3, 'rest', 'transferTeam', $5, NULL), ($4, NULL, $6, 'rest', 'changeEmail', $5, 'old@example.com')`,
+    [randomUUID(), team, former, randomUUID(), user, user],
   );
   await client.query("COMMIT");
 }

@@ -80,6 +80,7 @@ const EXPAND_MAX = 4;
 /** The longest texts in characters, by endpoint and the parameter's last name; 5,000 for all others. */
 const LENGTHS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   "POST /v1/customers": { email: 512, name: 256 },
+  "POST /v1/customers/:id": { email: 512, name: 256 },
   "POST /v1/checkout/sessions": { client_reference_id: 200 },
   "POST /v1/prices": { lookup_key: 200 },
 };

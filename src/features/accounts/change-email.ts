@@ -9,6 +9,7 @@ import { defineOperation } from "../../operation/operation.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { User } from "../../platform/prisma/client.js";
 import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, emailIn, useCode } from "../access/index.js";
+import { noteFormerPayer } from "../billing/index.js";
 import { withdrawInvitationTo } from "../teams/index.js";
 import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";
 import { lockTeamOf } from "./lock-team-of.js";
@@ -42,8 +43,8 @@ export const changeEmail = defineOperation({
   summary: "Changes the caller's e-mail address. `signUp` with the new address sends the code for it.",
   notes:
     "Keys, memories and the team stay. Both addresses are told by mail. Invitations to the old address can no longer " +
-    "be answered. The payment provider is not told: a team's owner changes the address for invoices in the customer " +
-    "portal (`openBillingPortal`).",
+    "be answered. Mails and invoices of the payment provider to a team's owner go to the new address within a few " +
+    "minutes, unless another one was set in the customer portal (`openBillingPortal`).",
   input: ChangeEmailInput,
   output: AccountProfile,
   permission: "all",
@@ -97,7 +98,10 @@ export async function moveUser(
   // Again: until the address was changed, the user could join a team. A member needs no invitation to the team, which
   // would hold a second seat.
   const teamId = await lockTeamOf(database, id);
-  if (teamId !== undefined) await withdrawInvitationTo(database, { teamId, email });
+  if (teamId === undefined) return { user, before };
+  await withdrawInvitationTo(database, { teamId, email });
+  const isOwner = (await models.team.count({ where: { id: teamId, ownerId: id } })) > 0;
+  if (isOwner) await noteFormerPayer(database, teamId, before);
   return { user, before };
 }
 

@@ -3,7 +3,7 @@ import type { Database } from "../../platform/database/database.js";
 import type { BillingAccount as AccountRow } from "../../platform/prisma/client.js";
 
 /** Columns that only the lock and the background job use. */
-const UNSEEN = { lockedBy: true, lockedUntil: true, checkedAt: true } as const;
+const UNSEEN = { lockedBy: true, lockedUntil: true, checkedAt: true, formerPayers: true } as const;
 
 /**
  * The stored state of a team at the payment provider. `status` is Stripe's status of the subscription, or `none`.

@@ -3,6 +3,7 @@ import { queueNotice } from "../../operation/notice.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
 import { type BillingAccount, NO_GRACE, isPaid } from "./account.js";
+import { addressOfOwner } from "./payer.js";
 import type { SubscriptionValues } from "./provider-subscription.js";
 import type { BillingSession } from "./session.js";
 
@@ -43,13 +44,10 @@ export async function tellOwner(
   facts: MailFacts,
 ): Promise<void> {
   if (!services.billing.mails.has(mail)) return;
-  const owner = await inner.models.teamMember.findFirst({
-    where: { teamId: lock.teamId, role: "owner" },
-    select: { user: { select: { email: true } } },
-  });
-  if (!owner) return;
   const { teamId } = lock;
-  await queueNotice(inner, { id: services.newId(), email: owner.user.email, teamId, ...WORDS[mail](facts) });
+  const email = await addressOfOwner(inner, teamId);
+  if (email === undefined) return;
+  await queueNotice(inner, { id: services.newId(), email, teamId, ...WORDS[mail](facts) });
 }
 
 /** Withdraws mails to the owner that wait to be sent: after a payment they would be wrong. */

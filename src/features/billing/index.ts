@@ -19,6 +19,7 @@ export {
   SubscriptionRequired,
 } from "./failures.js";
 export { type Reconciled, reconcileAccounts } from "./reconcile.js";
+export { noteFormerPayer } from "./payer.js";
 export { assertMembersPaid } from "./seats.js";
 export { refreshCheckout } from "./checkout-return.js";
 export { type AccountSetup, type SetupOptions, hasEndpoint, setUpAccount } from "./set-up-account.js";

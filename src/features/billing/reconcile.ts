@@ -3,6 +3,7 @@ import { TeamNotFound } from "../../operation/standing.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { claimDueAccount } from "./claim-due-account-statement.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";
+import { followOwner } from "./payer.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
 /**
@@ -32,18 +33,21 @@ async function markOlderEventsProcessed(
 }
 
 /**
- * Finishes the team's open request, and reads its subscription from the provider again.
+ * Finishes the team's open request, and reads its subscription from the provider again. Unless a reader waits for it, it
+ * also lets the provider's customer follow the team's owner.
  * @param patience which limit of `LIMITS.payments` holds.
  * @throws what `withBillingSession` throws.
  */
 export function reconcileAccount(
   services: BillingServices,
   teamId: string,
-  patience?: "changeMs" | "readMs",
+  patience: "changeMs" | "readMs" = "changeMs",
 ): Promise<BillingAccount> {
-  const reconcile = async ({ requests, copy }: BillingSession) => {
-    await requests.resend();
-    return copy.refresh();
+  const reconcile = async (session: BillingSession) => {
+    await session.requests.resend();
+    const account = await session.copy.refresh();
+    if (patience === "changeMs") await followOwner(session);
+    return account;
   };
   return withBillingSession(services, teamId, reconcile, patience);
 }

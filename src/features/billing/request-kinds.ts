@@ -5,7 +5,7 @@ import { isLive, isPaid } from "./account.js";
 
 /** The requests to the provider that change something. Each is resent exactly as it was. */
 export interface Requests {
-  customer: { readonly params: Stripe.CustomerCreateParams };
+  customer: { readonly params: Stripe.CustomerCreateParams & { readonly email: string } };
   checkout: { readonly params: Stripe.Checkout.SessionCreateParams };
   expire: { readonly id: string; readonly params: Record<string, never> };
   upgrade: {
@@ -29,6 +29,7 @@ export interface Requests {
     readonly isAtOnce?: boolean;
   };
   resume: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
+  payer: { readonly id: string; readonly params: { readonly email: string } };
 }
 export type RequestKind = keyof Requests;
 
@@ -41,6 +42,7 @@ export interface Answers {
   downgrade: Stripe.Subscription;
   cancel: Stripe.Subscription;
   resume: Stripe.Subscription;
+  payer: Stripe.Customer;
 }
 
 type Calls = {
@@ -112,6 +114,10 @@ export const CALLS: Calls = {
       request.isAtOnce ? endStalled(stripe, request.id, options) : UPDATE.send(stripe, request, options),
   },
   resume: UPDATE,
+  payer: {
+    object: "customer",
+    send: (stripe, { id, params }, options) => stripe.customers.update(id, params, options),
+  },
 };
 
 /**

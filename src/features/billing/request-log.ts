@@ -8,6 +8,7 @@ import { PaymentsError, isRefusal } from "../../platform/billing/payments.js";
 import type { BillingRequest, Prisma } from "../../platform/prisma/client.js";
 import { PaymentProviderError } from "./failures.js";
 import { writeAccount } from "./lock.js";
+import { keepCustomer } from "./payer.js";
 import { type Answers, CALLS, REPEATABLE_MS, type RequestKind, type Requests } from "./request-kinds.js";
 import type { Requester } from "./requester.js";
 import type { BillingSession } from "./session.js";
@@ -131,15 +132,20 @@ export class RequestLog {
       return answer;
     }
     await this.#database.transaction(async (inner) => {
-      await this.#keep(inner, answer);
+      await this.#keep(inner, answer, request);
       await this.closeDone(inner, recorded);
     });
     return answer;
   }
 
-  async #keep(inner: Database, answer: Stripe.Customer | Stripe.Checkout.Session): Promise<void> {
-    if (answer.object === "checkout.session") await this.session.checkouts.keep(answer, inner);
-    else await writeAccount(inner, this.session.lock, { customerId: answer.id });
+  async #keep(
+    inner: Database,
+    answer: Stripe.Customer | Stripe.Checkout.Session,
+    { params }: Requests[RequestKind],
+  ): Promise<void> {
+    const { lock, checkouts } = this.session;
+    if (answer.object === "checkout.session") await checkouts.keep(answer, inner);
+    else if ("email" in params) await keepCustomer(inner, lock, { id: answer.id, email: params.email });
   }
 
   /** Closes a request as done and records it in the audit. Must be called in the transaction that stores the effect. */
@@ -155,8 +161,8 @@ export class RequestLog {
 
   /** Stores the outcome of a request; returns whether the request was open. */
   async #close({ models }: Database, { id, kind }: RecordedRequest, outcome: Outcome): Promise<boolean> {
-    // A new customer's address is not needed any more, and its user may have been deleted.
-    const forgotten = kind === "customer" ? { request: {} } : {};
+    // A customer's address is not needed any more, and its user may have been deleted.
+    const forgotten = kind === "customer" || kind === "payer" ? { request: {} } : {};
     const data = { outcome, endedAt: this.#ago(0), ...forgotten };
     const { count } = await models.billingRequest.updateMany({ where: { id, outcome: null }, data });
     return count > 0;

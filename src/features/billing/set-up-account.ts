@@ -97,7 +97,7 @@ const ACTIVE = { active: true, limit: 100 };
 
 const idsOf = (objects: readonly { readonly id: string }[]): string[] => objects.map(({ id }) => id);
 
-/** What owners can change about the customer: with the e-mail address, since the team may have another owner. */
+/** What owners can change about the customer: with the e-mail address, since a department may pay. */
 const UPDATES = ["email", "name", "address", "tax_id"] as const;
 
 /**

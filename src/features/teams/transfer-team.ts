@@ -5,6 +5,7 @@ import { Failure, InvalidInput } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { queueNotice } from "../../operation/notice.js";
 import { defineTeamOperation } from "../../operation/operation.js";
+import { noteFormerPayer } from "../billing/index.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
 import { MemberNotFound } from "./member-not-found.js";
 
@@ -33,9 +34,9 @@ export const transferTeam = defineTeamOperation({
   summary: "Makes another member the owner of a team.",
   notes:
     "The previous owner becomes an admin, so invitations that they sent stay valid. A mail tells the new owner. " +
-    "Nothing changes at the payment provider: the e-mail address for invoices remains that of the person who opened " +
-    "the first checkout, even if nobody has paid yet, and the postal address and the card those of the person who " +
-    "paid, until the new owner changes them in the customer portal (`openBillingPortal`).",
+    "If the payment provider sends mails and invoices to the previous owner, it sends them to the new one within a few " +
+    "minutes; another address that was set in the customer portal stays. The postal address and the card remain those " +
+    "of the person who paid, until the new owner changes them in the portal (`openBillingPortal`).",
   input: TransferTeamInput,
   output: Team,
   permission: "teams:write",
@@ -55,13 +56,15 @@ export const transferTeam = defineTeamOperation({
     if (userId === context.caller.userId) {
       throw new InvalidInput([{ path: "userId", message: "must be another member: you already own the team" }]);
     }
-    const { team, teamMember } = context.database.models;
+    const { team, teamMember, user } = context.database.models;
     const suspended = { teamId, userId, user: { suspendedAt: { not: null } } };
     if ((await teamMember.count({ where: suspended })) > 0) throw new MemberSuspended();
     // The old owner first: a team must never have two.
     await teamMember.updateMany({ where: { teamId, role: "owner" }, data: { role: "admin" } });
     const { count } = await teamMember.updateMany({ where: { teamId, userId }, data: { role: "owner" } });
     if (count === 0) throw new MemberNotFound();
+    const { email } = await user.findUniqueOrThrow({ where: { id: context.caller.userId }, select: { email: true } });
+    await noteFormerPayer(context.database, teamId, email);
     await tellNewOwner(context, userId);
     return team.update({ where: { id: teamId }, data: { ownerId: userId } });
   },
@@ -79,4 +82,4 @@ const TO_NEW_OWNER = `The owner of your team has made you the owner, and is one 
 
 Only you can change its settings and its seats, make another member the owner, or delete it.
 
-If it has a subscription, that goes on. Look whether a payment is due (\`teamSubscription\`, or GET /billing/team-subscription). Invoices go to the same address as before, and the same card is charged, until you change both in the customer portal (\`openBillingPortal\`, or POST /billing/portal).`;
+If it has a subscription, that goes on. Look whether a payment is due (\`teamSubscription\`, or GET /billing/team-subscription). Invoices go to your address, unless another one than the previous owner's was set in the customer portal. The same card is charged until you change it there (\`openBillingPortal\`, or POST /billing/portal).`;

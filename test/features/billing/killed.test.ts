@@ -3,11 +3,13 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
+import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { type Payer, type StripeWorld, aPayer, createStripeWorld, customerOf, seatsOf } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { type ServerProcess, startServerProcess } from "../../support/server-process.js";
-import { environmentOf } from "../../support/world.js";
+import { aTeam } from "../../support/teams.js";
+import { type Actor, environmentOf } from "../../support/world.js";
 
 /** A request to the provider, and whether the server is killed before the effect or before the answer arrives. */
 interface Moment {
@@ -121,6 +123,35 @@ describe.concurrent.each(CHANGES.map((change) => [change.name, change] as const)
     await change.agrees(world, payer);
   });
 });
+
+it.each(moments("POST", /^\/v1\/customers\/cus_/))(
+  "gives the customer the last owner's address when the server is killed $dies the change of one before has its effect",
+  async (moment) => {
+    await using world = await createStripeWorld();
+    const { owner, admin, member, teamId } = await aTeam(world);
+    await owner.did(createTeamCheckout);
+    const customer = await customerOf(world, { owner, teamId });
+    const become = (actor: Actor, by: Actor) => by.did(transferTeam, { teamId, userId: actor.caller.userId });
+    // As if the account had been read a while ago: the background job reads it at once.
+    const due = () => world.database.models.billingAccount.updateMany({ data: { checkedAt: null } });
+    await become(admin, owner);
+    await due();
+    const held = holdAt(world, moment);
+    {
+      await using doomed = await serverOn(world);
+      await held;
+      await doomed.kill("SIGKILL");
+    }
+    world.stripe.clearFaults();
+
+    await become(member, admin);
+    await due();
+    await world.serve();
+
+    const seen = async () => stripeOf(world).customers.retrieve(customer);
+    await expect.poll(seen, { timeout: 60_000 }).toMatchObject({ email: member.email });
+  },
+);
 
 it("grants paid seats when the server is killed while it processes the event", async () => {
   await using world = await createStripeWorld();

@@ -13,6 +13,7 @@ import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
+import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
 import { setUpAccount } from "../../../src/features/billing/set-up-account.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
@@ -102,6 +103,10 @@ it("sends only what Stripe publishes, in every request of every operation", asyn
   await world.stripe.delivered();
   await owner.did(cancelTeamSubscription);
   await owner.did(createTeamCheckout);
+  const next = await world.user();
+  await world.seat(next, teamId);
+  await owner.did(transferTeam, { teamId, userId: next.caller.userId });
+  await reconcileAccount(world.services, teamId);
 
   // Without the requests that the test itself sent.
   const isOwn = (request: StandInRequest) => endpointOf(request) === "POST /v1/subscriptions";
@@ -120,6 +125,7 @@ it("sends only what Stripe publishes, in every request of every operation", asyn
     "POST /v1/checkout/sessions",
     "POST /v1/checkout/sessions/:id/expire",
     "POST /v1/customers",
+    "POST /v1/customers/:id",
     "POST /v1/invoices/create_preview",
     "POST /v1/subscriptions/:id",
   ]);
