@@ -27,9 +27,10 @@ export const changeEmail = defineMove<{ email: string; code: string }>({
     const other = model.userNamed(email);
     if (other && other !== user) refuse("conflict", "email_taken");
     const team = model.teamOf(user);
+    const detail = email === user.email ? null : user.email;
     return {
       output: { userId: user.id, email },
-      audit: () => ({ teamId: null, subject: user.id, detail: null }),
+      audit: () => ({ teamId: null, subject: user.id, detail }),
       async effect(_output, real) {
         await real.codesTo(email);
         useUp();
