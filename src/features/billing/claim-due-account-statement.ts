@@ -4,9 +4,9 @@ import { ENDED_SQL } from "./account.js";
 /**
  * Claims the account that was checked longest ago, of those that are due: a request has no outcome, a time has passed
  * at which the subscription changes or its grace period ends, the team has another owner, an event could not be
- * processed, or a checkout may be paid without an event. The period of a paused subscription never ends. Stores the time of the check first, so that an
- * account that fails does not block the others. SQL, because it claims a row with SKIP LOCKED, and joins tables without
- * foreign keys.
+ * processed, or a checkout may be paid without an event. The period of a paused subscription never ends. Stores the time
+ * of the check first, so that an account that fails does not block the others. SQL, because it claims a row with SKIP
+ * LOCKED, and joins tables without foreign keys.
  */
 export const claimDueAccount = defineStatement({
   name: "claim_due_billing_account",
