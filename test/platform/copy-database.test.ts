@@ -371,6 +371,8 @@ it("refuses a file that is cut, changed, of another schema or no backup, and res
     "with a row less": text.replace(/(COPY "api_key"[^\n]*\n)[^\n]*\n/, "$1"),
     "of another schema": text.replace(/schema \w+/, "schema 20200101000000_other"),
     "of other statements": text.replace(/COPY "team" [^\n]*/, "DROP TABLE team;"),
+    "with another one behind it": text + text,
+    "with a long line behind it": text + "x".repeat(100_000),
     "of something else": "SELECT 1;\n",
     empty: "",
   };

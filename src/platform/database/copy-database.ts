@@ -210,7 +210,8 @@ async function readTables(client: pg.Client, source: Readable, tell: Tell): Prom
   }
   for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
     if (line.startsWith(END)) {
-      if (line === `${END}${sumOf(counts)} rows`) return counts;
+      // Whoever writes the source would wait for a reader of what follows, and the command would never end.
+      if (line === `${END}${sumOf(counts)} rows` && (await lines.areOver())) return counts;
       break;
     }
     const name = /^COPY "(\w+)" \(["\w, ]+\) FROM stdin;$/.exec(line)?.[1];
@@ -250,6 +251,10 @@ class Lines {
       }
       if (!(await this.#more())) return undefined;
     }
+  }
+
+  async areOver(): Promise<boolean> {
+    return this.#rest.length === 0 && !(await this.#more());
   }
 
   /** The rows up to the line that ends them. */
