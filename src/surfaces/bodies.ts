@@ -51,7 +51,7 @@ export class Bodies {
     this.#arriving.add(body);
     return {
       take: (bytes) => {
-        // Its client has gone while it was decompressed.
+        // It was refused, or its client has gone, while it was decompressed.
         if (isOver) return;
         this.#makeRoom(account, bytes);
         body.bytes += bytes;
