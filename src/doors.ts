@@ -1,5 +1,5 @@
 import cors from "cors";
-import express, { type Express, type Handler } from "express";
+import express, { type ErrorRequestHandler, type Express, type Handler } from "express";
 import type { Config } from "./config.js";
 import { raisedFailures } from "./failures.js";
 import { callerOf, callerOfToken, connectClient, signUp } from "./features/access/index.js";
@@ -138,6 +138,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.use(restRoutes(operations, { schema, services, open, guarded }));
   app.use(aliasRoutes(operations, { schema, services, guarded }));
   app.use(chargeAddress(budgets), lostPage, noSuchPath);
+  app.use(chargeUndecodable(chargeAddress(budgets)));
   app.use(errorAnswer(answerForAliases(formatRestError)));
   return app;
 }
@@ -194,6 +195,12 @@ function unlessCalled(routers: Handler[]): Handler {
     if (isCall) next();
     else router(request, response, next);
   };
+}
+
+/** A path that cannot be decoded costs as much as one that does not exist. The router refuses it before any charge. */
+function chargeUndecodable(charge: Handler): ErrorRequestHandler {
+  return (error: unknown, request, response, next) =>
+    error instanceof URIError ? charge(request, response, (failure) => next(failure ?? error)) : next(error);
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

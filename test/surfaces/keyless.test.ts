@@ -42,6 +42,8 @@ it("charges requests without a key to the address before the body is read, at ev
   ]) {
     expect([path, await sendHead(url, path)]).toEqual([path, { status: 429 }]);
   }
+  for (const path of ["/v1/memories/%ff", "/teams/%ff", "/nothing"])
+    expect([path, (await ask(url + path)).status]).toEqual([path, 429]);
   // Where no key is needed, sending one does not avoid the charge.
   for (const path of ["/signup", "/invitations/nothing/answer"]) {
     expect(await sendHead(url, path, "Authorization: Bearer nonsense\r\n")).toEqual({ status: 429 });
