@@ -121,8 +121,11 @@ export class Unavailable extends CommonFailure {
   override readonly retryAfterSeconds = 2;
 
   /** `why` is only for the log; `UNAVAILABLE` says what an operator can do. */
-  constructor(readonly why: WhyUnavailable = "busy") {
-    super("The service is busy or its database cannot be reached. Try again in a few seconds.");
+  constructor(
+    readonly why: WhyUnavailable = "busy",
+    message = "The service is busy or its database cannot be reached.",
+  ) {
+    super(`${message} Try again in a few seconds.`);
   }
 }
 

@@ -28,7 +28,7 @@ export class PaymentProviderError extends Failure {
 /** Other changes of the team's billing took too long: nothing was done, and the turn comes with a later attempt. */
 export class AccountBusy extends Unavailable {
   constructor() {
-    super("collision");
+    super("collision", "Another change of the team's billing is being made.");
   }
 }
 
