@@ -145,9 +145,11 @@ export const updateMemory = defineMove<Place & Wanted & { expectedVersion?: numb
       expectedVersion: draw.once(3) ? draw.one([version, version + 1, Math.max(1, version - 1)]) : undefined,
     };
   },
+  check({ graph: _graph, id: _id, expectedVersion: _version, ...wanted }) {
+    if (Object.values(wanted).every((value) => value === undefined)) refuse("bad_request");
+  },
   expect(model, me, { graph, id, expectedVersion, ...wanted }) {
     const changes = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-    if (Object.keys(changes).length === 0) refuse("bad_request");
     const found = memoryAt(model, me, { graph, id });
     if (expectedVersion !== undefined && expectedVersion !== versionOf(found)) refuse("conflict", "version_mismatch");
     refuseTaken(model, found.graph, changes["clientId"], found);
@@ -203,8 +205,10 @@ export const shareMemories = defineMove<{ ids?: string[] | undefined; all?: bool
       ...(draw.once(2) ? { dropRelationships: true } : {}),
     };
   },
-  expect(model, { user }, { ids, all = false, dropRelationships = false }) {
+  check({ ids, all = false }) {
     if (all === (ids !== undefined)) refuse("bad_request");
+  },
+  expect(model, { user }, { ids, all = false, dropRelationships = false }) {
     const team = model.teamOf(user) ?? refuse("not_found", "no_team");
     const own = model.memoriesIn(user.personal);
     const meant = (ids ?? []).map((id) => model.memoryCalled(user.personal, id) ?? refuse("not_found"));

@@ -115,8 +115,10 @@ export const updateRelationship = defineMove<
     confidence: draw.once(2) ? draw.one(STRENGTHS) : undefined,
     context: draw.once(3) ? draw.one([null, "On Mondays."]) : undefined,
   }),
-  expect(model, me, { graph, id, strength, confidence, context }) {
+  check({ strength, confidence, context }) {
     if ([strength, confidence, context].every((change) => change === undefined)) refuse("bad_request");
+  },
+  expect(model, me, { graph, id, strength, confidence, context }) {
     const link = linkAt(model, me, { graph, id });
     const changes = {
       strength: strength ?? link.strength,

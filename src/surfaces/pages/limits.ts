@@ -88,7 +88,9 @@ export const STEPS: readonly Step[] = [
   },
   {
     step: "Body",
-    bound: `${size(http.bodyBytes)} after decompression, in ${count(http.bodyPieces)} pieces, within ${seconds(http.bodyTimeoutMs)}`,
+    bound:
+      `${size(http.bodyBytes)} after decompression, ${size(http.ignoredBodyBytes)} of a GET, ` +
+      `in ${count(http.bodyPieces)} pieces, within ${seconds(http.bodyTimeoutMs)}`,
     time: "linear in its bytes",
     memory: size(http.bodyBytes),
     beyond: "413; 400 request_timeout; connection closed",
