@@ -107,9 +107,10 @@ function predicted(model: Model, question: Question): Expected | Replay | Refuse
 const isKeptUnder = (model: Model, kept: Kept, { user }: Caller, idempotencyKey: string): boolean =>
   kept.user === user && kept.idempotencyKey === idempotencyKey && kept.keptAt + KEPT_MS > model.now();
 
-const isSame = ({ operation, door, input }: Kept, question: Question): boolean =>
+const isSame = ({ operation, door, scopes, input }: Kept, question: Question): boolean =>
   operation === question.operation.name &&
   door === question.me.door &&
+  String(scopes) === String(question.me.key.scopes.toSorted()) &&
   JSON.stringify(input) === JSON.stringify(question.input);
 
 /** The kinds of objects that operations create, as people call them. */
@@ -141,7 +142,7 @@ async function take(
   }
   if (idempotencyKey !== undefined && keepsResults(operation)) {
     const kept = { user: me.user, idempotencyKey, operation: operation.name, door: me.door, input };
-    model.kept.push({ ...kept, output, keptAt: model.now() });
+    model.kept.push({ ...kept, scopes: me.key.scopes.toSorted(), output, keptAt: model.now() });
   }
 }
 

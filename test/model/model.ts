@@ -126,6 +126,8 @@ export interface Kept {
   readonly idempotencyKey: string;
   readonly operation: string;
   readonly door: "rest" | "graphql" | "mcp";
+  /** Of the key: a result may contain what another key may not read. */
+  readonly scopes: readonly string[];
   readonly input: object;
   readonly output: unknown;
   readonly keptAt: number;
