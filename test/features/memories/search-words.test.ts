@@ -353,6 +353,68 @@ it("finds a date in digits by the month's name, of any month and in several lang
   for (const [month, name] of months.entries()) expect((await found(ann, `3 ${name} 2025`))[0]).toBe(dates[month]);
 });
 
+it.each([
+  ["on 26 October 2025", "2025-10-26"],
+  ["on 26 October 2025", "26.10.2025"],
+  ["on October 26th, 2025", "10/26/2025"],
+  ["am 26. Oktober 2025", "26 Oct 2025"],
+  ["on 2025-06-04", "4.6.2025"],
+  ["on 04.06.2025", "June 4, 2025"],
+  ["on 6/4/2025", "4 June 2025"],
+  ["on 4/6/2025", "2025-06-04"],
+  ["on 2025-11-28", "28 Nov"],
+  ["on 28.11.2025", "November 2025"],
+  ["on 1 January 2026", "01.01.2026"],
+])("finds a date %s by %s", async (date, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const dated = `The importer stopped ${date}`;
+  await memoriesTitled(
+    ann,
+    "In 2025, 26 of 28 importers stopped",
+    "Off since 2024-06-05",
+    dated,
+    "Off since 26 May 2026",
+  );
+
+  expect((await ann.did(searchMemories, { query })).memories[0]?.title).toBe(dated);
+});
+
+it.each([
+  ["5,000 carts", "5k"],
+  ["5k carts", "5000"],
+  ["5k carts", "5,000"],
+  ["a budget of 48.000 €", "48k"],
+  ["a lag of 2,300,000", "2.3M"],
+  ["a lag of 2.3M", "2300000"],
+  ["a lag of 2.3M", "2,300,000"],
+  ["900 million rows", "900M"],
+  ["$31.5k a year", "31500"],
+  ["$31.5k a year", "31,500"],
+  ["€31.500 a year", "31,5k"],
+])("finds the number in %j by %s", async (title, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, "Items 2, 3, 31 and 300", "48 rows of 900", "Room 5k1");
+
+  expect((await found(ann, query))[0]).toBe(title);
+});
+
+it.each([
+  ["Node 20 in production", "node v20"],
+  ["Node v20.11 in production", "node 20"],
+  ["Released v3.9.1", "3.9.x"],
+  ["Pinned to 3.9.1", "v3.9.x"],
+  ["Edit release.yml", "release.yaml"],
+])("finds %j first by %j", async (title, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const apart = ["A release", "A yaml file", "Node x", "2.9.x"];
+  await memoriesTitled(ann, title, ...apart);
+
+  expect((await found(ann, query))[0]).toBe(title);
+});
+
 it("finds German nouns by their plural and by their singular, although others have these", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../limits.js";
+import { otherAmounts } from "./amounts.js";
 import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { otherScripts } from "./han.js";
@@ -156,10 +157,11 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const joined = [...runsOf(words, [2]), ...threes, ...numbersOf(first)]
     .filter((run) => !run.some(({ isPair }) => isPair))
     .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
-  const dates = threes.flatMap((run) => {
+  const dates = [...runsOf(first, [2]), ...threes].flatMap((run) => {
     const date = dateOf(run.map(({ text }) => text));
-    return date === undefined ? [] : [{ run, piece: pieceAsWritten(date) }];
+    return date ? [{ run, ...date }] : [];
   });
+  const dated = dates.flatMap(({ run, joined: all }) => all.map((text) => ({ run, piece: pieceAsWritten(text) })));
   const named = runsOf(first, NAME_LENGTHS).flatMap((run) => {
     const name = run.map(({ text }) => text).join(" ");
     const short = shortNames.get(name) ?? shortNames.get(name.replace(/s$/, "")) ?? [];
@@ -172,7 +174,13 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const composed = composedOf(first);
   return words.map((word) => ({
     ...word,
-    compounds: [...joined, ...dates].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
+    synonyms: [
+      ...word.synonyms,
+      ...[...new Set(dates.flatMap(({ run, others }) => others[run.indexOf(word)] ?? []))].map((other) => [
+        pieceToStem(other),
+      ]),
+    ],
+    compounds: [...joined, ...dated].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
     composed: composed.filter(({ of }) => of.includes(word)).map(({ text }) => text),
     acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
@@ -224,18 +232,18 @@ function distinct(words: readonly QueryWord[]): QueryWord[] {
   return [...new Map(words.map((word) => [word.text, word])).values()];
 }
 
-/** A version, with the "v" that some write before it and others do not. */
-const VERSION = /^[^\p{L}\p{N}]*(v?\d+)(?:\.\d+)+[^\p{L}\p{N}]*$/iu;
+/** A version, with the "v" that some write before it and others do not; "2.x" is any version 2. */
+const VERSION = /^[^\p{L}\p{N}]*(v?\d+)(?:\.\d+)*(\.x)?[^\p{L}\p{N}]*$/iu;
 const otherVersion = (version: string): string => (/^v/i.test(version) ? version.slice(1) : `v${version}`);
 
 function wordsOf(term: string): QueryWord[] {
-  const major = VERSION.exec(term)?.[1]?.toLowerCase();
-  const words = wordsAlone(term);
-  return words.map((word, place) =>
-    place === 0 && word.text === major
-      ? { ...word, synonyms: [...word.synonyms, [pieceToStem(otherVersion(major))]] }
-      : word,
-  );
+  const [, major, anyMinor] = VERSION.exec(term.toLowerCase()) ?? [];
+  const amounts = otherAmounts(term).map((amount) => amount.split(" ").map(pieceToStem));
+  const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
+  return words.map((word, place) => {
+    const version = place === 0 && word.text === major ? [[pieceToStem(otherVersion(major))]] : [];
+    return { ...word, synonyms: [...word.synonyms, ...version, ...amounts] };
+  });
 }
 
 function wordsAlone(term: string): QueryWord[] {

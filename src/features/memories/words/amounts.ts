@@ -1,0 +1,29 @@
+/** A number with "k" or "m", and one of thousands as it is or in groups; signs around it do not matter. */
+const SHORT = /^[^\p{L}\p{N}]*(\d{1,6})(?:[.,](\d{1,2}))?([km])[^\p{L}\p{N}]*$/iu;
+const WHOLE = /^[^\p{L}\p{N}]*(\d{1,3}(?:[.,'_]\d{3})+|\d{4,12})[^\p{L}\p{N}]*$/u;
+
+/** A number of thousands or millions, with at most two decimals. */
+const SHORTENED = { k: /^(\d{1,6})(\d\d)0$/, m: /^(\d{1,6})(\d\d)0{4}$/ } as const;
+
+/**
+ * Other ways to write a number, each by the words that the index has it as: "5k" is also "5000" and "5 000", "2.3M" also
+ * "2300000" and "2300k", and vice versa.
+ */
+export function otherAmounts(term: string): string[] {
+  const [, digits, decimals = "", unit = ""] = SHORT.exec(term.toLowerCase()) ?? [];
+  if (digits === undefined) return shortFormsOf((WHOLE.exec(term)?.[1] ?? "").replace(/\D/g, ""));
+  const whole = digits + decimals.padEnd(unit === "k" ? 3 : 6, "0");
+  const groups = whole.split(/(?=(?:\d{3})+$)/);
+  // The index does not tell how often a memory has a group: "5 000 000" would find 5,000.
+  const isTold = new Set(groups).size === groups.length;
+  const given = [digits, decimals].filter(Boolean).join(" ") + unit;
+  return [whole, ...(isTold ? [groups.join(" ")] : []), ...shortFormsOf(whole).filter((form) => form !== given)];
+}
+
+const shortFormsOf = (whole: string): string[] =>
+  (["k", "m"] as const).flatMap((unit) => {
+    const [, digits, decimals = ""] = SHORTENED[unit].exec(whole) ?? [];
+    if (digits === undefined) return [];
+    const told = decimals.replace(/0+$/, "");
+    return told ? [`${digits} ${told}${unit}`] : [`${digits}${unit}`, ...(unit === "m" ? [`${digits} million`] : [])];
+  });
