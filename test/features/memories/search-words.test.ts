@@ -406,13 +406,24 @@ it.each([
   ["Released v3.9.1", "3.9.x"],
   ["Pinned to 3.9.1", "v3.9.x"],
   ["Edit release.yml", "release.yaml"],
+  ["Only in Safari 17", "safari17"],
 ])("finds %j first by %j", async (title, query) => {
   await using world = await createWorld();
   const ann = await world.user();
-  const apart = ["A release", "A yaml file", "Node x", "2.9.x"];
+  const apart = ["17 on Safari", "A release", "A yaml file", "Node x", "2.9.x"];
   await memoriesTitled(ann, title, ...apart);
 
   expect((await found(ann, query))[0]).toBe(title);
+});
+
+it("finds a name by its beginning, even of one letter of its last part that others have as a word", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, ...[1, 2, 3, 4, 5, 6].map((number) => `It is idempotent ${number}`));
+  await aMemory(ann, { title: "A signature", content: "v=1; k=rsa" });
+  await aMemory(ann, { title: "Trying again", content: "Send the Idempotency-Key header." });
+
+  for (const query of ["idempotency-k", "idempotency-ke"]) expect((await found(ann, query))[0]).toBe("Trying again");
 });
 
 it("finds German nouns by their plural and by their singular, although others have these", async () => {

@@ -74,8 +74,14 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text, languages)]));
   const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
+  const named = alike.longer.get(begun?.text ?? "") ?? [];
   const variants = limitVariants(
-    words.map((word) => withAlike(word, { known, alike, forms, inflections, isUnknown: unknown.includes(word) })),
+    words.map((word) =>
+      withAlike(word, {
+        ...{ known, alike, forms, inflections },
+        ...{ isUnknown: unknown.includes(word), named: word.isLast ? named : [] },
+      }),
+    ),
   );
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];

@@ -11,7 +11,7 @@ import { type SearchBounds, type Walk, walkFor } from "./walk.js";
 export interface Plan extends LookUps {
   /** The concepts that are scored; scans refer to them by their positions. */
   readonly scored: readonly Concept[];
-  /** Neighbouring words of the query, side by side, with one word between, or as one. */
+  /** Neighbouring words of the query, side by side, with one word between, or as one; the parts of a word likewise. */
   readonly pairs: readonly string[];
   /** Names whose signs matter, as regular expressions. If some hits have a name, the others lose this share. */
   readonly names: readonly { readonly pattern: string; readonly share: number }[];
@@ -84,17 +84,24 @@ const scoreRarest = (concepts: readonly Concept[], everything: number, bounds: S
     .slice(0, bounds.concepts)
     .map((concept, place) => ({ ...concept, worth: concept.weight / everything, place }));
 
-function pairsOf(concepts: readonly Concept[]): string[] {
-  return concepts
-    .slice(1)
-    .flatMap((concept, place) => {
-      const before = concepts[place];
-      const [word, next] = [before && wordOf(before), wordOf(concept)];
-      if (before === undefined || word === undefined || next === undefined) return [];
-      const asOne = compoundOf(before, concept).map(quote);
-      return [[`${quote(word)} <-> ${quote(next)}`, `${quote(word)} <2> ${quote(next)}`, ...asOne].join(" | ")];
-    })
+const pairsOf = (concepts: readonly Concept[]): string[] =>
+  concepts
+    .flatMap((concept, place) => [...asSplit(concept), ...asNeighbours(concepts[place - 1], concept)])
     .slice(0, LIMITS.search.pairs);
+
+/** A word that may be split in two, such as "java21": its parts, or the word as it is. */
+function asSplit({ text, variants }: Concept): string[] {
+  const split = variants.find(
+    ({ way, lexemes, text: parts }) => way === "parts" && lexemes.length === 2 && parts.replace(" ", "") === text,
+  );
+  return split ? [`${split.lexemes.map(quote).join(" <-> ")} | ${quote(text)}`] : [];
+}
+
+function asNeighbours(before: Concept | undefined, concept: Concept): string[] {
+  const [word, next] = [before && wordOf(before), wordOf(concept)];
+  if (before === undefined || word === undefined || next === undefined) return [];
+  const asOne = compoundOf(before, concept).map(quote);
+  return [[`${quote(word)} <-> ${quote(next)}`, `${quote(word)} <2> ${quote(next)}`, ...asOne].join(" | ")];
 }
 
 const wordOf = ({ variants }: Concept): string | undefined =>

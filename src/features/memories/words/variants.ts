@@ -52,6 +52,8 @@ interface Finds {
   readonly forms: Forms;
   readonly inflections: Forms;
   readonly isUnknown: boolean;
+  /** For the last word of a query: the names that the name at its end begins. */
+  readonly named: readonly AlikeWord[];
 }
 
 /**
@@ -61,14 +63,14 @@ interface Finds {
 const COMMONER_MAX = 30;
 
 /** What a word may stand for: what is written, and the words of the graph that are alike. */
-export function withAlike(word: QueryWord, { known, alike, forms, inflections, isUnknown }: Finds): Variant[] {
+export function withAlike(word: QueryWord, { known, alike, forms, inflections, isUnknown, named }: Finds): Variant[] {
   const { spelt } = alike;
   const lookUp = (texts: readonly string[]) => texts.flatMap((text) => spelt.get(text) ?? []);
   const longer = alike.longer.get(word.text)?.filter(({ word: other }) => other !== word.text) ?? [];
   const written = variantsOf(word, known);
   const isName =
     word.parts.length > 0 && (longer.length > 0 || written.some(({ way, isKnown }) => way === "word" && isKnown));
-  const isMisspelt = isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length > 0);
+  const isMisspelt = isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length + named.length > 0);
   const wayOfWord = isUnknown ? "begun" : "beginning";
   const near = isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
   const meant = [...written.filter(({ isKnown }) => isKnown), ...near].map(({ documents }) => documents);
@@ -81,6 +83,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     [mostCommon(inflected), "form"],
     [lookUp(word.otherScripts), "word"],
     [lookUp(word.composed), "parts"],
+    [named, "begun"],
     [longer, isName ? "name" : wayOfWord],
     [lookUp(kinOf(word, known)).filter(isStem), "word"],
   ];
