@@ -55,13 +55,14 @@ export async function keepCustomer(
 export async function followOwner(session: BillingSession): Promise<void> {
   const { services, lock, requests } = session;
   const { teamId } = lock;
-  // Before the owner: a change in between is noted again, so it is not overlooked below.
+  // The owner first: a change in between is noted, and found below. In the other order, the address of whoever was the
+  // owner in between could be missing in the notes, and the customer could keep it.
+  const email = await addressOfOwner(services.database, teamId);
   const known = await services.database.models.billingAccount.findUnique({
     where: { teamId },
     select: { customerId: true, formerPayers: true },
   });
   if (!known || known.formerPayers.length === 0) return;
-  const email = await addressOfOwner(services.database, teamId);
   const { customerId: id } = known;
   if (id !== null && email !== undefined && (await isFormer(session, { ...known, id, email }))) {
     try {

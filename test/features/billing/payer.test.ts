@@ -4,6 +4,7 @@ import { deleteAccount } from "../../../src/features/accounts/delete-account.js"
 import { moveUserTo } from "../../../src/features/accounts/manage-user.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { PaymentProviderError } from "../../../src/features/billing/failures.js";
+import { noteFormerPayer } from "../../../src/features/billing/payer.js";
 import { reconcileAccount, reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
@@ -13,6 +14,7 @@ import { Payments } from "../../../src/platform/billing/payments.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import type { Fault } from "../../../src/stand-in/stripe/index.js";
 import { type StripeWorld, createStripeWorld, customerOf, holdLock } from "../../support/billing.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { roundsOf } from "../../support/rounds.js";
 import { columnsWith } from "../../support/tables.js";
 import { type Staff, aTeam } from "../../support/teams.js";
@@ -174,6 +176,30 @@ describe("the customer at the provider", () => {
     await transfer(team, owner, member);
     await comparing;
     expect(await isPending(world, team)).toBe(true);
+    await reconcile(world, team);
+
+    expect([await addressOf(world, team), await isPending(world, team)]).toEqual([member.email, false]);
+  });
+
+  it("gets the last owner if the team is transferred while it is read who owns it, and the one before set theirs", async () => {
+    await using world = await createStripeWorld();
+    const team = await aCustomer(world);
+    const { owner, admin, member, teamId } = team;
+    await customersOf(world).update(team.customer, { email: admin.email });
+    await transfer(team, owner, admin);
+    const { pool } = world.database;
+    const client = await pool.connect();
+    await client.query("BEGIN; LOCK TABLE team_member IN ACCESS EXCLUSIVE MODE");
+
+    const comparing = reconcile(world, team);
+    await expect.poll(() => waitingForLocks(world), { timeout: 60_000 }).toBe(1);
+    // What a transfer does, in its order.
+    await client.query("UPDATE team_member SET role = 'admin' WHERE team_id = $1 AND role = 'owner'", [teamId]);
+    await client.query("UPDATE team_member SET role = 'owner' WHERE user_id = $1", [member.caller.userId]);
+    await noteFormerPayer(world.database, teamId, admin.email);
+    await client.query("COMMIT");
+    client.release();
+    await comparing;
     await reconcile(world, team);
 
     expect([await addressOf(world, team), await isPending(world, team)]).toEqual([member.email, false]);
