@@ -59,7 +59,9 @@ export const LIMITS = {
     largePerAccount: Math.ceil((largeAtOnce - 1) / 3), // About a third, and never half: two accounts do not have all.
     largeBodyBytes: 131_072,
     goneWorkMs: 30_000, // How long work may go on whose client is gone: twice `database.transactionTimeoutMs`.
-    requestsAtOnce: 500, // Counted from the end of their bodies. Further ones are refused before they are read.
+    // Counted from the end of their bodies until their answer is made; a streamed export, until its first page. Further
+    // ones are refused before they are read.
+    requestsAtOnce: 500,
     turnMs: 10, // How long one turn of the event loop may start new work, or continue started work.
     // If the smallest delay of the event loop is larger, in two windows in a row, new requests are refused unread.
     loopDelayMs: 300,

@@ -62,6 +62,8 @@ export class Work implements Disposable {
    * @throws Unavailable when others have.
    */
   async enterLarge(account: string, patience: Patience): Promise<() => void> {
+    // The only sign of an export whose pages are read: it does not count as begun.
+    this.#isQuiet = false;
     const taken = this.#places.take(account, patience.leftMs);
     const hasPlace = typeof taken === "boolean" ? taken : await patience.during(taken, "slot");
     if (hasPlace) return () => this.#places.give(account);

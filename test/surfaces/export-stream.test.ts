@@ -55,6 +55,20 @@ it("ends when the key is revoked or the member removed meanwhile, and never cont
   expect(world.bugs).toEqual([]);
 });
 
+it("keeps nobody from being served while its client does not read", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { requestsAtOnce: 1 });
+  const [ann, bob] = [await world.user(), await world.user()];
+  for (let call = 0; call < 15; call++) await ann.did(createMemories, { memories: LARGE });
+
+  let status = 0;
+  const { isWhole } = await exportedAround(url, ann.key, async () => {
+    ({ status } = await ask(`${url}/me`, { key: bob.key }));
+  });
+
+  expect([status, isWhole]).toEqual([200, true]);
+});
+
 it("does not continue in another graph, page by page", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

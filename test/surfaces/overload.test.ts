@@ -198,10 +198,10 @@ it("begins no work for a client that has left, which nothing would end, and give
   onTestFinished(() => work[Symbol.dispose]());
   const response = new ServerResponse(new IncomingMessage(new Socket())).destroy() as Response;
   const holdBody = () => work.holdBody(response, "ann", () => expect.unreachable()).take(10);
-  work.wasQuiet();
 
   holdBody();
   await work.admitLarge(response, "ann", new Patience(0));
+  expect([work.wasQuiet(), work.wasQuiet()]).toEqual([false, true]);
   work.begin(response, () => expect.unreachable());
 
   expect(work.wasQuiet()).toBe(true);

@@ -111,6 +111,9 @@ async function stream({ withPage, format, request, response, scope, stalledAnswe
   }
   // Until something is written, a refusal is an answer of its own.
   let written = await withPage(null, writePage);
+  // From here on its client sets the pace. It no longer counts as running, and each page waits for a place of its own:
+  // otherwise one account that reads exports slowly could have everybody refused.
+  response.emit("answered");
   try {
     while (written.nextCursor !== null) {
       if (!written.hasRoom && !(await isTaken(response, stalledAnswerMs))) return;
@@ -134,8 +137,10 @@ async function whenPossible<T>(work: () => Promise<T>, response: Response, withi
       return await work();
     } catch (error) {
       const { retryAfterSeconds } = failureBehind(error) ?? {};
-      if (!retryAfterSeconds || response.destroyed || performance.now() - begunAt > withinMs) throw error;
+      if (!retryAfterSeconds || performance.now() - begunAt > withinMs) throw error;
       await wait(1_000 * retryAfterSeconds, undefined, { ref: false });
+      // The client has left, or the server has stopped.
+      if (response.destroyed) throw error;
     }
   }
 }

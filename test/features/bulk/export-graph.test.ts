@@ -342,6 +342,32 @@ it("reads a page again if the service was busy: nothing is missing, and nothing 
   expect(reads).toBe(3 * 2 + 1);
 });
 
+it("does not read a page again for a client that has left", async () => {
+  await using world = await createWorld();
+  const { url, services } = await world.serve({}, undefined, {}, { ...PATIENT, lockWaitMs: 100 });
+  const ann = await world.user();
+  await fill(ann);
+  const asked = request(`${url}/v1/export`, { headers: { authorization: `Bearer ${ann.key}` } }).on("error", () => {});
+  asked.on("response", (answer) => answer.on("error", () => {}).resume());
+  const run = services.database.run.bind(services.database);
+  let reads = 0;
+  let lock: TableLock | undefined;
+  vi.spyOn(services.database, "run").mockImplementation(async (statement, ...values) => {
+    const isThird = statement.name === "memory_between" && ++reads === 3;
+    if (isThird) lock = await lockMemories(world);
+    const rows = run(statement, ...values);
+    // It leaves while the server waits to try again.
+    if (isThird) rows.catch(() => setTimeout(() => asked.destroy(), 100));
+    return rows;
+  });
+
+  asked.end();
+
+  await expect.poll(() => world.log.join("").includes('"why":'), { timeout: 60_000 }).toBe(true);
+  await lock?.[Symbol.asyncDispose]();
+  expect(reads).toBe(3);
+});
+
 it("closes the connection of a client that does not read, and reads at most one page ahead", async () => {
   await using world = await createWorld();
   const { url, services } = await world.serve({}, undefined, { stalledAnswerMs: 1_000 });
