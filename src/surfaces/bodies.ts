@@ -10,13 +10,10 @@ export interface HeldBody {
   free(): void;
 }
 
-/** For a body that is short, and forgotten at once. */
-export const UNCOUNTED: HeldBody = { take() {}, complete() {}, free() {} };
-
-interface Arriving {
-  readonly account: string;
+/** The unfinished bodies of one account: how to refuse each, oldest first, and what they take together. */
+interface Unfinished {
+  readonly refusals: Set<() => void>;
   bytes: number;
-  refuse(): void;
 }
 
 /**
@@ -26,7 +23,8 @@ interface Arriving {
 export class Bodies {
   readonly #bytesMax: number;
   #bytes = 0;
-  readonly #arriving = new Set<Arriving>();
+  /** By account: those of all could be ten thousand, too many to look at for each that comes. */
+  readonly #unfinished = new Map<string, Unfinished>();
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -34,51 +32,53 @@ export class Bodies {
 
   /** Begins to count a body. `refuse` is called at most once, and only until the body is complete. */
   begin(account: string, refuse: (failure: Unavailable) => void): HeldBody {
-    let isOver = false;
+    let [held, isOver] = [0, false];
+    const complete = () => {
+      const own = this.#unfinished.get(account);
+      if (!own?.refusals.delete(refuseThis)) return;
+      own.bytes -= held;
+      if (own.refusals.size === 0) this.#unfinished.delete(account);
+    };
     const free = () => {
       isOver = true;
-      this.#arriving.delete(body);
-      this.#bytes -= body.bytes;
-      body.bytes = 0;
+      complete();
+      this.#bytes -= held;
+      held = 0;
     };
-    const body: Arriving = {
-      ...{ account, bytes: 0 },
-      refuse() {
-        free();
-        refuse(new Unavailable("overloaded"));
-      },
+    const refuseThis = () => {
+      free();
+      refuse(new Unavailable("overloaded"));
     };
-    this.#arriving.add(body);
-    return {
-      take: (bytes) => {
-        // It was refused, or its client has gone, while it was decompressed.
-        if (isOver) return;
-        this.#makeRoom(account, bytes);
-        body.bytes += bytes;
-        this.#bytes += bytes;
-      },
-      complete: () => void this.#arriving.delete(body),
-      free,
+    const take = (bytes: number) => {
+      // It was refused, or its client has gone, while it was decompressed.
+      if (isOver) return;
+      this.#makeRoom(account, bytes);
+      const own = this.#unfinished.get(account) ?? { refusals: new Set(), bytes: 0 };
+      this.#unfinished.set(account, own);
+      own.refusals.add(refuseThis);
+      own.bytes += bytes;
+      held += bytes;
+      this.#bytes += bytes;
     };
+    return { take, complete, free };
   }
 
   #makeRoom(account: string, bytes: number): void {
     while (this.#bytes + bytes > this.#bytesMax) {
-      const oldest = this.#oldestOfLargest(account, bytes);
-      if (!oldest) throw new Unavailable("overloaded");
-      oldest.refuse();
+      const [refuseOldest] = this.#largest(account, bytes)?.refusals ?? [];
+      if (!refuseOldest) throw new Unavailable("overloaded");
+      refuseOldest();
     }
   }
 
   /** Undefined if the account itself would have the most. */
-  #oldestOfLargest(account: string, bytes: number): Arriving | undefined {
-    const sums = new Map<string, number>();
-    for (const body of this.#arriving) sums.set(body.account, (sums.get(body.account) ?? 0) + body.bytes);
-    const own = (sums.get(account) ?? 0) + bytes;
-    sums.delete(account);
-    const most = Math.max(...sums.values());
-    if (most < own) return undefined;
-    for (const body of this.#arriving) if (body.bytes > 0 && sums.get(body.account) === most) return body;
-    return undefined;
+  #largest(account: string, bytes: number): Unfinished | undefined {
+    const own = (this.#unfinished.get(account)?.bytes ?? 0) + bytes;
+    let largest: Unfinished | undefined;
+    for (const [other, unfinished] of this.#unfinished) {
+      if (other === account || unfinished.bytes < own) continue;
+      if (!largest || unfinished.bytes > largest.bytes) largest = unfinished;
+    }
+    return largest;
   }
 }

@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { Handler, Request } from "express";
 import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
-import { type HeldBody, UNCOUNTED } from "./bodies.js";
+import type { HeldBody } from "./bodies.js";
 import { scopeOf } from "./request-scope.js";
 
 export class BodyTooLarge extends Failure {
@@ -53,8 +53,8 @@ const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
   httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
 
 /**
- * The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and is forgotten at once: a client that reads an
- * export slowly would keep its memory for hours.
+ * The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and is forgotten when it has come: a client that
+ * reads an export slowly would keep its memory for hours.
  */
 const isIgnored = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
@@ -64,10 +64,12 @@ export const readBodyUpTo =
   async (request: Request & { body?: unknown }, response, next) => {
     const { work, span, caller, waits, admitLarge, account } = scopeOf(response);
     const invite = () => expectsInvitation(request) && response.writeContinue();
+    const hold: Bounds["hold"] = (refuse) => work.holdBody(response, account, refuse);
     if (hasBody(request) && isIgnored(request)) {
-      await bytesOf(request, { limit: LIMITS.http.ignoredBodyBytes, invite, hold: () => UNCOUNTED });
+      const forget = (held: HeldBody) => ({ ...held, complete: held.free });
+      const limit = LIMITS.http.ignoredBodyBytes;
+      await bytesOf(request, { limit, invite, hold: (refuse) => forget(hold(refuse)) });
     } else if (hasBody(request)) {
-      const hold: Bounds["hold"] = (refuse) => work.holdBody(response, account, refuse);
       const bytes = await bytesOf(request, { limit, invite, hold });
       request.body = bytes;
       // A client that reads its answer slowly would keep it, too.

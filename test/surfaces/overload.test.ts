@@ -137,6 +137,22 @@ it("refuses no body that has arrived, and none of those that have less than the 
   next.take(8);
 });
 
+it("counts the body of a GET until it has come, and not while its answer is read", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { bodiesBytes: 20_000 });
+  const { key } = await world.user();
+  const send = async () => (await ask(`${url}/v1/memories`, { key, body: " ".repeat(10_000) })).status;
+  const socket = openConnection(url);
+  socket.write(begunBody(key, 15_000).replace("POST", "GET").replace("1000000", "16000"));
+
+  await expect.poll(send, PATIENCE).toBe(503);
+  socket.write(" ".repeat(1_000));
+  const { status } = saidIn(await nextAnswer(socket));
+
+  expect([status, await send()]).toEqual([200, 400]);
+  socket.destroy();
+});
+
 it("frees the memory of refused bodies though their clients stay", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { bodiesBytes: 3_000_000, connectionsPerAddress: 500 });

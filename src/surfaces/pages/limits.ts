@@ -53,7 +53,7 @@ export const STEPS: readonly Step[] = [
       `${count(http.requestsAtOnce)} running requests, ${size(http.bodiesBytes)} of bodies, ` +
       `${http.loopDelayMs} ms of delay in every turn of the event loop for two windows of ${seconds(http.loopWindowMs)}`,
     ...CONSTANT,
-    beyond: "503 with Retry-After, before the request is read",
+    beyond: "503 with Retry-After, before the request is read; because of bodies, while one is read",
   },
   {
     step: "Concurrent requests",
