@@ -6,7 +6,7 @@ import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import { PaymentsError, isRefusal } from "../../platform/billing/payments.js";
 import type { BillingRequest, Prisma } from "../../platform/prisma/client.js";
-import { PaymentProviderError } from "./failures.js";
+import { AccountBusy, PaymentProviderError } from "./failures.js";
 import { writeAccount } from "./lock.js";
 import { keepCustomer } from "./payer.js";
 import { type Answers, CALLS, REPEATABLE_MS, type RequestKind, type Requests } from "./request-kinds.js";
@@ -39,6 +39,7 @@ export class RequestLog {
    * Resends the recorded request whose outcome is unknown, under its original idempotency key, so that it has one
    * effect however often it arrives. One older than `REPEATABLE_MS` is abandoned instead.
    * @throws PaymentsError when the outcome is still unknown.
+   * @throws AccountBusy for a request of a newer server, which alone knows how to send it.
    */
   async resend(): Promise<void> {
     const { models } = this.#database;
@@ -50,6 +51,7 @@ export class RequestLog {
       await this.#close(this.#database, open, "abandoned");
       return;
     }
+    if (!(open.kind in CALLS)) throw new AccountBusy();
     await this.#complete(open).catch((error: unknown) => {
       if (!isRefusal(error)) throw error;
     });

@@ -429,3 +429,21 @@ it.each([
   const { rows } = await world.database.pool.query("SELECT outcome FROM billing_operation ORDER BY id DESC LIMIT 1");
   expect(rows).toEqual([{ outcome }]);
 });
+
+it("leaves a request of a newer server, which it cannot send, to that server", async () => {
+  await using world = await createBillingWorld();
+  const { owner, teamId } = await aSubscriber(world, { seats: 10 });
+  const { pool } = world.database;
+  await pool.query("ALTER TABLE billing_operation DROP CONSTRAINT billing_operation_kind_check");
+  await pool.query(
+    `INSERT INTO billing_operation (id, team_id, kind, request, door) VALUES (gen_random_uuid(), $1, 'newer', '{}', 'rest')`,
+    [teamId],
+  );
+
+  expect(await owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("unavailable");
+  expect(await owner.did(teamSubscription)).toMatchObject({ seats: 10, stale: true });
+
+  expect(world.bugs).toEqual([]);
+  await pool.query("UPDATE billing_operation SET outcome = 'done', ended_at = now() WHERE kind = 'newer'");
+  expect(await owner.did(upgradeTeam, { maxMembers: 12 })).toMatchObject({ seats: 12 });
+});
