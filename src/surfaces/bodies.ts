@@ -75,9 +75,8 @@ export class Bodies {
   #largest(account: string, bytes: number): Unfinished | undefined {
     const own = (this.#unfinished.get(account)?.bytes ?? 0) + bytes;
     let largest: Unfinished | undefined;
-    for (const [other, unfinished] of this.#unfinished) {
-      if (other === account || unfinished.bytes < own) continue;
-      if (!largest || unfinished.bytes > largest.bytes) largest = unfinished;
+    for (const unfinished of this.#unfinished.values()) {
+      if (unfinished.bytes >= own && (!largest || unfinished.bytes > largest.bytes)) largest = unfinished;
     }
     return largest;
   }

@@ -133,8 +133,34 @@ it("refuses no body that has arrived, and none of those that have less than the 
 
   expect(() => next.take(3)).toThrow(Unavailable);
   arrived.free();
+  // Its client has gone, but what it sent is still decompressed.
+  arrived.take(6);
 
   next.take(8);
+});
+
+it("refuses the oldest unfinished bodies of the account that has most, until there is room", () => {
+  const bodies = new Bodies(12);
+  const refused: string[] = [];
+  const take = (account: string, bytes: number) =>
+    bodies.begin(account, () => refused.push(`${account} ${bytes}`)).take(bytes);
+  for (const [account, bytes] of [
+    ["ann", 3],
+    ["bob", 1],
+    ["bob", 2],
+    ["bob", 3],
+    ["ann", 1],
+  ] as const) {
+    take(account, bytes);
+  }
+
+  take("cid", 4);
+  expect(refused).toEqual(["bob 1", "bob 2"]);
+  take("dan", 4);
+  expect(refused).toEqual(["bob 1", "bob 2", "ann 3"]);
+
+  expect(() => take("eve", 5)).toThrow(Unavailable);
+  expect(refused).toHaveLength(3);
 });
 
 it("counts the body of a GET until it has come, and not while its answer is read", async () => {
