@@ -12,7 +12,7 @@ import { Bodies } from "../../src/surfaces/bodies.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Work } from "../../src/surfaces/work.js";
-import { bufferMegabytes } from "../support/heap.js";
+import { bufferMegabytes, heapMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
 import { PATIENT } from "../support/patience.js";
 import { nextAnswer, openConnection, saidIn } from "../support/socket.js";
@@ -177,6 +177,20 @@ it("counts the body of a GET until it has come, and not while its answer is read
 
   expect([status, await send()]).toEqual([200, 400]);
   socket.destroy();
+});
+
+it("keeps nothing of accounts whose bodies are answered", async () => {
+  const bodies = new Bodies(10);
+  const before = await heapMegabytes();
+
+  for (let n = 0; n < 50_000; n++) {
+    const body = bodies.begin(`account ${n}`, () => expect.unreachable());
+    body.take(10);
+    body.free();
+  }
+
+  expect((await heapMegabytes()) - before).toBeLessThan(5);
+  bodies.begin("ann", () => expect.unreachable()).take(10);
 });
 
 it("frees the memory of refused bodies though their clients stay", async () => {
@@ -431,6 +445,20 @@ it("continues the work of one account as soon as that of another, however many r
 
   // Each of its pieces waits for one of the other, not for one of each of the other's requests.
   expect(before).toBeLessThan(100);
+});
+
+it("lets accounts take turns also where one piece fills a turn of the event loop", async () => {
+  const turns = new Turns(5);
+  const continued: string[] = [];
+  const piece = async (account: string) => {
+    await turns.waitForTurn({}, account);
+    keepBusy(10);
+    continued.push(account);
+  };
+
+  await Promise.all(["a", "b", "c"].flatMap((account) => [1, 2, 3].map(() => piece(account))));
+
+  expect(continued.join("")).toBe("abcabcabc");
 });
 
 it("gives a turn of the event loop no second share of time", async () => {
