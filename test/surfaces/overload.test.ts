@@ -265,6 +265,21 @@ it("begins no work for a client that has left, which nothing would end, and give
   await work.enterLarge("ann", new Patience(0));
 });
 
+it("counts the body of a client that has left until its work ends", async () => {
+  const work = new Work({ ...LIMITS.http, bodiesBytes: 10 });
+  onTestFinished(() => work[Symbol.dispose]());
+  const response = new ServerResponse(new IncomingMessage(new Socket())).destroy() as Response;
+  const holdBody = () => work.holdBody(response, "ann", () => expect.unreachable()).take(10);
+
+  holdBody();
+  // Behind a timer that would free it at once.
+  await new Promise((done) => setTimeout(done, 0));
+  expect(holdBody).toThrow(Unavailable);
+
+  response.emit("answered");
+  holdBody();
+});
+
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
