@@ -100,9 +100,9 @@ describe.concurrent("the embedded PostgreSQL", () => {
     const dataDir = await madeFolder(test);
     await using first = await startEmbeddedPostgres({ dataDir });
     const inService = databaseOn(await first.administratorUrl(), "memory_graph");
-    await query(inService, "REVOKE EXECUTE ON FUNCTION current_setting(text) FROM PUBLIC");
+    await query(inService, "REVOKE EXECUTE ON FUNCTION pg_advisory_lock_shared(int, int) FROM PUBLIC");
 
-    await expect(startEmbeddedPostgres({ dataDir })).rejects.toThrow("permission denied for function current_setting");
+    await expect(startEmbeddedPostgres({ dataDir })).rejects.toThrow("permission denied for function pg_advisory_lock");
 
     const present = `SELECT FROM pg_stat_activity WHERE application_name = '${PRESENCE_NAME}'`;
     await test.expect.poll(async () => (await query(inService, present)).length).toBe(1);

@@ -1,13 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, describe, it } from "vitest";
+import { expect, it } from "vitest";
 import { startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
-import { openCluster } from "../../src/platform/embedded/cluster.js";
-import { serviceAddress } from "../../src/platform/embedded/connection.js";
-import { halt, launch } from "../../src/platform/embedded/postmaster.js";
-import { PLACE, prepareBinaries, runProgram } from "../../src/platform/embedded/programs.js";
-import { rightsFor } from "../../src/platform/embedded/rights.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import { databaseOn } from "../bench/on-server.js";
 import { dataFolder, query } from "../support/embedded.js";
@@ -83,73 +77,42 @@ const OF_OTHERS = `
   WHERE oid >= 16384 AND owner <> 'memory_graph'::regrole
     AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = class AND objid = thing.oid AND deptype = 'e')`;
 
-describe.each([
-  ["made by this version", async () => {}],
-  ["made by an earlier version, where it was the superuser", makeEarlierCluster],
-])("the role of the service, in a data folder %s", (_name, prepare) => {
-  it("has rights in its own database only", async () => {
-    const dataDir = dataFolder();
-    await prepare(dataDir);
-    await using postgres = await startEmbeddedPostgres({ dataDir });
-    await migrate(postgres.url);
-    if (prepare !== makeEarlierCluster) await query(postgres.url, THINGS);
+it("gives the service's role rights in its own database only", async () => {
+  const dataDir = dataFolder();
+  await using postgres = await startEmbeddedPostgres({ dataDir });
+  await migrate(postgres.url);
+  await query(postgres.url, THINGS);
 
-    expect(await query(postgres.url, "SELECT text, mood FROM note")).toEqual([{ text: "kept", mood: "glad" }]);
-    expect(await query(postgres.url, OF_OTHERS)).toEqual([]);
-    await query(postgres.url, "ALTER TABLE note ADD added int; DROP VIEW notes; ALTER EXTENSION unaccent UPDATE");
+  expect(await query(postgres.url, OF_OTHERS)).toEqual([]);
+  await query(postgres.url, "ALTER TABLE note ADD added int; DROP VIEW notes; ALTER EXTENSION unaccent UPDATE");
 
-    const attributes = "rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls";
-    const roles = await query(postgres.url, `SELECT ${attributes} FROM pg_roles WHERE rolname = current_user`);
-    expect(Object.values(roles[0] ?? {})).toEqual([false, false, false, false, false]);
-    expect(await query(postgres.url, "SELECT FROM pg_auth_members WHERE member = current_user::regrole")).toEqual([]);
-    for (const statement of FORBIDDEN) {
-      await expect(query(postgres.url, statement), statement).rejects.toMatchObject({ code: REFUSED });
-    }
-    for (const name of ["postgres", "template1"]) {
-      await expect(query(databaseOn(postgres.url, name), "SELECT")).rejects.toMatchObject({ code: "42501" });
-    }
-  });
+  const attributes = "rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls";
+  const roles = await query(postgres.url, `SELECT ${attributes} FROM pg_roles WHERE rolname = current_user`);
+  expect(Object.values(roles[0] ?? {})).toEqual([false, false, false, false, false]);
+  expect(await query(postgres.url, "SELECT FROM pg_auth_members WHERE member = current_user::regrole")).toEqual([]);
+  for (const statement of FORBIDDEN) {
+    await expect(query(postgres.url, statement), statement).rejects.toMatchObject({ code: REFUSED });
+  }
+  for (const name of ["postgres", "template1"]) {
+    await expect(query(databaseOn(postgres.url, name), "SELECT")).rejects.toMatchObject({ code: "42501" });
+  }
 });
 
 /** `insufficient_privilege`, or the other code that PostgreSQL uses for untrusted extensions and some more. */
 const REFUSED = expect.stringMatching(/^(42501|0A000)$/) as string;
 
-describe("a data folder of an earlier version", () => {
-  it("is upgraded once when two processes start at the same time, and again after an interrupted upgrade", async () => {
-    const dataDir = dataFolder();
-    await makeEarlierCluster(dataDir);
-    const [one, two] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);
-    const administrator = await one.administratorUrl();
-    expect(await query(two.url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
-    expect(readdirSync(join(dataDir, "postgres")).sort()).toEqual(["admin-password", "cluster", "password"]);
-    await two.stop();
+it("finishes the roles when a process ended before their last steps, also for two processes at once", async () => {
+  const dataDir = dataFolder();
+  const first = await startEmbeddedPostgres({ dataDir });
+  await migrate(first.url);
+  await query(first.url, THINGS);
+  await query(await first.administratorUrl(), "ALTER ROLE memory_graph NOLOGIN");
+  await first.stop();
 
-    // As if the upgrade had been interrupted before its last steps.
-    const inService = databaseOn(administrator, "memory_graph");
-    await query(inService, "REASSIGN OWNED BY memory_graph TO memory_graph_admin");
-    await query(administrator, "ALTER ROLE memory_graph NOLOGIN");
-    await one.stop();
-
-    await using postgres = await startEmbeddedPostgres({ dataDir });
-    expect(await query(postgres.url, "SELECT text FROM note")).toEqual([{ text: "kept" }]);
-    expect(await query(postgres.url, OF_OTHERS)).toEqual([]);
-  });
+  const [one, two] = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);
+  expect(await query(one.url, "SELECT text, mood FROM note")).toEqual([{ text: "kept", mood: "glad" }]);
+  expect(await query(two.url, OF_OTHERS)).toEqual([]);
+  await two.stop();
+  await one.stop();
+  expect(readdirSync(join(dataDir, "postgres")).sort()).toEqual(["admin-password", "cluster", "password"]);
 });
-
-/** As earlier versions made it: the bootstrap superuser is the service's role, and there is one password. */
-async function makeEarlierCluster(dataDir: string): Promise<void> {
-  const folder = join(dataDir, "postgres");
-  const binaries = await prepareBinaries();
-  mkdirSync(join(folder, "cluster"), { recursive: true });
-  writeFileSync(join(folder, "password"), randomBytes(24).toString("hex"), { mode: 0o600 });
-  chmodSync(folder, 0o700);
-  const draft = { folder, binaries, rights: await rightsFor(folder, binaries) };
-  const options = ["--username=memory_graph", "--pwfile=../password", "--auth=scram-sha-256", "--encoding=UTF8"];
-  await runProgram(draft, "initdb", [`--pgdata=${PLACE}`, "--locale=C.UTF-8", ...options]);
-  const home = await openCluster(folder, binaries);
-  const url = await serviceAddress(home, await launch(home, {}));
-  await query(databaseOn(url, "postgres"), "CREATE DATABASE memory_graph");
-  await migrate(url);
-  await query(url, THINGS);
-  await halt(home);
-}

@@ -46,21 +46,6 @@ export async function readPassword(folder: string, file = PASSWORD): Promise<str
   }
 }
 
-/** Reads the administrator's password, or creates it. If several processes do so at once, one of them creates it. */
-export async function readAdministratorPassword(folder: string): Promise<string> {
-  const known = await readPassword(folder, ADMINISTRATOR_PASSWORD);
-  if (known !== undefined) return known;
-  const file = join(folder, ADMINISTRATOR_PASSWORD);
-  const draft = `${file}-${randomBytes(6).toString("hex")}`;
-  await writePassword(draft);
-  // A link appears atomically with its whole content, and fails if the file exists.
-  await fs.link(draft, file).catch(unlessCode("EEXIST"));
-  await fs.rm(draft);
-  const { uid, gid } = await fs.stat(folder);
-  if (process.getuid?.() === 0) await fs.lchown(file, uid, gid);
-  return fs.readFile(file, "utf8");
-}
-
 const writePassword = (file: string): Promise<void> =>
   fs.writeFile(file, randomBytes(24).toString("hex"), { mode: 0o600, flush: true });
 

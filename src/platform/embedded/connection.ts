@@ -1,8 +1,8 @@
 import pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { close } from "../database/client.js";
-import { ADMINISTRATOR, type Home, SERVICE } from "./home.js";
-import { readAdministratorPassword, readPassword } from "./cluster.js";
+import { ADMINISTRATOR, ADMINISTRATOR_PASSWORD, type Home, SERVICE } from "./home.js";
+import { readPassword } from "./cluster.js";
 
 const { connectMs, statementMs } = LIMITS.embeddedDatabase;
 
@@ -13,7 +13,7 @@ export async function serviceAddress({ folder }: Home, port: number): Promise<st
 
 /** The address for the administrator. */
 export async function administratorAddress({ folder }: Home, port: number): Promise<string> {
-  return addressOf(port, ADMINISTRATOR, await readAdministratorPassword(folder), "postgres");
+  return addressOf(port, ADMINISTRATOR, (await readPassword(folder, ADMINISTRATOR_PASSWORD)) ?? "", "postgres");
 }
 
 /** PostgreSQL listens on loopback only, without TLS. `sslmode` overrides a PGSSLMODE meant for another server. */

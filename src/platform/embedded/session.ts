@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { CannotStart } from "./cannot-start.js";
-import { readAdministratorPassword, readPassword } from "./cluster.js";
+import { readPassword } from "./cluster.js";
 import { close } from "../database/client.js";
 import { administratorAddress, connect, serviceAddress } from "./connection.js";
 import { type Home, codeOf } from "./home.js";
@@ -22,12 +22,11 @@ export const PRESENCE_NAME = "memory-graph presence";
 
 /**
  * Opens the presence connection, which shows other processes that this one uses PostgreSQL. Waits while another process
- * stops PostgreSQL. First creates the roles and the database if they are missing, or converts those of an earlier
- * version.
+ * stops PostgreSQL. First creates the role and the database if they are missing.
  */
 export async function enter(home: Home, port: number): Promise<pg.Client> {
   const address = await serviceAddress(home, port);
-  const client = (await connectAsOrdinaryRole(address)) ?? (await makeReady(home, port, address));
+  const client = (await connectIfReady(address)) ?? (await makeReady(home, port, address));
   try {
     await client.query("SELECT pg_advisory_lock_shared($1, $2)", [LOCK_FAMILY, PRESENCE_LOCK]);
     return client;
@@ -38,35 +37,20 @@ export async function enter(home: Home, port: number): Promise<pg.Client> {
 }
 
 async function makeReady(home: Home, port: number, address: string): Promise<pg.Client> {
-  await putRolesInOrder({
-    administrator: await administratorAddress(home, port),
-    administratorPassword: await readAdministratorPassword(home.folder),
-    servicePassword: (await readPassword(home.folder)) ?? "",
-  });
+  await putRolesInOrder(await administratorAddress(home, port), (await readPassword(home.folder)) ?? "");
   return connect(address, PRESENCE_NAME);
 }
 
 /** SQLSTATEs: the role is missing or may not log in, or the database is missing or may not be used. */
 const NOT_READY = ["28P01", "28000", "3D000", "42501"];
 
-/** Undefined if the service's role or database is missing, or the role is still a superuser of an earlier version. */
-async function connectAsOrdinaryRole(address: string): Promise<pg.Client | undefined> {
-  let client: pg.Client;
+/** Undefined if the service's role or database is missing. */
+async function connectIfReady(address: string): Promise<pg.Client | undefined> {
   try {
-    client = await connect(address, PRESENCE_NAME);
+    return await connect(address, PRESENCE_NAME);
   } catch (error) {
     if (NOT_READY.includes(String(codeOf(error)))) return undefined;
     throw error;
-  }
-  let isOrdinary = false;
-  try {
-    const { rows } = await client.query<{ is_superuser: string }>(
-      "SELECT current_setting('is_superuser') AS is_superuser",
-    );
-    isOrdinary = rows[0]?.is_superuser === "off";
-    return isOrdinary ? client : undefined;
-  } finally {
-    if (!isOrdinary) await close(client);
   }
 }
 
