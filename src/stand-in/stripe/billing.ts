@@ -21,7 +21,7 @@ const unpaidInvoiceOf = (scene: Scene, subscription: SubscriptionRecord) => ({
   subscription: subscription.id,
   subscriptionMetadata: subscription.metadata,
   currency: subscription.currency,
-  isTaxed: subscription.isTaxed ?? false,
+  isTaxed: subscription.isTaxed,
   taxIsIncluded: scene.state.tax.behavior === "inclusive",
   percentOff: subscription.percentOff,
   attempts: 0,

@@ -35,19 +35,20 @@ import { Store, newId } from "./state.js";
 
 export type { Fault, StandInOptions, StandInRequest, StandInStripe };
 
+const HOST = "127.0.0.1";
 const KEEP_ALIVE_MS = 60_000;
 
 /** Starts the stand-in. Fails if the address is in use or the state file cannot be read. */
 export async function startStandInStripe(options: StandInOptions = {}): Promise<StandInStripe> {
-  const { host = "127.0.0.1", port = 0, stateFile, webhook, delivery = "twice-shuffled" } = options;
+  const { port = 0, stateFile, webhook, delivery = "twice-shuffled" } = options;
   // Listens before it reads the file: an earlier stand-in on this port writes the file before it frees the port.
   const server = createServer();
-  await listen(server, host, port);
+  await listen(server, port);
   try {
     const store = new Store(stateFile, webhook?.secret);
     const courier = new Courier(store, delivery);
     const scene = new Scene(store, courier);
-    scene.url = `http://${host}:${(server.address() as AddressInfo).port}`;
+    scene.url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
     const faults = new Faults();
     const api = new Api(scene, faults);
     // The endpoints of an earlier run may no longer exist.
@@ -153,11 +154,11 @@ function forgetEndpoints({ state }: Scene, isUnwanted: (url: string) => boolean)
   return unwanted.length > 0;
 }
 
-async function listen(server: Server, host: string, port: number): Promise<void> {
+async function listen(server: Server, port: number): Promise<void> {
   const listening = once(server, "listening");
   // A keep-alive connection that closes while the next request is sent would look like an unwanted fault.
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.listen(port, host);
+  server.listen(port, HOST);
   // `once` rejects with the server's `error` event.
   await listening;
 }

@@ -7,7 +7,7 @@ export const invoiceTotal = (lines: readonly { readonly amount: number }[]): num
   lines.reduce((sum, { amount }) => sum + amount, 0);
 
 /** The tax on an amount, a tenth everywhere, or in an amount that includes it. */
-function taxOf({ isTaxed = false, taxIsIncluded = false }: InvoiceRecord, amount: number): number {
+function taxOf({ isTaxed, taxIsIncluded }: InvoiceRecord, amount: number): number {
   if (!isTaxed) return 0;
   return Math.round(amount / (taxIsIncluded ? 11 : 10));
 }
@@ -27,7 +27,7 @@ const totalOf = (invoice: InvoiceRecord): number =>
 
 export const amountDue = (invoice: InvoiceRecord): number => Math.max(0, totalOf(invoice));
 
-const taxObject = ({ taxIsIncluded = false }: InvoiceRecord, amount: number, taxable: number) =>
+const taxObject = ({ taxIsIncluded }: InvoiceRecord, amount: number, taxable: number) =>
   ({
     amount,
     tax_behavior: taxIsIncluded ? "inclusive" : "exclusive",
@@ -41,13 +41,12 @@ const taxObject = ({ taxIsIncluded = false }: InvoiceRecord, amount: number, tax
 const LINES_SHOWN = 10;
 
 export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.Invoice {
-  const { id, created, currency, customer, status, subscription } = invoice;
+  const { id, created, currency, customer, status, subscription, isTaxed } = invoice;
   const known = mustFind(source.state.customers[customer]);
   const subtotal = invoiceTotal(invoice.lines);
   const total = totalOf(invoice);
   const tax = totalTax(invoice);
   const untaxed = invoice.taxIsIncluded ? total - tax : subtotal - totalDiscount(invoice);
-  const isTaxed = invoice.isTaxed === true;
   const due = amountDue(invoice);
   const [first] = invoice.lines;
   return {
@@ -192,6 +191,6 @@ export function lineObject({ state }: Source, line: LineRecord, invoice: Invoice
     quantity_decimal: Stripe.Decimal.from(line.quantity),
     subscription: invoice.subscription,
     subtotal: line.amount,
-    taxes: invoice.isTaxed === true ? [taxObject(invoice, taxOf(invoice, net), net)] : [],
+    taxes: invoice.isTaxed ? [taxObject(invoice, taxOf(invoice, net), net)] : [],
   } satisfies Stripe.InvoiceLineItem;
 }

@@ -82,6 +82,7 @@ export function startSubscription(scene: Scene, start: Start) {
     isTaxed,
     percentOff,
     cancelAtPeriodEnd: false,
+    cancelAt: null,
     canceledAt: null,
     endedAt: null,
     latestInvoice: null,
@@ -103,7 +104,7 @@ export function paySession(scene: Scene, session: SessionRecord, { promotionCode
   assertOpen(session);
   if (promotionCode !== "") session.percentOff = percentOf(session, promotionCode);
   session.customer ??= createCustomer(scene, { email: session.customerEmail }).id;
-  if (session.collectsTaxIds === true && taxId !== "") mustFind(scene.state.customers[session.customer]).taxId = taxId;
+  if (session.collectsTaxIds && taxId !== "") mustFind(scene.state.customers[session.customer]).taxId = taxId;
   const items = session.lines.map(({ price, quantity }) => makeItem(scene, price, quantity));
   const metadata = session.subscriptionMetadata;
   const { customer, trialDays, isTaxed, percentOff } = session;
@@ -203,7 +204,7 @@ const waitingUpdate = (
 function apply(scene: Scene, subscription: SubscriptionRecord, update: Update): void {
   subscription.items = update.items ?? subscription.items;
   subscription.metadata = update.metadata ?? subscription.metadata;
-  const { cancelAtPeriodEnd = subscription.cancelAtPeriodEnd, cancelAt = subscription.cancelAt ?? null } = update;
+  const { cancelAtPeriodEnd = subscription.cancelAtPeriodEnd, cancelAt = subscription.cancelAt } = update;
   const endBefore = endOf(subscription);
   // Each way to cancel replaces the other.
   subscription.cancelAtPeriodEnd = cancelAtPeriodEnd && update.cancelAt == null;

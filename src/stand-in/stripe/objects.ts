@@ -187,8 +187,8 @@ export function subscriptionObject(source: Source, subscription: SubscriptionRec
     pending_update: pendingUpdateObject(source, subscription),
     automatic_tax: {
       disabled_reason: null,
-      enabled: subscription.isTaxed === true,
-      liability: subscription.isTaxed === true ? { type: "self" } : null,
+      enabled: subscription.isTaxed,
+      liability: subscription.isTaxed ? { type: "self" } : null,
     },
     start_date: created,
     status,
@@ -206,7 +206,7 @@ export const anchorOf = ({ restartedAt, trialEnd, created }: SubscriptionRecord)
   restartedAt ?? trialEnd ?? created;
 
 /** When a cancelled subscription ends; null for one that is renewed. */
-export const endOf = ({ cancelAtPeriodEnd, cancelAt = null, periodEnd }: SubscriptionRecord): number | null =>
+export const endOf = ({ cancelAtPeriodEnd, cancelAt, periodEnd }: SubscriptionRecord): number | null =>
   cancelAtPeriodEnd ? periodEnd : cancelAt;
 
 /** The fields with the same value in every subscription. */
@@ -304,7 +304,7 @@ export const lineItemObjects = ({ state }: Source, session: SessionRecord): Stri
   });
 
 /** Whether a session starts a trial, which is paid only afterwards. */
-export const hasTrial = ({ trialDays = 0 }: SessionRecord): boolean => trialDays > 0;
+export const hasTrial = ({ trialDays }: SessionRecord): boolean => trialDays > 0;
 
 /** What is paid at the session's page. */
 export const sessionTotal = ({ state }: Source, session: SessionRecord): number =>

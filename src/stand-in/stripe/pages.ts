@@ -34,18 +34,16 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
     </li>`;
   });
   const { currency } = mustFind(source.state.prices[lines[0]?.price ?? ""]);
-  const code =
-    session.takesPromotionCodes === true
-      ? html`<p>
-          <label>Promotion code, such as SAVE25 for 25 % less: <input name="code" /></label>
-        </p>`
-      : undefined;
-  const taxId =
-    session.collectsTaxIds === true
-      ? html`<p>
-          <label>VAT id: <input name="tax_id" /></label>
-        </p>`
-      : undefined;
+  const code = session.takesPromotionCodes
+    ? html`<p>
+        <label>Promotion code, such as SAVE25 for 25 % less: <input name="code" /></label>
+      </p>`
+    : undefined;
+  const taxId = session.collectsTaxIds
+    ? html`<p>
+        <label>VAT id: <input name="tax_id" /></label>
+      </p>`
+    : undefined;
   return page(
     "Checkout",
     html`${problemNote(problem)}

@@ -3,8 +3,6 @@ import type { DeliveryMode } from "./delivery.js";
 import type { Fault } from "./faults.js";
 
 export interface StandInOptions {
-  /** 127.0.0.1 by default. */
-  readonly host?: string;
   /** Any free port by default, and for 0. */
   readonly port?: number;
   /** The file that stores the state as JSON between runs. Without it, the state is lost at the end. */

@@ -54,11 +54,10 @@ export interface SessionRecord {
   readonly clientReferenceId: string | null;
   readonly metadata: Metadata;
   readonly subscriptionMetadata: Metadata;
-  /** These are undefined in files of earlier versions. */
-  readonly trialDays?: number;
-  readonly isTaxed?: boolean;
-  readonly collectsTaxIds?: boolean;
-  readonly takesPromotionCodes?: boolean;
+  readonly trialDays: number;
+  readonly isTaxed: boolean;
+  readonly collectsTaxIds: boolean;
+  readonly takesPromotionCodes: boolean;
   /** Undefined without a promotion code. */
   percentOff?: number | undefined;
   status: "open" | "complete" | "expired";
@@ -101,13 +100,13 @@ export interface SubscriptionRecord {
   periodStart: number;
   periodEnd: number;
   cancelAtPeriodEnd: boolean;
-  /** Set without the flag, as Stripe's portal does; undefined in files of earlier versions. */
-  cancelAt?: number | null;
+  /** Set without the flag, as Stripe's portal does. */
+  cancelAt: number | null;
   /** Undefined without a trial. */
   trialEnd?: number | undefined;
   /** When a change to another interval began new periods; undefined before the first. */
   restartedAt?: number;
-  readonly isTaxed?: boolean;
+  readonly isTaxed: boolean;
   readonly percentOff?: number | undefined;
   canceledAt: number | null;
   endedAt: number | null;
@@ -140,9 +139,9 @@ export interface InvoiceRecord {
   readonly currency: string;
   readonly reason: "subscription_create" | "subscription_cycle" | "subscription_update" | "upcoming";
   readonly lines: readonly LineRecord[];
-  readonly isTaxed?: boolean;
+  readonly isTaxed: boolean;
   /** Whether prices include the tax, as the settings of Stripe Tax said. */
-  readonly taxIsIncluded?: boolean;
+  readonly taxIsIncluded: boolean;
   readonly percentOff?: number | undefined;
   /** Only previews are drafts. */
   status: "draft" | "open" | "paid" | "void";
@@ -157,7 +156,7 @@ export interface PortalRecord {
   readonly created: number;
   readonly customer: string;
   readonly returnUrl: string | null;
-  /** Undefined in files of earlier versions. */
+  /** Undefined where the request named no configuration. */
   readonly settings?: string;
 }
 
@@ -169,8 +168,8 @@ export interface PortalSettingsRecord {
   readonly updates: readonly string[];
   readonly showsInvoices: boolean;
   readonly changesPayment: boolean;
-  /** The prices among which a customer can change; undefined in files of earlier versions. */
-  readonly prices?: readonly string[];
+  /** The prices among which a customer can change. */
+  readonly prices: readonly string[];
   metadata: Metadata;
 }
 

@@ -105,8 +105,7 @@ function store(
     changesPayment: features.payment_method_update?.enabled ?? false,
     prices: change?.enabled ? change.products.flatMap(({ prices }) => prices) : [],
   };
-  for (const price of settings.prices ?? [])
-    findNamed(scene.state.prices, "price", price, "features[subscription_update]");
+  for (const price of settings.prices) findNamed(scene.state.prices, "price", price, "features[subscription_update]");
   scene.state.portalSettings[id] = settings;
   return settingsObject(scene, settings);
 }
@@ -126,7 +125,7 @@ const settingsNamed = ({ state }: Source, id: string): PortalSettingsRecord =>
 
 const settingsObject = (
   { state }: Pick<Source, "state">,
-  { id, created, cancels, updates, showsInvoices, changesPayment, prices = [], ...rest }: PortalSettingsRecord,
+  { id, created, cancels, updates, showsInvoices, changesPayment, prices, ...rest }: PortalSettingsRecord,
 ) =>
   ({
     id,
