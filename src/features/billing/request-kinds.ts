@@ -11,22 +11,22 @@ export interface Requests {
   upgrade: {
     readonly id: string;
     readonly params: Stripe.SubscriptionUpdateParams;
-    /** For the audit; missing in requests of earlier releases. */
-    readonly seatsBefore?: number | null;
+    /** For the audit. */
+    readonly seatsBefore: number | null;
   };
   downgrade: {
     readonly id: string;
     readonly params: Stripe.SubscriptionUpdateParams;
     /** For the audit. */
-    readonly seatsBefore?: number | null;
+    readonly seatsBefore: number | null;
     /** The end of the period that it is meant for, in Stripe's seconds, and what undoes it in a later period. */
     readonly period?: { readonly end: number; readonly undo: Stripe.SubscriptionUpdateParams };
   };
   cancel: {
     readonly id: string;
     readonly params: Stripe.SubscriptionUpdateParams;
-    /** Whether to end it now, since nothing is paid for it; missing in requests of earlier releases. */
-    readonly isAtOnce?: boolean;
+    /** Whether to end it now, since nothing is paid for it. */
+    readonly isAtOnce: boolean;
   };
   resume: { readonly id: string; readonly params: Stripe.SubscriptionUpdateParams };
   payer: { readonly id: string; readonly params: { readonly email: string } };
@@ -56,7 +56,7 @@ type Calls = {
   };
 };
 
-const UPDATE: Calls["upgrade"] = {
+const UPDATE: Calls["resume"] = {
   object: "subscription",
   send: (stripe, { id, params }, options) => stripe.subscriptions.update(id, params, options),
 };

@@ -204,6 +204,6 @@ function detailOf({ kind, request }: RecordedRequest): string {
   if ("isAtOnce" in request && request.isAtOnce) return "at once";
   const seats = itemsOf(request.params)?.[0]?.quantity;
   if (seats === undefined) return "at the end of the period";
-  const before = "seatsBefore" in request ? request.seatsBefore : undefined;
-  return before == null ? `seats: ${seats}` : `seats: ${before} → ${seats}`;
+  const before = "seatsBefore" in request ? request.seatsBefore : null;
+  return before === null ? `seats: ${seats}` : `seats: ${before} → ${seats}`;
 }
