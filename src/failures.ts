@@ -23,15 +23,10 @@ import { ProtocolFailure } from "./surfaces/mcp/protocol.js";
 import { UnsupportedMediaType, refusedByHttp } from "./surfaces/http.js";
 import { headRefusals } from "./surfaces/request-head.js";
 import { RequestGone } from "./surfaces/oauth/server.js";
+import type { RaisedFailure } from "./surfaces/pages/errors.js";
 import { MethodNotAllowed, NoSuchPath } from "./surfaces/plain-errors.js";
 import { NoTunnel, UnreadableTarget } from "./surfaces/server.js";
 import { refusalOf } from "./surfaces/slots.js";
-
-/** A failure, and the operations that raise it, or a description of what raises it. */
-export interface RaisedFailure {
-  readonly failure: Failure;
-  readonly by: readonly Operation[] | string;
-}
 
 /** For the documentation: an example of each failure that a client may get, at any door, with what raises it. */
 export function raisedFailures(operations: readonly Operation[], relations: readonly Relation[]): RaisedFailure[] {

@@ -32,7 +32,7 @@ export class QueryTooCostly extends Failure {
   }
 }
 
-/** One operation of a validated document, with variables that `assertVariablesFit` has checked. */
+/** One operation of a valid document, and the values given for its variables. */
 export interface ParsedRequest {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;

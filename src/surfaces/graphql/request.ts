@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   type ExecutionResult,
-  type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLFormattedError,
   type GraphQLSchema,
@@ -67,8 +66,8 @@ export async function admit(
   try {
     await chargeCaller(budgets, scope, count);
     if (operation) {
-      assertVariablesFit(schema, { document, operation, given: variables });
       const parsed = { document, operation, given: variables ?? {} };
+      assertVariablesFit(schema, parsed);
       assertAffordable(schema, parsed);
       // Any change of the document makes another answer, which takes as long as some hundred small requests.
       if (!scope.caller && !isCached) {
@@ -100,10 +99,12 @@ function rootsOf(document: DocumentNode, operation: OperationDefinitionNode): Ro
   return roots;
 }
 
-const fragmentsOf = ({ definitions }: { definitions: readonly { kind: string }[] }): Fragments =>
-  Object.fromEntries(definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]));
-
-const isFragment = (node: { kind: string }): node is FragmentDefinitionNode => node.kind === Kind.FRAGMENT_DEFINITION;
+const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
+  Object.fromEntries(
+    definitions
+      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  );
 
 /** Logs the errors, and returns those to answer with: each once, and at most `LIMITS.refusal.issues`. */
 export function noteErrors({ scope }: RequestContext, errors: readonly GraphQLError[]): readonly GraphQLError[] {

@@ -20,22 +20,14 @@ import {
 import { InvalidInput } from "../../operation/failure.js";
 import { GRAPHQL_WORDS, type InputField, Issues, beyondProblem, readValue } from "../../operation/read-value.js";
 import { LIMITS } from "../../limits.js";
-
-type Operation = Pick<OperationDefinitionNode, "name" | "variableDefinitions">;
-
-/** An operation, and the values given for its variables. */
-export interface ParsedRequest {
-  readonly document: DocumentNode;
-  readonly operation: Operation;
-  readonly given?: Readonly<Record<string, unknown>> | undefined;
-}
+import type { ParsedRequest } from "./cost.js";
 
 /**
  * Checks the values of an operation's variables before anything is estimated or run: graphql-js would collect errors
  * without limit, each of which repeats what was sent.
  * @throws InvalidInput naming the first fields that are wrong, by their names in the schema.
  */
-export function assertVariablesFit(schema: GraphQLSchema, { document, operation, given = {} }: ParsedRequest): void {
+export function assertVariablesFit(schema: GraphQLSchema, { document, operation, given }: ParsedRequest): void {
   const issues = new Issues(LIMITS.graphql.coercionErrors);
   const absent: string[] = [];
   try {
@@ -65,7 +57,11 @@ export function assertVariablesFit(schema: GraphQLSchema, { document, operation,
  * The variables of an operation that certainly stand where null is refused. They may be null elsewhere, or the field has
  * a default: then graphql-js would not say which field must not be null. Computed once for each operation.
  */
-function neededIn(schema: GraphQLSchema, document: DocumentNode, operation: Operation): ReadonlySet<string> {
+function neededIn(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): ReadonlySet<string> {
   const known = needed.get(operation);
   if (known) return known;
   const names = new Set<string>();
@@ -80,10 +76,10 @@ function neededIn(schema: GraphQLSchema, document: DocumentNode, operation: Oper
 }
 
 /** An operation with the fragments that it uses. */
-const partOf = (document: DocumentNode, { name }: Operation): DocumentNode =>
+const partOf = (document: DocumentNode, { name }: OperationDefinitionNode): DocumentNode =>
   separateOperations(document)[name?.value ?? ""] ?? document;
 
-const needed = new WeakMap<Operation, ReadonlySet<string>>();
+const needed = new WeakMap<OperationDefinitionNode, ReadonlySet<string>>();
 
 /** Removes what `@skip` or `@include` may leave out: its variables may never be read. */
 const dropIfChosen = ({ directives }: SelectionNode): null | undefined => (directives?.length ? null : undefined);
@@ -95,7 +91,7 @@ const dropIfChosen = ({ directives }: SelectionNode): null | undefined => (direc
 function nameFields(
   { details }: InvalidInput,
   schema: GraphQLSchema,
-  { document, given }: Required<Omit<ParsedRequest, "operation">>,
+  { document, given }: Omit<ParsedRequest, "operation">,
 ): InvalidInput {
   const uses = new Map<string, Use>();
   const types = new TypeInfo(schema);
@@ -110,7 +106,7 @@ function nameFields(
     details.map(({ path, message }) => {
       const [variable = "", ...within] = path.split(".");
       const { place = [variable], field } = uses.get(variable) ?? {};
-      const problem = field && within.length === 0 ? beyondProblem(field, given?.[variable]) : undefined;
+      const problem = field && within.length === 0 ? beyondProblem(field, given[variable]) : undefined;
       return { path: nameField([...place, ...within]), message: problem ?? message };
     }),
   );
