@@ -91,8 +91,7 @@ async function storedTexts(run: RunNamed, id: string, body: Plain): Promise<Plai
  */
 async function relationshipsOf(run: RunNamed, id: string, query: Plain): Promise<readonly Plain[]> {
   const isExport = numberOf(query["max_depth"]) === 1 && !listOf(query["relationship_types"]);
-  const walk = { direction: isExport ? "out" : "any", eachRelationship: true, isExport } as const;
-  const related = await walkFrom(run, id, query, walk);
+  const related = await walkFrom(run, id, query, { eachRelationship: true, isExport });
   return related.map(({ memory, relationship: type, strength, link }) => {
     const { confidence, context } = link as Plain;
     return { memory: backendMemoryOf(memory as Plain), relationship: { type, strength, confidence, context } };

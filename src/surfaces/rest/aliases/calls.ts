@@ -113,10 +113,12 @@ const TOO_MANY =
   `${answer.restPageBytes / 1_048_576} MiB: give one type at a time, or export the graph by \`GET /v1/export\``;
 
 interface Walk {
-  readonly direction: "any" | "out";
   /** Whether the answer has an item for each relationship, instead of one for each memory. */
   readonly eachRelationship: boolean;
-  /** Whether the answer must be complete, with expired memories, or else is refused. */
+  /**
+   * Whether the answer must be complete, with expired memories, or else is refused. It has only the relationships that
+   * start at the memory.
+   */
   readonly isExport: boolean;
 }
 
@@ -128,11 +130,12 @@ export async function walkFrom(
   run: RunNamed,
   id: string,
   { max_depth, relationship_types }: Plain,
-  { direction, eachRelationship, isExport }: Walk,
+  { eachRelationship, isExport }: Walk,
 ): Promise<readonly Plain[]> {
   const types = typesOf(relationship_types);
   const depth = cutTo(DEPTHS, max_depth, 1);
   const limit = eachRelationship ? walk.relationships : walk.memories;
+  const direction = isExport ? "out" : "any";
   const input = { id, ...(types && { types }), max_depth: depth, direction, limit, full: true };
   const form = { each_relationship: eachRelationship, include_expired: isExport };
   const runWalk = runNaming(run, { types: "relationship_types" });

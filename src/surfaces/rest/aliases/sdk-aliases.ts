@@ -47,7 +47,7 @@ export const sdkAliases: readonly Alias[] = [
   {
     ...{ method: "GET", path: `${MEMORY}/related`, standsFor: ["relatedMemories"] },
     answer: async ({ id, query }, run) => {
-      const related = await walkFrom(run, id, query, { direction: "any", eachRelationship: false, isExport: false });
+      const related = await walkFrom(run, id, query, { eachRelationship: false, isExport: false });
       return ok({
         related: related.map(({ memory, relationship: relationship_type, strength, depth }) => {
           return { memory: memoryOf(memory as Plain), relationship_type, strength, depth };
