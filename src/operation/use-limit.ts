@@ -63,13 +63,6 @@ export async function takeUseOfNetwork(
   for (const { network, shares } of networksOf(context.clientAddress)) await takeUse(context, limit, network, shares);
 }
 
-/** Counts a use for a limit outside of operations, for anything with a name. @throws RateLimited when it is reached. */
-export const takeUseOf = (
-  context: Pick<Context, "budgets" | "meter">,
-  limit: PlainLimit,
-  identity: string,
-): Promise<void> => takeUse(context, limit, identity, 1);
-
 /**
  * In how many seconds the next use is allowed, by the times of earlier uses; 0 means now. graphql-rate-limit decides.
  * @param agesOfUses how many milliseconds ago each earlier use was.
@@ -102,11 +95,15 @@ const NETWORK_NOTE =
   "A network is an IPv4 address or an IPv6 /64; " +
   `all networks of an IPv6 /48 together have ${LIMITS.budgets.networksPer48} times the limit.`;
 
-async function takeUse(
+/**
+ * Counts a use for a limit, for anything with a name, which may have several times the limit.
+ * @throws RateLimited when it is reached.
+ */
+export async function takeUse(
   { budgets, meter }: Pick<Context, "budgets" | "meter">,
   limit: PlainLimit,
   identity: string,
-  shares: number,
+  shares = 1,
 ): Promise<void> {
   const shared = { ...limit, limit: limit.limit * shares };
   const seconds = await secondsUntilAllowed(shared, () => budgets.use(`${limit.name}:${identity}`, shared));

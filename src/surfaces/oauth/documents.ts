@@ -1,7 +1,7 @@
 import { LIMITS } from "../../limits.js";
 import { networksOf } from "../../operation/budget.js";
 import type { Services } from "../../operation/context.js";
-import { type PlainLimit, takeUseOf, takeUseOfNetwork } from "../../operation/use-limit.js";
+import { type PlainLimit, takeUse, takeUseOfNetwork } from "../../operation/use-limit.js";
 
 const { documentsPerNetwork, documentsPerHost, documentsPerShare, knownDocuments } = LIMITS.oauth;
 
@@ -38,8 +38,8 @@ export class DocumentReadings {
     await takeUseOfNetwork({ ...this.services, clientAddress }, BY_NETWORK);
     if (this.#known.has(clientId)) return;
     const host = new URL(clientId).hostname;
-    await takeUseOf(this.services, SHARE_OF_HOST, `${networksOf(clientAddress).at(-1)?.network} ${host}`);
-    await takeUseOf(this.services, FROM_HOST, host);
+    await takeUse(this.services, SHARE_OF_HOST, `${networksOf(clientAddress).at(-1)?.network} ${host}`);
+    await takeUse(this.services, FROM_HOST, host);
   }
 
   remember(clientId: string): void {
