@@ -238,16 +238,17 @@ export class GraphDraft {
     const named = relationshipType(found.type) ?? "RELATED_TO";
     const better = betterTypeFor(named);
     const { name: type, isTurned } = better && !better.mayBeNoun ? better : { name: named, isTurned: false };
-    const ends = [found.from, found.to].map((end) => {
+    const findEnd = (end: string): End => {
       const entry = this.#entryOf(end);
       return { end, entry, key: entry && keys.get(entry) };
-    });
-    const said = [ends[0]?.entry?.name ?? found.from, found.type, ends[1]?.entry?.name ?? found.to];
+    };
+    const [first, second] = [findEnd(found.from), findEnd(found.to)];
+    const said = [first.entry?.name ?? found.from, found.type, second.entry?.name ?? found.to];
     const label = `relationship ${said.map(quote).join(" ")} (${found.place})`;
-    const [from, to] = isTurned ? ends.toReversed() : ends;
+    const [from, to] = isTurned ? [second, first] : [first, second];
     const own = [lostInType(found.type, named), ...found.context].filter((text) => text !== undefined);
     const problem = this.#linkProblem([from, to], notes) ?? textProblem(own.join(" "));
-    if (problem !== undefined || from?.key === undefined || to?.key === undefined) {
+    if (problem !== undefined || from.key === undefined || to.key === undefined) {
       this.#notTaken.push({ kind: "relationship", what: label, reason: problem ?? "" });
       return;
     }
@@ -255,11 +256,11 @@ export class GraphDraft {
     const same = links.get(place);
     if (same) this.#relationships.merged++;
     const { strength, confidence, createdAt } = found;
-    for (const [name, value, first] of [
+    for (const [name, value, earlier] of [
       ["strength", strength, same?.strength],
       ["confidence", confidence, same?.confidence],
     ] as const) {
-      if (first !== undefined && value !== undefined && first !== value) own.push(`${name}: ${value}`);
+      if (earlier !== undefined && value !== undefined && earlier !== value) own.push(`${name}: ${value}`);
     }
     const context = joinTexts(same?.context, own);
     if (context !== undefined && isLonger(context, CONTEXT_MAX)) {
@@ -280,13 +281,13 @@ export class GraphDraft {
     });
   }
 
-  #linkProblem(ends: readonly (End | undefined)[], notes: ReadonlyMap<string, Note>): string | undefined {
-    for (const { end, entry, key } of ends.filter((found) => found !== undefined)) {
+  #linkProblem([from, to]: readonly [End, End], notes: ReadonlyMap<string, Note>): string | undefined {
+    for (const { end, entry, key } of [from, to]) {
       const isRefused = entry ? key === undefined || !notes.has(key) : this.#refused.has(end);
       if (isRefused) return `the memory ${quote(entry?.name ?? end)} was not imported`;
       if (!entry) return `the file has no memory called ${quote(end)}: --create-missing creates one`;
     }
-    return ends[0]?.key === ends[1]?.key ? "it links a memory to itself" : undefined;
+    return from.key === to.key ? "it links a memory to itself" : undefined;
   }
 }
 
