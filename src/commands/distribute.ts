@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { distribute, findDistributionFaults } from "../platform/database/distribute.js";
+import { type Distributed, distribute, findDistributionFaults } from "../platform/database/distribute.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { tellMessage, withDatabaseUrl } from "./with-database.js";
 
@@ -24,18 +24,10 @@ export const program = commandLine({
     if (done.faults.length > 0) process.exitCode = EXIT.failed;
   });
 
-interface Done {
-  readonly tables: readonly string[];
-  readonly emptied: readonly string[];
-  readonly faults: readonly string[];
-}
-
-function sentencesOf({ tables, emptied, faults }: Done): string[] {
-  const said: string[] = [];
-  if (tables.length > 0) said.push(`Distributed: ${tables.join(", ")}.`);
-  if (emptied.length > 0) said.push(`Deleted the old rows on the coordinator: ${emptied.join(", ")}.`);
+function sentencesOf({ tables, emptied, faults }: Distributed & { readonly faults: readonly string[] }): string[] {
   return [
-    ...said,
+    ...(tables.length > 0 ? [`Distributed: ${tables.join(", ")}.`] : []),
+    ...(emptied.length > 0 ? [`Deleted the old rows on the coordinator: ${emptied.join(", ")}.`] : []),
     ...(faults.length > 0 ? faults : ["All tables of graphs are distributed, and each node answers alike."]),
   ];
 }

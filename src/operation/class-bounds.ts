@@ -114,7 +114,7 @@ function sizeOf(rules: readonly Rule[]): Size {
   const rule = rules.find(({ name }) => ITEMS_AND_TEXTS.includes(name ?? ""));
   const [check] = rule ? checksOf(rule) : [];
   if (!rule || !check) return UNDECLARED;
-  const [, max = 0, itemMax = 0] = (rule.constraints ?? []) as readonly number[];
+  const [, max = 0, itemMax = 0] = rule.constraints as readonly number[];
   const { message } = check;
   if (rule.name === "textLength") return { ...UNDECLARED, units: max * UNITS_PER_CHARACTER, message };
   if (rule.name === "setSize") return { ...UNDECLARED, items: max, message };

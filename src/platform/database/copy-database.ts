@@ -59,7 +59,7 @@ export function writeDatabase(
       const rows = client.query(copyTo(`COPY ${what} TO STDOUT`));
       for await (const chunk of rows as AsyncIterable<Buffer>) await write(target, chunk);
       await write(target, "\\.\n");
-      counts[name] = rows.rowCount ?? 0;
+      counts[name] = rows.rowCount;
       tell(name, counts[name]);
     }
     await write(target, `${END}${sumOf(counts)} rows\n`);
@@ -218,7 +218,7 @@ async function readTables(client: pg.Client, source: Readable, tell: Tell): Prom
     if (name === undefined) break;
     const rows = client.query(copyFrom(line.replace(/;$/, "")));
     await pipeline(lines.rows(), rows);
-    counts[name] = rows.rowCount ?? 0;
+    counts[name] = rows.rowCount;
     tell(name, counts[name]);
   }
   throw new StartError(DAMAGED);
