@@ -57,9 +57,6 @@ export class BoundedPool extends pg.Pool {
           const address = typeof url === "string" ? url : url();
           const connectionString = options.isPooled ? address : withOptions(address, settings);
           super({ ...config, connectionString, pipeline: true });
-          // The pool removes its listener before the user of the connection adds one. PostgreSQL may end the connection
-          // in between, in the packet that says it is ready: without a listener the error would end the process.
-          this.on("error", () => {});
           if (options.isPooled) askForUtc(this);
           if (options.onRefusal) wireOf(this).connection.on("errorMessage", options.onRefusal);
           // It stays read-only when its database no longer is, or leads to a server that is a standby now.

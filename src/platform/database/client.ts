@@ -16,6 +16,9 @@ export class Client extends pg.Client {
 
   constructor(config?: pg.ClientConfig) {
     super(config);
+    // PostgreSQL may end a connection between two statements, or in the packet that says it is ready, before a pool or
+    // its borrower listens. Without a listener the error would end the process; the next statement fails anyway.
+    this.on("error", () => {});
     const wire = this.connection as pg.Connection & { attachListeners(stream: Socket): void };
     const attach = wire.attachListeners.bind(wire);
     wire.attachListeners = (stream) => {

@@ -103,7 +103,6 @@ const TRUNCATE_LOCAL = "SELECT truncate_local_data_after_distributing_table($1::
 
 async function connect(connectionString: string): Promise<AsyncDisposable & { readonly client: pg.Client }> {
   const client = new Client({ connectionString, keepAlive: true });
-  client.on("error", () => {});
   await client.connect();
   await client.query("SET statement_timeout = 0; SET lock_timeout = '60s'");
   return { client, [Symbol.asyncDispose]: () => client.end() };

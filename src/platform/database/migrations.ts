@@ -73,12 +73,10 @@ export async function migrate(
 /** @throws StartError when the URL is not valid, or a file that it names cannot be read. */
 function lockClient(url: string, { connectMs, catalogMs }: Waits, variable?: AddressVariable): pg.Client {
   try {
-    const lock = new Client({
+    return new Client({
       ...{ connectionString: withOptions(url), connectionTimeoutMillis: connectMs, keepAlive: true },
       ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
     });
-    // A connection that breaks between two statements fails the next one anyway.
-    return lock.on("error", () => {});
   } catch (error) {
     throw explainDatabase(error, url, variable);
   }

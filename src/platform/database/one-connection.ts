@@ -21,8 +21,6 @@ export async function onConnection<T>(
   try {
     // Reads the files that the address names, and decodes its password.
     client = new Client({ ...options, connectionString: url });
-    // A connection that breaks between two statements fails the next one anyway.
-    client.on("error", () => {});
     await client.connect();
     return await work(client);
   } catch (error) {
