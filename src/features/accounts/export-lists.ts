@@ -5,7 +5,7 @@ import { paceBy } from "../../operation/pieces.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
 import { type AuditEntry, type Invitation, readInvitations } from "../teams/index.js";
 import type { Memory, MemoryVersion } from "../memories/index.js";
-import type { Relationship } from "../relationships/index.js";
+import { type Relationship, toRelationship } from "../relationships/index.js";
 
 /** The lists of an export, in their order. */
 export interface Lists {
@@ -80,7 +80,7 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
     const rows = await database.readPages(({ relationship }) =>
       relationship.findMany({ where, orderBy: { id: "asc" }, take }),
     );
-    return byId(rows.map(({ fromId: from, toId: to, ...rest }) => ({ ...rest, from, to })));
+    return byId(rows.map(toRelationship));
   },
 };
 

@@ -12,7 +12,7 @@ import {
 import { updateRelationship } from "./update-relationship.js";
 
 export { TooManyRelationships } from "./create-relationship.js";
-export { RELATIONSHIP_EXAMPLE, Relationship } from "./relationship.js";
+export { RELATIONSHIP_EXAMPLE, Relationship, toRelationship } from "./relationship.js";
 export { MUST_DIFFER, NewRelationship, RelationshipContents } from "./relationship-input.js";
 
 export const relationshipOperations = [

@@ -12,6 +12,7 @@ import {
   Invitation,
   InvitationNotFound,
   InvitationNotPending,
+  TOKEN_EXAMPLE,
   invitationOf,
   settleInvitation,
 } from "./invitation.js";
@@ -39,7 +40,6 @@ export class InvitationEmailMismatch extends Failure {
 }
 
 const failures = [InvitationNotFound, InvitationNotPending, InvitationEmailMismatch] as const;
-const EXAMPLE_TOKEN = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
 
 export const acceptInvitation = defineOperation({
   name: "acceptInvitation",
@@ -50,7 +50,7 @@ export const acceptInvitation = defineOperation({
   permission: "teams:write",
   failures: [...failures, AlreadyInTeam, TeamFull, SubscriptionRequired],
   rest: { method: "POST", path: "/teams/invitations/:token/accept" },
-  example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "accepted" } },
+  example: { input: { token: TOKEN_EXAMPLE }, output: { ...INVITATION_EXAMPLE, status: "accepted" } },
   audit: (_context, _input, invitation) => noteAccepted(invitation),
   handle: (context, { token }) => accept(context, token),
 });
@@ -108,7 +108,7 @@ export const declineInvitation = defineOperation({
   permission: "teams:write",
   failures,
   rest: { method: "POST", path: "/teams/invitations/:token/decline" },
-  example: { input: { token: EXAMPLE_TOKEN }, output: { ...INVITATION_EXAMPLE, status: "declined" } },
+  example: { input: { token: TOKEN_EXAMPLE }, output: { ...INVITATION_EXAMPLE, status: "declined" } },
   audit: (_context, _input, invitation) => noteDeclined(invitation),
   handle: (context, { token }) => decline(context, token),
 });

@@ -2,7 +2,7 @@ import { ArgsType, Field } from "type-graphql";
 import { TextLength } from "../../../operation/bounds.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { sha256 } from "../../../operation/sha256.js";
-import { InvitationNotFound } from "./invitation.js";
+import { InvitationNotFound, TOKEN_EXAMPLE } from "./invitation.js";
 import { SHOWN_EXAMPLE, SHOWN_FIELDS, ShownInvitation, readLimits, showInvitation } from "./shown-invitation.js";
 
 @ArgsType()
@@ -23,7 +23,7 @@ export const invitation = defineOperation({
   limits: readLimits<InvitationInput>(({ token }) => token),
   rest: { method: "GET", path: "/teams/invitations/:token" },
   example: {
-    input: { token: "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA" },
+    input: { token: TOKEN_EXAMPLE },
     output: { ...SHOWN_EXAMPLE, invitedBy: "Ann (ann@example.com)" },
   },
   async handle(context, { token }) {

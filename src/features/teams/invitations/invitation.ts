@@ -79,6 +79,9 @@ export const INVITATION_EXAMPLE: Invitation = {
   link: "https://memory.example.com/invitations/by-id/019cb0c9-6e3a-7c53-ad64-7e8f9a0b1c2d",
 };
 
+/** A token as the documentation shows it. */
+export const TOKEN_EXAMPLE = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
+
 export class InvitationNotFound extends Failure {
   readonly kind = "not_found";
 
