@@ -8,6 +8,9 @@ import { type Actor, type World, createWorld } from "./world.js";
 
 export const PATIENT: { readonly searchMs: number; readonly loadedPerMinute?: number } = { searchMs: 60_000 };
 
+/** The query that loads vectors, or those that changed. */
+export const READS_VECTORS = /FROM "public"."memory_vector".*"change" >/;
+
 /** Does the work of the chores that embed until nothing is left. */
 export const embedderOf =
   (world: World, meaning: Meaning) =>

@@ -4,9 +4,11 @@ import { chooseNear, findFewWithin } from "../../../src/features/memories/meanin
 import { ROW_FILTERS } from "../../../src/features/memories/memory-filter.js";
 import { TUNING } from "../../../src/features/memories/words/tuning.js";
 import { LIMITS } from "../../../src/limits.js";
-import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
+import { Meaning } from "../../../src/platform/meaning/meaning.js";
+import { PATIENT, READS_VECTORS, findNearest, findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { rowsRead } from "../../support/rows-read.js";
+import { listenTo, onceAfter } from "../../support/statements.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
 const { filtered, mergedByMeaning } = LIMITS.embeddings;
@@ -79,6 +81,38 @@ it("finds by meaning what is behind many memories that expired, were changed or 
   expect((await findTitles(ann, QUERY, { limit: 50 })).titles.toSorted()).toEqual([EARLY, NEAR]);
 });
 
+it("finds by meaning what is behind more deleted memories than it looks at, on every server", async () => {
+  await using at = await meaningfulWorld();
+  await using second = new Meaning(at.server.client(), undefined, PATIENT);
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  const [near, early] = await memoriesTitled(ann, NEAR, EARLY);
+  await at.embed();
+  const ids = await addCopies(at.world, ann, near.id, filtered);
+  const findOn = async (meaning: Meaning) =>
+    (await findNearest({ ...at.world.services, meaning }, ann, QUERY))?.map(({ owner }) => owner);
+  using ear = listenTo(at.world);
+  for (const server of [at.meaning, second]) expect(await findOn(server)).not.toContain(early.id);
+
+  // Of expired ones the vectors are as they should be.
+  await pool.query("UPDATE memory SET expires_at = now() - interval '1 day' WHERE id <> $1", [early.id]);
+  ear.heard(/./);
+  for (const server of [at.meaning, second]) expect(await findOn(server)).toEqual([]);
+  expect(await findOn(second)).toEqual([]);
+  expect(ear.heard(READS_VECTORS)).toEqual([]);
+  await pool.query("DELETE FROM memory WHERE id = ANY ($1)", [[near.id, ...ids]]);
+  // It says that it was by words alone, and the next one loads the vectors again.
+  expect(await findOn(at.meaning)).toBeUndefined();
+  expect(await findOn(at.meaning)).toEqual([early.id]);
+  // One that ends after they are loaded again does not have them loaded a third time.
+  const meanwhile: unknown[] = [];
+  const act = async () => meanwhile.push(await findOn(second), await findOn(second));
+  onceAfter(at.world, "passing_memories", act, 4);
+  expect([await findOn(second), await findOn(second)]).toEqual([undefined, [early.id]]);
+  expect(meanwhile).toEqual([undefined, [early.id]]);
+  expect(ear.heard(READS_VECTORS)).toHaveLength(2);
+});
+
 it("finds by meaning what passes a filter that many pass, and reads no large graph for a rare one", async () => {
   await using at = await meaningfulWorld(PATIENT, undefined, { fresh: true });
   const ann = await at.world.user();
@@ -118,7 +152,7 @@ it("looks at more and more of the nearest until enough pass, at each once and at
   const unchanged = ids.filter((_, place) => place % 3 === 0).slice(0, mergedByMeaning);
   expect(some).toEqual({ asked: [first, 10 * first], chosen: unchanged });
   const strangers = Array.from({ length: 2 * filtered }, () => randomUUID());
-  expect(await choose(strangers, () => 1)).toEqual({ asked: [first, 10 * first, filtered], chosen: [] });
+  expect(await choose(strangers, () => 1)).toEqual({ asked: [first, 10 * first, filtered], chosen: undefined });
   // What is less near means something else, and so do all after it.
   expect(await choose(strangers, () => 1, TUNING.meaning.nearness - 0.01)).toEqual({ asked: [first], chosen: [] });
 });

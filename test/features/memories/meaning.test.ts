@@ -13,7 +13,7 @@ import { VectorIndex } from "../../../src/platform/meaning/vector-index.js";
 import { type Trouble } from "../../support/embeddings-server.js";
 import type { Meter } from "../../../src/platform/telemetry/meter.js";
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
-import { PATIENT, findNearest, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
+import { PATIENT, READS_VECTORS, findNearest, findTitles as find, meaningfulWorld } from "../../support/meaning.js";
 import { listenTo } from "../../support/statements.js";
 import { type Actor, type World } from "../../support/world.js";
 
@@ -233,8 +233,6 @@ it("says that nothing is found by meaning while nothing is embedded, and in the 
   expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
   expect(at.world.log.join("\n")).toContain('"waited_ms":50');
 });
-
-const READS_VECTORS = /FROM "public"."memory_vector".*"change" >/;
 
 const waiting = ({ database }: World) => database.models.embeddingDue.count();
 

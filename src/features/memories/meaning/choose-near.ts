@@ -40,7 +40,8 @@ export async function findFewWithin(context: Choosing, graphId: string, filter: 
 /**
  * The nearest memories that pass the filter and have not changed since they were embedded. As long as there are too
  * few, more are looked at: up to `filtered`, which takes 60 ms. `find` finds the nearest of all, or of the few that the
- * filter narrows them to.
+ * filter narrows them to. Undefined if the vectors are to be loaded: they are not in memory, or most of those looked at
+ * are of deleted memories, behind which others may be as near.
  */
 export async function chooseNear(
   context: Choosing,
@@ -60,6 +61,12 @@ export async function chooseNear(
     const versions = new Map(passing.map(({ id, version }) => [id, version]));
     chosen.push(...others.filter(({ owner, version }) => versions.get(owner) === version));
     const isLast = near.length < most || most >= filtered || (near.at(-1)?.score ?? 0) < TUNING.meaning.nearness;
-    if (chosen.length >= mergedByMeaning || isLast) return chosen.slice(0, mergedByMeaning);
+    if (chosen.length >= mergedByMeaning) return chosen.slice(0, mergedByMeaning);
+    if (isLast) return looked.size >= filtered && (await areMostGone(context, graphId, looked)) ? undefined : chosen;
   }
+}
+
+async function areMostGone(context: Choosing, graphId: string, ids: ReadonlySet<string>): Promise<boolean> {
+  const present = await findPassing(context, graphId, { includeExpired: true }, [...ids]);
+  return 2 * present.length < ids.size;
 }

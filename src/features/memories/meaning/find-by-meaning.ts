@@ -77,6 +77,7 @@ async function find(
     loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }).catch(withoutRoom),
   ]);
   const matrix = matrixOf(graphId, serving);
+  const load = meaning.loaded.get(matrix);
   const findNearest = async (most: number) => {
     const found = unloaded
       ? await findIndexed(context, { graphId, model: serving, vector, most, few })
@@ -85,8 +86,9 @@ async function find(
     return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) }));
   };
   const chosen = await chooseNear(context, graphId, filter, findNearest);
-  // The worker dropped the vectors to make room, or was restarted: the next search loads them again.
-  if (!chosen) meaning.loaded.delete(matrix);
+  // The worker dropped the vectors to make room, or was restarted; or most are of deleted memories. The next search
+  // loads them again, unless another one has begun to.
+  if (!chosen && meaning.loaded.get(matrix) === load) meaning.loaded.delete(matrix);
   return chosen ?? null;
 }
 
