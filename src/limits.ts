@@ -150,6 +150,9 @@ export const LIMITS = {
     commonConcepts: 5, // The same if all words are common, since each then matches many memories.
     commonCandidates: 400, // If all words are common: candidates with only some of the words, beside those with all.
     misspelt: 6, // Words compared with the graph's words as misspelt, and as many that are used as prefixes.
+    // Compounds of two words of a query that are used as prefixes: six for each of the first four pairs. Each reads three
+    // pages of the lexicon.
+    composed: 24,
     begunWrongly: 2, // Of these, compared with words of three other beginnings, if nothing else is like them.
     joined: 20, // The first words of a query whose runs may have a short form.
     middles: 100, // Parts between two known ones of a word.

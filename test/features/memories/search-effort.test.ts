@@ -114,6 +114,20 @@ it.each([
   expect(others).toBeLessThanOrEqual(LIMITS.search.variants);
 });
 
+it("looks for the beginnings of few compounds, however many words a query has", async () => {
+  const asked: number[] = [];
+  const counted: Lookups = {
+    words: OTHER_WORDS.words,
+    alike: async (words, spellings, beginnings) => {
+      asked.push(beginnings.length);
+      return OTHER_WORDS.alike(words, spellings, beginnings);
+    },
+  };
+  await resolve(readQuery("Regeln der Passwörter im Zugriff auf Konten, Server und Archive für Kunden"), counted);
+
+  expect(asked[0]).toBe(LIMITS.search.misspelt + LIMITS.search.composed);
+});
+
 it("reads each word that may be meant a few times, however many words the query has", async () => {
   let reads = 0;
   let rows = 0;

@@ -457,6 +457,22 @@ it("finds German compounds by their parts, and parts by compounds", async () => 
   expect(await found(ann, "Kundendatensatz")).toEqual(["Kundendaten"]);
 });
 
+it.each([
+  ["Passwortrichtlinien", "Passwort Richtlinie", "Passwort vergessen", "Die Richtlinie"],
+  ["Passwortrichtlinien", "Richtlinie für ein Passwort", "Passwort vergessen", "Die Richtlinie"],
+  ["Rechnungsadressen", "Rechnung Adresse", "Die Rechnung", "Eine Adresse"],
+  ["Urlaubsanträgen", "urlaub antrag", "Der Urlaub", "Ein Antrag"],
+  ["Lösenordspolicyn", "lösenord policy", "Ett lösenord", "Policy för resor"],
+  ["Brukerkontoene", "bruker konto", "En bruker", "Konto i banken"],
+  ["Wachtwoordregelingen", "wachtwoord regeling", "Een wachtwoord", "Regeling voor reizen"],
+])("finds the compound in %j by %j, although others have these words", async (compound, query, ...others) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, compound, ...others);
+
+  expect((await found(ann, query))[0]).toBe(compound);
+});
+
 it("finds three words by the one that they form, and a name of three words by these", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -81,7 +81,11 @@ export async function findAlike(
     ]),
   ];
   if (misspelt.length + beginnings.length + spellings.length === 0) return [];
-  return lookups.alike(misspelt, spellings, beginnings.slice(0, LIMITS.search.misspelt));
+  const composed = new Set(words.flatMap((word) => word.composed));
+  return lookups.alike(misspelt, spellings, [
+    ...beginnings.slice(0, LIMITS.search.misspelt),
+    ...[...composed].slice(0, LIMITS.search.composed),
+  ]);
 }
 
 /**

@@ -83,6 +83,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     [mostCommon(inflected), "form"],
     [lookUp(word.otherScripts), "word"],
     [lookUp(word.composed), "parts"],
+    [mostCommon(word.composed.flatMap((compound) => alike.longer.get(compound) ?? [])), "begun"],
     [named, "begun"],
     [longer, isName ? "name" : wayOfWord],
     [lookUp(kinOf(word, known)).filter(isStem), "word"],
