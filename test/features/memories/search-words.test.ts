@@ -473,6 +473,54 @@ it.each([
   expect((await found(ann, query))[0]).toBe(compound);
 });
 
+it.each([
+  ["5k messages", "5k"],
+  ["5,000 messages", "5k"],
+  ["5,000 messages", "5000"],
+  ["5000 messages", "5,000"],
+  ["5 000 messages", "5k"],
+])("finds %j by %j, before 5 and 000 apart", async (amount, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Room 5 in 000", "Messages by 5k", "000, or 5");
+  await aMemory(ann, { title: "A load test", content: `It sends ${amount} a second.` });
+
+  const titles = await found(ann, query);
+  expect(new Set(titles.slice(0, 2))).toEqual(new Set(["A load test", "Messages by 5k"]));
+});
+
+it.each([
+  ["02:30", "2:30"],
+  ["9:45 am", "9:45am"],
+  ["9:45", "9:45 am"],
+  ["5pm", "17:00"],
+  ["5 pm", "17:00"],
+  ["5:00 pm", "17:00"],
+  ["17:00", "5pm"],
+  ["17:00", "5 pm"],
+  ["6:00", "6am"],
+  ["12am", "0:00"],
+])("finds the time %j by %j, before its numbers apart", async (time, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "30 minutes for 2 or 17", "Step 9 of 45 by 5", "Rooms 6, 0 and 12 of 00, pm", "Order 230");
+  await aMemory(ann, { title: "A backup", content: `It begins at ${time}, every day.` });
+
+  expect((await found(ann, query))[0]).toBe("A backup");
+});
+
+it.each([
+  ["0x80070005", "80070005"],
+  ["0xC0000005", "c0000005"],
+  ["1F4A", "0x1f4a"],
+])("finds %j by %j", async (written, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Number 80070006", `Code ${written}`, "0xC0000006");
+
+  expect(await found(ann, query)).toEqual([`Code ${written}`]);
+});
+
 it("finds three words by the one that they form, and a name of three words by these", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -6,7 +6,7 @@ import {
   nearSpellings,
   otherBeginnings,
   otherFirstLetters,
-  shortHashes,
+  otherHexForms,
   splitInThree,
   splitWord,
 } from "./spelling.js";
@@ -73,7 +73,7 @@ export async function findAlike(
       ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
       ...words.flatMap(({ composed, otherScripts }) => [...composed, ...otherScripts]),
-      ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => shortHashes(text)),
+      ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => otherHexForms(text)),
       ...signs,
       ...languageWords,
       // Usually the words tell.

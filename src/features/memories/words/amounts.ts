@@ -11,7 +11,11 @@ const SHORTENED = { k: /^(\d{1,6})(\d\d)0$/, m: /^(\d{1,6})(\d\d)0{4}$/ } as con
  */
 export function otherAmounts(term: string): string[] {
   const [, digits, decimals = "", unit = ""] = SHORT.exec(term.toLowerCase()) ?? [];
-  if (digits === undefined) return shortFormsOf((WHOLE.exec(term)?.[1] ?? "").replace(/\D/g, ""));
+  if (digits === undefined) {
+    const [, written = ""] = WHOLE.exec(term) ?? [];
+    const inOne = written.replace(/\D/g, "");
+    return [...(inOne === written ? [] : [inOne]), ...shortFormsOf(inOne)];
+  }
   const whole = digits + decimals.padEnd(unit === "k" ? 3 : 6, "0");
   const groups = whole.split(/(?=(?:\d{3})+$)/);
   // The index does not tell how often a memory has a group: "5 000 000" would find 5,000.

@@ -34,7 +34,7 @@ export interface Concept {
   readonly isKnown: boolean;
 }
 
-/** A name whose signs matter, as memories of the graph may have it. */
+/** A name whose signs matter, or a number of several parts, as memories of the graph may have it. */
 export interface FoundName {
   /** A regular expression of PostgreSQL that finds it as it is written. */
   readonly pattern: string;
@@ -93,7 +93,15 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const resolved = { concepts, known, alike, memories };
   const names = [...findNames(query, resolved), ...findBegunName(begun, resolved)];
   const signed = query.signed.flatMap((name) => findSignedName(name, resolved));
-  return { concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)], names: signed, memories };
+  const numbers = query.numbers.flatMap((number) => findNumber(number, resolved));
+  // The forms of a number are worth the same with its signs and without.
+  const inNumbers = new Set(numbers.flatMap(({ parts }) => parts));
+  const others = signed.filter(({ parts }) => !parts.every((part) => inNumbers.has(part)));
+  return {
+    concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
+    names: [...numbers, ...others].slice(0, LIMITS.search.names),
+    memories,
+  };
 }
 
 /**
@@ -155,6 +163,14 @@ function findSignedName(
     ...(rows.length === 0 && words.length > 0 ? [{ ...titled, weight: whole.weight, isExtra: true }] : []),
   ];
   return [{ pattern, parts: parts.length > 0 ? parts : [whole], wholes }];
+}
+
+/** A number that the graph may have in parts: "5k" is "5,000", but no 5 and 000 apart. */
+function findNumber({ pattern, words }: SearchQuery["numbers"][number], { concepts }: Resolved): FoundName[] {
+  const parts = concepts.filter(({ text }) => words.some((word) => word.text === text));
+  const isInParts = ({ text, lexemes }: Variant): boolean => lexemes.length > 1 && /^\d/.test(text);
+  const mayBeApart = words.length > 1 || parts.some(({ variants }) => variants.some(isInParts));
+  return mayBeApart && parts.length > 0 ? [{ pattern, parts, wholes: [] }] : [];
 }
 
 /** Whether the lexicon can count a sign: it has no words that begin like a mark of the index. */

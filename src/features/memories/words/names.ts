@@ -60,6 +60,12 @@ function withoutProse(term: string): string {
   return text || term;
 }
 
+/** A pattern for any form of a number, each of letters, digits and spaces, where these stand side by side. */
+export function patternOfForms(forms: readonly string[]): string {
+  const any = [...new Set(forms)].map((form) => form.replaceAll(" ", "[^a-z0-9]{0,2}")).join("|");
+  return `(?<![a-z0-9]|[0-9][.,:])(${any})(?![a-z0-9]|[.,:][0-9])`;
+}
+
 const withoutJoints = (name: string): string =>
   name
     .replace(/(?<=[\p{L}\p{N}])[-_/'’]+(?=[\p{L}\p{N}])/gu, "")

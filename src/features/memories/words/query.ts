@@ -4,8 +4,9 @@ import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { otherScripts } from "./han.js";
 import { idleAmong } from "./idle-words.js";
-import { type SignedName, signedNamesOf } from "./names.js";
+import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
 import { splitWord } from "./spelling.js";
+import { otherTimes } from "./times.js";
 import { AMOUNTS, FORMS, SYNONYMS } from "./vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
@@ -57,6 +58,8 @@ export interface SearchQuery {
   readonly lastName?: Piece;
   /** Names whose signs matter, such as `c++`. */
   readonly signed: ReadonlyArray<SignedName & { readonly words: readonly QueryWord[] }>;
+  /** Numbers and times of which some form has several parts, such as "5k" and "5,000": these stand side by side. */
+  readonly numbers: ReadonlyArray<{ readonly pattern: string; readonly words: readonly QueryWord[] }>;
   /** Quoted texts, whose words must stand in this order. */
   readonly phrases: readonly string[];
   /** Characters that are neither letters nor digits, where the query has nothing else. */
@@ -68,7 +71,8 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
 const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
 const NAME_AT_END = /[\p{L}\p{N}][-_./][\p{L}\p{N}]+\s*$/u;
-const PHRASE_OR_TERM = /"([^"]+)"|\S+/g;
+/** A time such as "5 pm" is one term. */
+const PHRASE_OR_TERM = /"([^"]+)"|(?<!\S)\d{1,2}(?::\d\d)?\s+[ap]\.?m\b|\S+/gi;
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
 const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
@@ -99,7 +103,8 @@ export function readQuery(query: string): SearchQuery {
     isPhrase: phrase !== undefined,
   }));
   const kept = terms.slice(0, LIMITS.search.terms);
-  const all = kept.flatMap(({ term }) => wordsOf(term));
+  const read = kept.map(({ term }) => ({ term, words: wordsOf(term) }));
+  const all = read.flatMap((one) => one.words);
   const isAmount = (place: number): boolean =>
     AMOUNTS.get(all[place - 1]?.text ?? "")?.has(all[place]?.text ?? "") ?? false;
   const idle = idleAmong(all.map(({ text: word }) => word));
@@ -122,9 +127,20 @@ export function readQuery(query: string): SearchQuery {
       ...name,
       words: wordsOf(name.text),
     })),
+    numbers: read.flatMap(numberOf),
     phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsOf(term).length > 1).map(({ term }) => term),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
+}
+
+function numberOf({ term, words }: { readonly term: string; readonly words: readonly QueryWord[] }) {
+  const [word, ...more] = words;
+  const groups = word && more.length === 0 ? word.groups.map(({ text }) => text).join(" ") : "";
+  const others = [...otherNumbers(term), ...(groups ? [groups] : [])];
+  const forms = [words.map(({ text }) => text).join(" "), ...others];
+  return others.length > 0 && forms.some((form) => form.includes(" "))
+    ? [{ pattern: patternOfForms(forms), words }]
+    : [];
 }
 
 /** How many words initials are made of. */
@@ -154,7 +170,7 @@ const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryW
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const first = words.slice(0, LIMITS.search.joined);
   const threes = runsOf(first, [3]).filter((run) => run.length === 3);
-  const joined = [...runsOf(words, [2]), ...threes, ...numbersOf(first)]
+  const joined = [...[...runsOf(words, [2]), ...threes].filter((run) => !isOfNumbers(run)), ...numbersOf(first)]
     .filter((run) => !run.some(({ isPair }) => isPair))
     .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
   const dates = [...runsOf(first, [2]), ...threes].flatMap((run) => {
@@ -187,6 +203,10 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
       .map(({ run, piece, isKnown }) => ({ piece, of: run.map((other) => other.piece), isKnown })),
   }));
 }
+
+/** Numbers that are not the groups of one, as "2" and "30" of "2:30": "230" is something else. */
+const isOfNumbers = (run: readonly QueryWord[]): boolean =>
+  run.every(({ text }) => /^\d+$/.test(text)) && (run.at(-1)?.text.length ?? 0) < 3;
 
 const GROUP = /^(?=\p{L}*\d)[\p{L}\d]{1,8}$/u;
 const LETTERS_OF_NUMBER = /^\p{L}{1,4}$/u;
@@ -238,13 +258,15 @@ const otherVersion = (version: string): string => (/^v/i.test(version) ? version
 
 function wordsOf(term: string): QueryWord[] {
   const [, major, anyMinor] = VERSION.exec(term.toLowerCase()) ?? [];
-  const amounts = otherAmounts(term).map((amount) => amount.split(" ").map(pieceToStem));
+  const amounts = otherNumbers(term).map((amount) => amount.split(" ").map(pieceToStem));
   const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
   return words.map((word, place) => {
     const version = place === 0 && word.text === major ? [[pieceToStem(otherVersion(major))]] : [];
     return { ...word, synonyms: [...word.synonyms, ...version, ...amounts] };
   });
 }
+
+const otherNumbers = (term: string): string[] => [...otherAmounts(term), ...otherTimes(term)];
 
 function wordsAlone(term: string): QueryWord[] {
   return (term.match(WORD) ?? []).flatMap((word) => {

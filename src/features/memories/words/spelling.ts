@@ -156,10 +156,16 @@ const halvesOf = (parts: readonly string[]): string[][] =>
 const SHORT_HASH_LENGTHS = [7, 8, 9, 10, 11, 12];
 
 /** The short forms of a hash such as that of a commit; none for other words. */
-export const shortHashes = (word: string): string[] =>
+const shortHashes = (word: string): string[] =>
   /^(?=.*\d)(?=.*[a-f])[\da-f]{8,128}$/.test(word)
     ? SHORT_HASH_LENGTHS.filter((length) => length < word.length).map((length) => word.slice(0, length))
     : [];
+
+/** Other ways to write a hash or a number in base 16: short, or with "0x" before it and without. */
+export const otherHexForms = (word: string): string[] => {
+  if (/^0x[\da-f]{3,16}$/.test(word)) return [word.slice(2)];
+  return [...shortHashes(word), ...(/^(?=.*\d)[\da-f]{4,16}$/.test(word) ? [`0x${word}`] : [])];
+};
 
 /** The least length of a word that may have more wrong letters than those at its beginning. */
 const WRONGLY_BEGUN_LENGTH_MIN = 7;

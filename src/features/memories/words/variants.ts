@@ -7,7 +7,7 @@ import {
   knownPartOf,
   nearSpellings,
   nearestWords,
-  shortHashes,
+  otherHexForms,
   splitFromStopWord,
   splitInThree,
   splitWord,
@@ -78,7 +78,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
   const inflected = lookUp([...(inflections.get(word.text) ?? [])]).filter(({ documents }) => documents <= most);
   const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
     [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
-    [isUnknown ? lookUp(shortHashes(word.text)) : [], "abbreviation"],
+    [isUnknown ? lookUp(otherHexForms(word.text)) : [], "abbreviation"],
     [near, "spelling"],
     [mostCommon(inflected), "form"],
     [lookUp(word.otherScripts), "word"],
@@ -136,13 +136,15 @@ export function variantsOf(
     .filter(({ of, isKnown }) => isKnown || of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
     .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
     .filter(({ way, documents }) => way === "abbreviation" || !own.isKnown || documents <= own.documents);
+  const same = synonyms.map((pieces) => variantOf(pieces, "abbreviation", known));
+  const isKnown = own.isKnown || same.some((other) => other.isKnown);
   const others = [
     ...asWritten.map((whole) => variantOf([whole], "word", known)),
     ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
-    // If the graph lacks the number itself, it is split like any unknown word.
-    ...(groups.length > 0 && own.isKnown ? [variantOf(groups, "apart", known)] : []),
+    // If the graph has a number in none of its other forms, it is split like any unknown word.
+    ...(groups.length > 0 && isKnown ? [variantOf(groups, own.isKnown ? "apart" : "parts", known)] : []),
     ...compounds.map((compound) => variantOf([compound], "parts", known)),
-    ...synonyms.map((pieces) => variantOf(pieces, "abbreviation", known)),
+    ...same,
     ...initials,
   ].filter((other) => other.isKnown && stemsOf(other) !== stemsOf(own));
   const inForms = forms.map((form) => variantOf([form], "form", known)).filter(({ isKnown }) => isKnown);
