@@ -392,6 +392,7 @@ it.each([
   ["$31.5k a year", "31500"],
   ["$31.5k a year", "31,500"],
   ["€31.500 a year", "31,5k"],
+  ["500,000 rows", "0.5M"],
 ])("finds the number in %j by %s", async (title, query) => {
   await using world = await createWorld();
   const ann = await world.user();

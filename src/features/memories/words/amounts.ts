@@ -1,6 +1,6 @@
 /** A number with "k" or "m", and one of thousands as it is or in groups; signs around it do not matter. */
-const SHORT = /^[^\p{L}\p{N}]*(\d{1,6})(?:[.,](\d{1,2}))?([km])[^\p{L}\p{N}]*$/iu;
-const WHOLE = /^[^\p{L}\p{N}]*(\d{1,3}(?:[.,'_]\d{3})+|\d{4,12})[^\p{L}\p{N}]*$/u;
+const SHORT = /^[^\p{L}\p{N}]*(\d{1,6})(?:[.,](\d{1,2}))?([km])[^\p{L}\p{N}]*$/u;
+const WHOLE = /^[^\p{L}\p{N}]*(\d{1,3}(?:[.,'_]\d{3})+|\d+)[^\p{L}\p{N}]*$/u;
 
 /** A number of thousands or millions, with at most two decimals. */
 const SHORTENED = { k: /^(\d{1,6})(\d\d)0$/, m: /^(\d{1,6})(\d\d)0{4}$/ } as const;
@@ -16,12 +16,14 @@ export function otherAmounts(term: string): string[] {
     const inOne = written.replace(/\D/g, "");
     return [...(inOne === written ? [] : [inOne]), ...shortFormsOf(inOne)];
   }
-  const whole = digits + decimals.padEnd(unit === "k" ? 3 : 6, "0");
+  // Without the zero of "0.5M".
+  const whole = String(Number(digits + decimals.padEnd(unit === "k" ? 3 : 6, "0")));
   const groups = whole.split(/(?=(?:\d{3})+$)/);
   // The index does not tell how often a memory has a group: "5 000 000" would find 5,000.
   const isTold = new Set(groups).size === groups.length;
   const given = [digits, decimals].filter(Boolean).join(" ") + unit;
-  return [whole, ...(isTold ? [groups.join(" ")] : []), ...shortFormsOf(whole).filter((form) => form !== given)];
+  const others = [...(isTold ? [groups.join(" ")] : []), ...shortFormsOf(whole)];
+  return [...new Set([whole, ...others.filter((form) => form !== given)])];
 }
 
 const shortFormsOf = (whole: string): string[] =>
