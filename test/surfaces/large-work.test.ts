@@ -1,11 +1,12 @@
 import { getNamedType, isObjectType } from "graphql";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { scopesOf } from "../../src/operation/permission.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
+import { Slots } from "../../src/surfaces/slots.js";
 import { ask } from "../support/http.js";
 import { waitingForLocks } from "../support/locks.js";
 import { OLD, messageOf } from "../support/mcp.js";
@@ -94,6 +95,26 @@ it("tells an account that has its share of the places to send less at a time", a
 
   expect(refused).toMatchObject({ status: 429, body: { error: { reason: "too_many_at_once" } } });
   expect((await held.running).status).toBe(201);
+});
+
+it("charges a client that leaves while its large GraphQL request waits for a place", async () => {
+  const { url, ann, ...parts } = await start({ waitForSlotMs: 60_000 });
+  await using world = parts.world;
+  const held = await holdPlace(world, ann, () => ask(url + LARGE.path, { key: ann.key, body: LARGE.body }));
+  const takes = vi.spyOn(Slots.prototype, "take");
+  onTestFinished(() => takes.mockRestore());
+  const socket = openConnection(url);
+  socket.write(post("/graphql", ann, JSON.stringify({ query: "{ __typename }" }).padEnd(LARGE.body.length, " ")));
+  const waits = () => takes.mock.calls.some(([name]) => name === ann.caller.userId);
+  await expect.poll(waits, { timeout: 60_000 }).toBe(true);
+
+  socket.destroy();
+  await expect.poll(() => world.log.join("").includes('"status":"aborted"'), { timeout: 60_000 }).toBe(true);
+  await held.unlock();
+  await held.running;
+  const { headers } = await ask(`${url}/me`, { key: ann.key });
+
+  expect(headers.get("ratelimit")).toContain(`r=${LIMITS.budgets.requestsByPlan.pro - 3};`);
 });
 
 it("keeps the place of a client that is gone until its work ends", async () => {

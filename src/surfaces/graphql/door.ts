@@ -93,6 +93,10 @@ const checkBudget =
     const scope = scopeOf(response);
     if (scope.caller) await chargeCaller(budgets, scope, 0);
     else await chargeKeyless(budgets, scope);
+    // If its client leaves before its work begins, nothing else charges it.
+    response.once("answered", () => {
+      if (response.destroyed) chargeRefused(budgets, response).catch(() => {});
+    });
     next();
   };
 
