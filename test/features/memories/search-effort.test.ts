@@ -152,6 +152,18 @@ it("reads each word that may be meant a few times, however many words the query 
   expect(reads).toBeLessThan(12 * rows);
 });
 
+it.each(["1.12.2025", "pull requests of December 2025", "sign up, then continuous integration", "dead letter queue"])(
+  "counts each word that %s may stand for once",
+  async (query) => {
+    const { concepts } = await resolve(readQuery(query), EVERY_WORD);
+
+    for (const { text, variants } of concepts) {
+      const lexemes = variants.map((variant) => variant.lexemes.join(" "));
+      expect([text, lexemes]).toEqual([text, [...new Set(lexemes)]]);
+    }
+  },
+);
+
 it("looks up all that one incomplete word may mean", async () => {
   const { concepts } = await resolve(readQuery("conn"), OTHER_WORDS);
 

@@ -146,10 +146,11 @@ export function variantsOf(
     ...compounds.map((compound) => variantOf([compound], "parts", known)),
     ...same,
     ...initials,
-  ].filter((other) => other.isKnown && stemsOf(other) !== stemsOf(own));
-  const inForms = forms.map((form) => variantOf([form], "form", known)).filter(({ isKnown }) => isKnown);
-  const found = [own, ...others];
-  for (const form of inForms) if (!found.some((other) => stemsOf(other) === stemsOf(form))) found.push(form);
+    ...forms.map((form) => variantOf([form], "form", known)),
+  ].filter(({ isKnown }) => isKnown);
+  const found = [own];
+  // Each once: the memories that have it are counted for each variant.
+  for (const other of others) if (!found.some((one) => stemsOf(one) === stemsOf(other))) found.push(other);
   return found;
 }
 
