@@ -417,6 +417,15 @@ it.each([
   expect((await found(ann, query))[0]).toBe(title);
 });
 
+it("finds a quoted version of any minor number only as it is written", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Node 2 in production", "2 of 3 servers", "Pinned to 2.x", "Pinned to 2.9");
+
+  expect(await found(ann, '"2.x"')).toEqual(["Pinned to 2.x"]);
+  expect((await found(ann, "pinned 2.x")).slice(0, 2).sort()).toEqual(["Pinned to 2.9", "Pinned to 2.x"]);
+});
+
 it("finds a name by its beginning, even of one letter of its last part that others have as a word", async () => {
   await using world = await createWorld();
   const ann = await world.user();

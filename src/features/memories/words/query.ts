@@ -128,7 +128,7 @@ export function readQuery(query: string): SearchQuery {
       words: wordsOf(name.text),
     })),
     numbers: read.flatMap(numberOf),
-    phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsOf(term).length > 1).map(({ term }) => term),
+    phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsAlone(term).length > 1).map(({ term }) => term),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
 }
