@@ -45,9 +45,9 @@ export function dateOf(words: readonly string[]): AsDate | undefined {
   if (readings.length === 0) return undefined;
   return {
     joined: [...new Set(readings.flatMap(joinedOf))],
-    others: words.map((word) => [
-      ...new Set(readings.flatMap((reading) => othersOf(word, reading)).filter((other) => other !== word)),
-    ]),
+    others: words.map((word) =>
+      readings.flatMap((reading) => othersOf(word, reading)).filter((other) => other !== word),
+    ),
   };
 }
 
