@@ -1,5 +1,7 @@
 import { request } from "node:http";
-import { expect, it, onTestFinished } from "vitest";
+import pg from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { callersByKeys } from "../../src/features/access/caller-statement.js";
 import { revokeApiKey } from "../../src/features/access/revoke-api-key.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { leaveTeam } from "../../src/features/teams/leave-team.js";
@@ -40,12 +42,22 @@ it("ends when the key is revoked or the member removed meanwhile, and never cont
   onTestFinished(() => void process.off("warning", note));
 
   const before = await exportedAround(url, owner.key, async () => {});
-  const revoked = await exportedAround(url, admin.key, () => admin.did(revokeApiKey, { id: admin.caller.keyId }));
+  const queries = vi.spyOn(pg.Client.prototype, "query");
+  onTestFinished(() => queries.mockRestore());
+  const revoked = await exportedAround(url, admin.key, async () => {
+    await admin.did(revokeApiKey, { id: admin.caller.keyId });
+    queries.mockClear();
+  });
+  const texts = queries.mock.calls.map(([asked]: readonly unknown[]) => (asked as { text?: string }).text);
+  const lookUps = texts.filter((text) => text === callersByKeys.text).length;
   const removed = await exportedAround(url, member.key, () =>
     owner.did(removeMember, { teamId, userId: member.caller.userId }),
   );
 
   expect([before.isWhole, revoked.isWhole, removed.isWhole]).toEqual([true, false, false]);
+  // For pages that were on their way, and once for the next.
+  expect(lookUps).toBeGreaterThan(0);
+  expect(lookUps).toBeLessThan(12);
   for (const { text } of [revoked, removed]) {
     expect(text.length).toBeLessThan(before.text.length / 2);
     expect(text).not.toMatch(/"record":"end"|Their own/);

@@ -90,10 +90,12 @@ it("tells an account that has its share of the places to send less at a time", a
   await using world = parts.world;
   const held = await holdPlace(world, ann, () => ask(url + LARGE.path, { key: ann.key, body: LARGE.body }));
 
-  const refused = await ask(`${url}/v1/memories`, ann);
+  const paths = ["/v1/memories", "/v1/export", "/v1/export/records"];
+  const refused = await Promise.all(paths.map((path) => ask(url + path, { key: ann.key })));
   await held.unlock();
 
-  expect(refused).toMatchObject({ status: 429, body: { error: { reason: "too_many_at_once" } } });
+  const atOnce = { status: 429, body: { error: { reason: "too_many_at_once" } } };
+  expect(refused).toMatchObject(paths.map(() => atOnce));
   expect((await held.running).status).toBe(201);
 });
 

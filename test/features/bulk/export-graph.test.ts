@@ -307,6 +307,7 @@ it("refuses unknown parameters and strangers, and counts as several requests", a
   expect(await told("/v1/export?format=xml", ann.key)).toBe(400);
   expect(await told("/v1/export?other=1", ann.key)).toBe(400);
   expect(await told("/v1/export?graph=team", ann.key)).toBe(404);
+  expect(await told("/v1/export?graph=team", (await world.user()).key, "HEAD")).toBe(404);
   expect(await told("/v1/export", ann.key, "POST")).toBe(405);
   const bob = await world.user({ plan: "free" });
   expect(await told("/v1/export", bob.key, "HEAD")).toBe(200);
