@@ -11,6 +11,7 @@ import { Patience } from "../../src/operation/patience.js";
 import { Bodies } from "../../src/surfaces/bodies.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { Turns } from "../../src/surfaces/turns.js";
+import { whenAnswered } from "../../src/surfaces/when-over.js";
 import { Work } from "../../src/surfaces/work.js";
 import { bufferMegabytes, heapMegabytes } from "../support/heap.js";
 import { ask } from "../support/http.js";
@@ -132,11 +133,14 @@ it("refuses no body that has arrived, and none of those that have less than the 
   small.take(2);
 
   expect(() => next.take(3)).toThrow(Unavailable);
-  arrived.free();
+  // A body that is refused is freed again when its refusal is answered.
+  for (const _time of ["refused", "answered"]) arrived.free();
   // Its client has gone, but what it sent is still decompressed.
   arrived.take(6);
 
   next.take(8);
+  for (const body of [small, next]) body.complete();
+  expect(() => begin("dan").take(1)).toThrow(Unavailable);
 });
 
 it("refuses the oldest unfinished bodies of the account that has most, until there is room", () => {
@@ -163,7 +167,7 @@ it("refuses the oldest unfinished bodies of the account that has most, until the
   expect(refused).toHaveLength(3);
 });
 
-it("counts the body of a GET until it has come, and not while its answer is read", async () => {
+it("counts the body of a GET while it comes, and not while its answer is read", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { bodiesBytes: 20_000 });
   const { key } = await world.user();
@@ -278,6 +282,24 @@ it("counts the body of a client that has left until its work ends", async () => 
 
   response.emit("answered");
   holdBody();
+});
+
+it("keeps no timer of a request that was answered, before or after its client left", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const responses = [1, 2, 3].map(() => new ServerResponse(new IncomingMessage(new Socket())));
+  const released: number[] = [];
+  for (const [n, response] of responses.entries()) whenAnswered(response, () => released.push(n), 1_000);
+  const [answered, left, gone] = responses;
+
+  answered?.emit("answered");
+  for (const response of responses) response.emit("close");
+  left?.emit("answered");
+  expect([released, vi.getTimerCount()]).toEqual([[0, 1], 1]);
+  vi.advanceTimersByTime(1_000);
+  gone?.emit("answered");
+
+  expect([released, vi.getTimerCount()]).toEqual([[0, 1, 2], 0]);
 });
 
 it("refuses new requests while every turn of the event loop is late, but not after a single long one", async () => {
