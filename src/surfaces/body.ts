@@ -53,8 +53,8 @@ const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
   httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
 
 /**
- * The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and is forgotten when it has come: a client that
- * reads an export slowly would keep its memory for hours.
+ * The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and nothing of it is kept: a client that reads an
+ * export slowly would keep its memory for hours.
  */
 const isIgnored = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
@@ -66,9 +66,7 @@ export const readBodyUpTo =
     const invite = () => expectsInvitation(request) && response.writeContinue();
     const hold: Bounds["hold"] = (refuse) => work.holdBody(response, account, refuse);
     if (hasBody(request) && isIgnored(request)) {
-      const forget = (held: HeldBody) => ({ ...held, complete: held.free });
-      const limit = LIMITS.http.ignoredBodyBytes;
-      await bytesOf(request, { limit, invite, hold: (refuse) => forget(hold(refuse)) });
+      await bytesOf(request, { limit: LIMITS.http.ignoredBodyBytes, invite, hold });
     } else if (hasBody(request)) {
       const bytes = await bytesOf(request, { limit, invite, hold });
       request.body = bytes;
