@@ -260,8 +260,9 @@ function wordsOf(term: string): QueryWord[] {
   const [, major, anyMinor] = VERSION.exec(term.toLowerCase()) ?? [];
   const amounts = otherNumbers(term).map((amount) => amount.split(" ").map(pieceToStem));
   const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
-  return words.map((word, place) => {
-    const version = place === 0 && word.text === major ? [[pieceToStem(otherVersion(major))]] : [];
+  return words.map((word) => {
+    // Also of a later part that is the same: of equal words only the last one counts.
+    const version = word.text === major ? [[pieceToStem(otherVersion(major))]] : [];
     return { ...word, synonyms: [...word.synonyms, ...version, ...amounts] };
   });
 }
