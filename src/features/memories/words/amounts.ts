@@ -1,6 +1,6 @@
 /** A number with "k" or "m", and one of thousands as it is or in groups; signs around it do not matter. */
 const SHORT = /^[^\p{L}\p{N}]*(\d{1,6})(?:[.,](\d{1,2}))?([km])[^\p{L}\p{N}]*$/u;
-const WHOLE = /^[^\p{L}\p{N}]*(\d{1,3}(?:[.,'_]\d{3})+|\d+)[^\p{L}\p{N}]*$/u;
+const WHOLE = /^[^\p{L}\p{N}]*(\d{1,3}(?:[.,'_]\d{3}){1,4}|\d+)[^\p{L}\p{N}]*$/u;
 
 /** A number of thousands or millions, with at most two decimals. */
 const SHORTENED = { k: /^(\d{1,6})(\d\d)0$/, m: /^(\d{1,6})(\d\d)0{4}$/ } as const;

@@ -60,10 +60,17 @@ function withoutProse(term: string): string {
   return text || term;
 }
 
-/** A pattern for any form of a number, each of letters, digits and spaces, where these stand side by side. */
-export function patternOfForms(forms: readonly string[]): string {
-  const any = [...new Set(forms)].map((form) => form.replaceAll(" ", "[^a-z0-9]{0,2}")).join("|");
-  return `(?<![a-z0-9]|[0-9][.,:])(${any})(?![a-z0-9]|[.,:][0-9])`;
+/**
+ * A pattern for any form of a number, each of letters, digits and spaces, where these stand side by side and not within
+ * a longer number: "5,000" is none of "5,000,000", but it is in "5000,5001", ":5000" and "5,000.00", and "14:05" in
+ * "14:05:33". It looks neither behind nor ahead: that takes PostgreSQL 20 times as long.
+ */
+export function patternOfForms(forms: readonly string[], isTime: boolean): string {
+  const spelt = forms.map((form) => form.replaceAll(" ", "[^a-z0-9]{0,2}"));
+  const any = [...new Set(isTime ? spelt.map((form) => form.replace(/m$/, "[.]?m")) : spelt)].join("|");
+  return isTime
+    ? `(?:^|[^a-z0-9.,:]|(?:^|[^0-9])[.,:])(?:${any})(?:$|[^a-z0-9.,]|[.,](?:$|[^0-9]))`
+    : `(?:^|[^a-z0-9.,]|(?:^|[^0-9]|[0-9]{4})[.,])(?:${any})(?:$|[^a-z0-9.,]|[.,](?:[0-9]{0,2}(?:$|[^0-9])|[0-9]{4}))`;
 }
 
 const withoutJoints = (name: string): string =>

@@ -139,7 +139,7 @@ function numberOf({ term, words }: { readonly term: string; readonly words: read
   const others = [...otherNumbers(term), ...(groups ? [groups] : [])];
   const forms = [words.map(({ text }) => text).join(" "), ...others];
   return others.length > 0 && forms.some((form) => form.includes(" "))
-    ? [{ pattern: patternOfForms(forms), words }]
+    ? [{ pattern: patternOfForms(forms, otherTimes(term).length > 0), words }]
     : [];
 }
 
@@ -204,9 +204,9 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   }));
 }
 
-/** Numbers that are not the groups of one, as "2" and "30" of "2:30": "230" is something else. */
+/** Numbers as of a time, such as "2" and "30" of "2:30": "230" is something else. */
 const isOfNumbers = (run: readonly QueryWord[]): boolean =>
-  run.every(({ text }) => /^\d+$/.test(text)) && (run.at(-1)?.text.length ?? 0) < 3;
+  run.length === 2 && run.every(({ text }) => /^\d\d?$/.test(text));
 
 const GROUP = /^(?=\p{L}*\d)[\p{L}\d]{1,8}$/u;
 const LETTERS_OF_NUMBER = /^\p{L}{1,4}$/u;
