@@ -91,3 +91,11 @@ it.each([
   const titles = await found(ann, query);
   expect(titles.slice(0, 2)).toEqual([`At ${query}`, "A backup"]);
 });
+
+it("finds a time with its half of the day apart before other ways to write it", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "At 5 for pm", "At 5:00 pm, or", "At 17:00, or so", "At 5 PM, or so", "At 5pm, or so");
+
+  expect((await found(ann, "5pm")).slice(0, 2)).toEqual(["At 5pm, or so", "At 5 PM, or so"]);
+});

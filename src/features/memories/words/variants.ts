@@ -141,10 +141,10 @@ export function variantsOf(
   const others = [
     ...asWritten.map((whole) => variantOf([whole], "word", known)),
     ...(parts.length > 0 ? [variantOf(parts, "parts", known)] : []),
-    // If the graph has a number in none of its other forms, it is split like any unknown word.
-    ...(groups.length > 0 && isKnown ? [variantOf(groups, own.isKnown ? "apart" : "parts", known)] : []),
     ...compounds.map((compound) => variantOf([compound], "parts", known)),
     ...same,
+    // If the graph has a number in none of its other forms, it is split like any unknown word.
+    ...(groups.length > 0 && isKnown ? [variantOf(groups, own.isKnown ? "apart" : "parts", known)] : []),
     ...initials,
     ...forms.map((form) => variantOf([form], "form", known)),
   ].filter(({ isKnown }) => isKnown);
