@@ -63,7 +63,7 @@ function withoutProse(term: string): string {
 /**
  * A pattern for any form of a number, each of letters, digits and spaces, where these stand side by side and not within
  * a longer number: "5,000" is none of "5,000,000", but it is in "5000,5001", ":5000" and "5,000.00", and "14:05" in
- * "14:05:33". It looks neither behind nor ahead: that takes PostgreSQL 20 times as long.
+ * "14:05:33". It does not look behind: for two characters that takes PostgreSQL 20 times as long.
  */
 export function patternOfForms(forms: readonly string[], isTime: boolean): string {
   const spelt = forms.map((form) => form.replaceAll(" ", "[^a-z0-9]{0,2}"));
@@ -86,7 +86,8 @@ function patternOf(name: string): string {
   const escaped = Array.from(name, (letter) => (/[!-/:-@[-`{-~]/.test(letter) ? `\\${letter}` : letter));
   const [first = "", last = ""] = [escaped[0], escaped.at(-1)];
   const besides = (letter: string) => (LETTERS.test(letter) ? "[a-z0-9]" : letter);
-  const before = /^\d/.test(first) ? "[a-z0-9]|[0-9][.,]" : besides(first);
+  // What reads one character behind is quick, see `patternOfForms`.
+  const before = /^\d/.test(first) ? "(?:^|[^a-z0-9.,]|(?:^|[^0-9])[.,])" : `(?<!${besides(first)})`;
   const after = /^\d/.test(last) ? "[a-z0-9]|[.,][0-9]" : besides(last);
-  return `(?<!${before})${escaped.join("")}(?!${after})`;
+  return `${before}${escaped.join("")}(?!${after})`;
 }
