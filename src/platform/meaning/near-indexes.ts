@@ -34,8 +34,6 @@ export async function makeNearIndexes(url: string, sets: readonly VectorSet[]): 
     connectionString: withOptions(url, "-c statement_timeout=0 -c lock_timeout=0"),
     keepAlive: true,
   });
-  // A connection that breaks fails the statement that runs.
-  client.on("error", () => {});
   await client.connect();
   try {
     // The process need not wait for it when it stops: PostgreSQL ends the index that it has begun.
