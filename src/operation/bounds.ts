@@ -39,10 +39,12 @@ export function Form(pattern: RegExp, description: string): PropertyDecorator {
   );
 }
 
-/** A text that is the base64url of one that matches the pattern. */
-export function Encoded(pattern: RegExp, description: string): PropertyDecorator {
-  return defineBound("encoded", [pattern], description, (value) => {
-    return typeof value === "string" && pattern.test(Buffer.from(value, "base64url").toString());
+/** A text that is the base64url of a beginning and a rest that matches the pattern. */
+export function Encoded(beginning: string, pattern: RegExp, description: string): PropertyDecorator {
+  return defineBound("encoded", [beginning, pattern], description, (value) => {
+    if (typeof value !== "string") return false;
+    const text = Buffer.from(value, "base64url").toString();
+    return text.startsWith(beginning) && pattern.test(text.slice(beginning.length));
   });
 }
 

@@ -10,8 +10,11 @@ const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = LIMITS.answer.pageItems;
 export const NOT_A_CURSOR = "must be the next cursor of a previous page";
 
-/** Adds `limit` and `cursor` to a query's input. A cursor encodes a place of the given form, by default an id. */
-export function Paged<Base extends BaseClass>(base: Base, place = UUID) {
+/**
+ * Adds `limit` and `cursor` to the input of a list. A cursor encodes the list's name, so that no other list takes it for
+ * its own, and a place in it of the given form, by default an id. With another filter, it continues at the same place.
+ */
+export function Paged<Base extends BaseClass>(list: string, base: Base, place = UUID) {
   @ArgsType()
   abstract class PageInput extends base {
     @Field(() => Int, {
@@ -24,17 +27,24 @@ export function Paged<Base extends BaseClass>(base: Base, place = UUID) {
     @Field(() => String, { nullable: true, description: "Where to continue: `nextCursor` of the previous page." })
     @Nullable()
     @Form(/^[\w-]{1,200}$/, NOT_A_CURSOR)
-    @Encoded(place, NOT_A_CURSOR)
+    @Encoded(`${list}/`, place, NOT_A_CURSOR)
     cursor?: string | null;
+
+    get list(): string {
+      return list;
+    }
   }
   return PageInput;
 }
 
 export const NEXT_CURSOR = "Send it as `cursor` to get the next page; null on the last page.";
 
-/** The place that a cursor encodes; null for the first page. */
-export const placeOf = (cursor: string | null | undefined): string | null =>
-  cursor == null ? null : Buffer.from(cursor, "base64url").toString();
+/** The place that a cursor encodes, which the bounds have found to be of this list; null for the first page. */
+export function placeOf(cursor: string | null | undefined): string | null {
+  if (cursor == null) return null;
+  const text = Buffer.from(cursor, "base64url").toString();
+  return text.slice(text.indexOf("/") + 1);
+}
 
 /** The condition for the rows of a page whose newest come first: ids are in the order of time. */
 export function olderThan(cursor: string | null | undefined): { readonly id?: { readonly lt: string } } {
@@ -42,8 +52,8 @@ export function olderThan(cursor: string | null | undefined): { readonly id?: { 
   return id === null ? {} : { id: { lt: id } };
 }
 
-/** Encodes a place as a cursor. */
-export const cursorOf = (place: string): string => Buffer.from(place).toString("base64url");
+/** Encodes a place in a list as a cursor. */
+export const cursorOf = (list: string, place: string): string => Buffer.from(`${list}/${place}`).toString("base64url");
 
 /** As many rows are read before their size is known: at most 5 MB of memories, and more than the default page. */
 const FIRST_READ = 25;
@@ -81,16 +91,22 @@ const textBytesOf = (row: object | undefined): number =>
     0,
   );
 
+/** What `Paged` adds to an input. */
+interface PageInput {
+  readonly limit: number;
+  readonly list: string;
+}
+
 /** Makes a page and the next cursor from rows, of which `limit + 1` were read. Fewer items if rows are large. */
 export async function pageOf<Row extends object>(
   context: Pick<Context, "pause">,
   rows: readonly Row[],
-  limit: number,
+  { limit, list }: PageInput,
   placeOfRow: (row: Row) => string,
 ) {
   const items = await withinPage(context, rows.slice(0, limit));
   const last = items.at(-1);
-  const nextCursor = rows.length > items.length && last ? cursorOf(placeOfRow(last)) : null;
+  const nextCursor = rows.length > items.length && last ? cursorOf(list, placeOfRow(last)) : null;
   return { items, nextCursor };
 }
 

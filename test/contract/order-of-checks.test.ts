@@ -17,7 +17,7 @@ const WRONG: Readonly<Record<string, object>> = {
   ...{ deleteMemories: { ids: undefined }, shareMemories: { ids: undefined } },
   ...{ inviteMember: { email: "nobody" }, changeEmail: { email: "nobody" } },
   ...{ createTeamCheckout: { successUrl: ELSEWHERE }, openBillingPortal: { returnUrl: ELSEWHERE } },
-  memories: { cursor: cursorOf(ID), offset: 1 },
+  memories: { cursor: cursorOf("memories", ID), offset: 1 },
   relatedMemories: { limit: 1_000 },
   searchMemories: { explain: true, limit: 1_000 },
 };
@@ -53,6 +53,6 @@ describe("an input that is wrong in itself", () => {
   });
 
   it.each(paged.map(({ name }) => name))("is refused by %s for a cursor of another form", async (name) => {
-    expect(await askWithoutRights(name, { cursor: cursorOf("elsewhere") })).toBeRefused("bad_request");
+    expect(await askWithoutRights(name, { cursor: cursorOf(name, "elsewhere") })).toBeRefused("bad_request");
   });
 });

@@ -389,7 +389,7 @@ it("reads for a page at most twice its bytes, and says whether rows are left, wh
           bytes += next.reduce((sum, { content }) => sum + content.length, 0);
           return next;
         });
-        const { items, nextCursor } = await pageOf(AT_ONCE, rows, limit, ({ id }) => String(id));
+        const { items, nextCursor } = await pageOf(AT_ONCE, rows, { limit, list: "numbers" }, ({ id }) => String(id));
         expect(items.map(({ id }) => id)).toEqual(all.slice(0, items.length).map(({ id }) => id));
         expect(items.length).toBeGreaterThanOrEqual(Math.min(1, count));
         expect(nextCursor === null).toBe(items.length === count);

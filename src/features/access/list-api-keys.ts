@@ -4,7 +4,7 @@ import { NEXT_CURSOR, Paged, olderThan, pageOf } from "../../operation/page.js";
 import { API_KEY_EXAMPLE, ApiKey, toApiKey } from "./api-key.js";
 
 @ArgsType()
-export class ApiKeysInput extends Paged(NoInput) {}
+export class ApiKeysInput extends Paged("apiKeys", NoInput) {}
 
 @ObjectType({ description: "A page of API keys." })
 export class ApiKeyPage {
@@ -25,13 +25,13 @@ export const apiKeys = defineOperation({
   failures: [],
   rest: { method: "GET", path: "/keys" },
   example: { input: { limit: 10 }, output: { keys: [API_KEY_EXAMPLE], nextCursor: null } },
-  async handle({ caller, database, pause }, { limit, cursor }) {
+  async handle({ caller, database, pause }, input) {
     const rows = await database.models.apiKey.findMany({
-      where: { userId: caller.userId, ...olderThan(cursor) },
+      where: { userId: caller.userId, ...olderThan(input.cursor) },
       orderBy: { id: "desc" },
-      take: limit + 1,
+      take: input.limit + 1,
     });
-    const { items, nextCursor } = await pageOf({ pause }, rows, limit, ({ id }) => id);
+    const { items, nextCursor } = await pageOf({ pause }, rows, input, ({ id }) => id);
     return { keys: items.map(toApiKey), nextCursor };
   },
 });

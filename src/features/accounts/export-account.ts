@@ -10,7 +10,7 @@ import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js
 import { type Lists, PLACE_FORM, pageOfLists, readPlace, writePlace } from "./export-lists.js";
 
 @ArgsType()
-export class ExportAccountInput extends Paged(NoInput, PLACE_FORM) {}
+export class ExportAccountInput extends Paged("exportAccount", NoInput, PLACE_FORM) {}
 
 @ObjectType({ description: "A user's membership of a team." })
 export class AccountMembership {
@@ -94,9 +94,9 @@ export const exportAccount = defineOperation({
       ...{ memories: [], versions: [], relationships: [], nextCursor: null },
     },
   },
-  async handle(context, { limit, cursor }) {
+  async handle(context, { limit, cursor, list }) {
     const { lists, next } = await pageOfLists(context, readPlace(placeOf(cursor)), limit);
-    return { ...(await personOf(context)), ...lists, nextCursor: next && cursorOf(writePlace(next)) };
+    return { ...(await personOf(context)), ...lists, nextCursor: next && cursorOf(list, writePlace(next)) };
   },
 });
 

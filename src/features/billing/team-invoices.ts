@@ -9,10 +9,10 @@ import { PROVIDER_READS, askProvider } from "./ask-provider.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
 import { taxOf, timeOf } from "./provider-subscription.js";
 
-const INVOICE_ID = /^in_\w{1,140}$/;
+const INVOICE_ID = /^in_\w{1,100}$/;
 
 @ArgsType()
-export class TeamInvoicesInput extends Paged(NoInput, INVOICE_ID) {}
+export class TeamInvoicesInput extends Paged("teamInvoices", NoInput, INVOICE_ID) {}
 
 @ObjectType({ description: "An invoice of a team." })
 export class TeamInvoice {
@@ -84,7 +84,7 @@ export const teamInvoices = defineTeamOperation({
   limits: [PROVIDER_READS],
   rest: { method: "GET", path: "/billing/invoices" },
   example: { input: {}, output: { invoices: [EXAMPLE], nextCursor: null } },
-  async handle(context, { limit, cursor }, { team: { id } }) {
+  async handle(context, { limit, cursor, list: name }, { team: { id } }) {
     const after = placeOf(cursor);
     const { customerId: customer } = await accountOf(context, id);
     if (customer === null) return { invoices: [], nextCursor: null };
@@ -97,7 +97,7 @@ export const teamInvoices = defineTeamOperation({
       after === null ? undefined : noSuchPage,
     );
     const last = data.at(-1);
-    return { invoices: data.map(describeInvoice), nextCursor: hasMore && last ? cursorOf(last.id) : null };
+    return { invoices: data.map(describeInvoice), nextCursor: hasMore && last ? cursorOf(name, last.id) : null };
   },
 });
 

@@ -16,7 +16,7 @@ const ID = UUID.source.slice(1, -1);
 const PLACE = new RegExp(`^${ID}/[mr]/${ID}/${ID}$`);
 
 @ArgsType()
-export class ExportGraphInput extends Paged(GraphInput, PLACE) {}
+export class ExportGraphInput extends Paged("exportGraph", GraphInput, PLACE) {}
 
 @ObjectType({ description: "A page of all that a graph holds now." })
 export class GraphRecords {
@@ -66,7 +66,8 @@ export const exportGraph = defineOperation({
       nextCursor: null,
     },
   },
-  async handle(context, { limit, cursor, ...input }) {
+  async handle(context, input) {
+    const { limit, cursor, list } = input;
     const graphId = chosenGraphId(context.caller, input);
     const begin = { graphId, list: "m", until: context.newId(), after: NIL_ID } as const;
     const place = readPlace(placeOf(cursor)) ?? begin;
@@ -76,9 +77,9 @@ export const exportGraph = defineOperation({
     const rows = await readForPage<StoredRecord>(limit, (last, take) =>
       READERS[place.list](context, graphId, { ...place, after: last?.id ?? place.after }, take),
     );
-    const { items, nextCursor } = await pageOf(context, rows, limit, ({ id }) => writePlace({ ...place, after: id }));
+    const { items, nextCursor } = await pageOf(context, rows, input, ({ id }) => writePlace({ ...place, after: id }));
     const isLast = nextCursor === null && place.list === "r";
-    const next = cursorOf(writePlace({ ...place, list: "r", after: NIL_ID }));
+    const next = cursorOf(list, writePlace({ ...place, list: "r", after: NIL_ID }));
     return { records: [...beginning, ...items], nextCursor: isLast ? null : (nextCursor ?? next) };
   },
 });

@@ -17,7 +17,7 @@ import { MemoryFilterInput, filterOf, isNarrowed } from "./memory-filter.js";
 const OFFSET_MAX = LIMITS.storage.team.memories;
 
 @ArgsType()
-export class MemoriesInput extends Paged(MemoryFilterInput) {
+export class MemoriesInput extends Paged("memories", MemoryFilterInput) {
   @Field(() => Int, {
     defaultValue: 0,
     description:
@@ -70,7 +70,7 @@ export const memories = defineOperation({
         ),
       );
       const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
-      const { items, nextCursor } = await pageOf(context, whole, limit, (row) => row.id);
+      const { items, nextCursor } = await pageOf(context, whole, input, (row) => row.id);
       return { memories: items, nextCursor };
     }
     const chosen = await chooseMemories(context, input, page);
@@ -83,7 +83,7 @@ export const memories = defineOperation({
     const isCut = items.length < rows.length;
     if (!isCut && chosen.length <= limit) return { memories: items, nextCursor: null };
     const last = isCut ? items.at(-1) : chosen[limit - 1];
-    return { memories: items, nextCursor: last ? cursorOf(last.id) : null };
+    return { memories: items, nextCursor: last ? cursorOf(input.list, last.id) : null };
   },
 });
 

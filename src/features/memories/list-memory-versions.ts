@@ -11,7 +11,7 @@ import { ShowsContents } from "./memory-contents.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @ArgsType()
-export class MemoryVersionsInput extends Paged(GraphInput, /^\d{1,9}$/) {
+export class MemoryVersionsInput extends Paged("memoryVersions", GraphInput, /^\d{1,9}$/) {
   @MemoryIdField("The memory's id, or its client id.")
   id!: string;
 }
@@ -85,7 +85,7 @@ export const memoryVersions = defineOperation({
       }),
     );
     const rows = present.version < before ? [present, ...earlier] : earlier;
-    const { items, nextCursor } = await pageOf({ pause }, rows, input.limit, ({ version }) => String(version));
+    const { items, nextCursor } = await pageOf({ pause }, rows, input, ({ version }) => String(version));
     return { versions: items, nextCursor };
   },
 });

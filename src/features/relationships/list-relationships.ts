@@ -8,7 +8,7 @@ import { newestAtMemory, newestOfTypes } from "./newest-statement.js";
 import { RELATIONSHIP_EXAMPLE, Relationship, UNSEEN, toRelationship } from "./relationship.js";
 
 @ArgsType()
-export class RelationshipsInput extends Paged(GraphInput) {
+export class RelationshipsInput extends Paged("relationships", GraphInput) {
   @RelationshipTypesField("Only relationships of these types, such as SOLVES.")
   types?: string[] | null;
 
@@ -57,7 +57,7 @@ export const relationships = defineOperation({
             const found = await database.run(newestAtMemory, values);
             return found.length === 0 ? undefined : found;
           });
-    const page = await pageOf({ pause }, rows ?? [], limit, ({ id }) => id);
+    const page = await pageOf({ pause }, rows ?? [], input, ({ id }) => id);
     return { relationships: page.items.map(toRelationship), nextCursor: page.nextCursor };
   },
 });

@@ -7,7 +7,7 @@ import { NEXT_CURSOR, Paged, olderThan, pageOf } from "../../operation/page.js";
 import { TEAM_EXAMPLE } from "./team.js";
 
 @ArgsType()
-export class TeamAuditInput extends Paged(NoInput) {
+export class TeamAuditInput extends Paged("teamAudit", NoInput) {
   @IdField("The team's id.")
   teamId!: string;
 
@@ -104,7 +104,8 @@ export const teamAudit = defineTeamOperation({
       nextCursor: null,
     },
   },
-  async handle({ database, pause }, { teamId, limit, cursor, action, actorId, createdAfter, createdBefore }) {
+  async handle({ database, pause }, input) {
+    const { teamId, limit, cursor, action, actorId, createdAfter, createdBefore } = input;
     const rows = await database.models.auditEntry.findMany({
       where: {
         teamId,
@@ -116,7 +117,7 @@ export const teamAudit = defineTeamOperation({
       orderBy: { id: "desc" },
       take: limit + 1,
     });
-    const { items, nextCursor } = await pageOf({ pause }, rows, limit, ({ id }) => id);
+    const { items, nextCursor } = await pageOf({ pause }, rows, input, ({ id }) => id);
     return { events: items, nextCursor };
   },
 });

@@ -3,6 +3,7 @@ import { exportAccount } from "../../../src/features/accounts/export-account.js"
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
+import { cursorOf } from "../../../src/operation/page.js";
 import { ask } from "../../support/http.js";
 import { aLink, aMemory, manyMemories } from "../../support/memories.js";
 import { aTeam, anInvitee } from "../../support/teams.js";
@@ -83,11 +84,11 @@ it("refuses other cursors with 400", async () => {
   const wrong = ["", "x", "7/", `4/${"-".repeat(36)}/0`, `4/${caller.userId}`, `4/${caller.userId}/x`, caller.userId];
 
   for (const place of wrong) {
-    const cursor = Buffer.from(place).toString("base64url") || "-";
+    const cursor = cursorOf("exportAccount", place);
     expect((await ask(`${url}/users/me/export?cursor=${cursor}`, { key })).status, place).toBe(400);
   }
   for (const place of ["9", `9/${caller.userId}/1`, `0/${caller.userId}/7`, `5/${caller.userId}/999999999`]) {
-    const cursor = Buffer.from(place).toString("base64url");
+    const cursor = cursorOf("exportAccount", place);
     expect((await ask(`${url}/users/me/export?cursor=${cursor}`, { key })).status, place).toBe(200);
   }
 });

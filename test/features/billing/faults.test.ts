@@ -265,7 +265,7 @@ it("does not take a customer that the provider does not know for a wrong page of
   await world.database.pool.query("UPDATE billing_account SET customer_id = 'cus_unknown'");
 
   expect(await owner.does(teamInvoices)).toBeRefused("payment_provider_error");
-  expect(await owner.does(teamInvoices, { cursor: cursorOf("in_unknown") })).toBeRefused("bad_request");
+  expect(await owner.does(teamInvoices, { cursor: cursorOf("teamInvoices", "in_unknown") })).toBeRefused("bad_request");
 });
 
 it.concurrent("waits while another request holds the subscription at Stripe, under one idempotency key", async () => {

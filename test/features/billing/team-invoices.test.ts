@@ -35,7 +35,7 @@ it("refuses the cursor of another list", async () => {
   const { owner } = await aSubscriber(world);
 
   for (const place of ["in_nothing", "sub_1", "in_1&customer=x"]) {
-    expect(await owner.does(teamInvoices, { cursor: cursorOf(place) })).toBeRefused("bad_request");
+    expect(await owner.does(teamInvoices, { cursor: cursorOf("teamInvoices", place) })).toBeRefused("bad_request");
   }
   expect(await owner.does(teamInvoices, { limit: 101 })).toBeRefused("bad_request");
 });

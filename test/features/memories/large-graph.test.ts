@@ -40,13 +40,13 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   putMemory: () => [{ ...NOTE, clientId: "put" }],
   memory: ({ middle }) => [{ id: middle }, { id: "none" }],
   memories: ({ middle }) => [
-    ...[{}, { limit: 50 }, { cursor: cursorOf(middle) }, { offset: 1_000 }],
+    ...[{}, { limit: 50 }, { cursor: cursorOf("memories", middle) }, { offset: 1_000 }],
     ...FILTERS,
-    ...FILTERS.map((filter) => ({ ...filter, cursor: cursorOf(middle) })),
+    ...FILTERS.map((filter) => ({ ...filter, cursor: cursorOf("memories", middle) })),
   ],
   updateMemory: ({ take }) => [{ id: take(1)[0], title: "Changed" }],
   deleteMemory: ({ take }) => [{ id: take(1)[0] }],
-  memoryVersions: ({ middle }) => [{ id: middle }, { id: middle, limit: 1, cursor: cursorOf("1") }],
+  memoryVersions: ({ middle }) => [{ id: middle }, { id: middle, limit: 1, cursor: cursorOf("memoryVersions", "1") }],
   searchMemories: () => [
     { query: "something", limit: 50, full: true },
     ...FILTERS.map((filter) => ({ ...filter, query: "rare" })),
@@ -66,12 +66,12 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   createRelationship: ({ take }) => [link(...take(2))],
   relationship: ({ relationship: id }) => [{ id }],
   relationships: ({ middle: memoryId, relationship }) => [
-    ...[{}, { limit: 50 }, { types: ["NONE"] }, { cursor: cursorOf(relationship) }],
+    ...[{}, { limit: 50 }, { types: ["NONE"] }, { cursor: cursorOf("relationships", relationship) }],
     ...[
       { types: ["RELATED_TO", "REPLACES"], limit: 50 },
-      { types: ["RELATED_TO", "REPLACES"], cursor: cursorOf(relationship) },
+      { types: ["RELATED_TO", "REPLACES"], cursor: cursorOf("relationships", relationship) },
     ],
-    ...[{ memoryId }, { memoryId, types: ["NONE"] }, { memoryId, cursor: cursorOf(relationship) }],
+    ...[{ memoryId }, { memoryId, types: ["NONE"] }, { memoryId, cursor: cursorOf("relationships", relationship) }],
   ],
   updateRelationship: ({ relationship: id }) => [{ id, strength: 1 }],
   deleteRelationship: ({ relationship: id }) => [{ id }],
@@ -85,7 +85,7 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
     ...FILTERS.filter((filter) => !("includeExpired" in filter)),
   ],
   exportGraph: ({ graphId, middle }) =>
-    ["m", "r"].map((list) => ({ limit: 50, cursor: cursorOf(`${graphId}/${list}/${LAST}/${middle}`) })),
+    ["m", "r"].map((list) => ({ limit: 50, cursor: cursorOf("exportGraph", `${graphId}/${list}/${LAST}/${middle}`) })),
   // The first time they are stored; after that they exist already.
   restoreMemories: () => [{ memories: PAST.map((id) => ({ id, ...NOTE, createdAt: TIME, updatedAt: TIME })) }],
   memoryPath: ({ ends: [from, to] }) => [
@@ -101,7 +101,8 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
     { days: 365, includeExpired: true },
   ],
   graphStatistics: () => [{}],
-  exportAccount: ({ middle }) => [4, 5, 6].map((list) => ({ limit: 50, cursor: cursorOf(`${list}/${middle}/1`) })),
+  exportAccount: ({ middle }) =>
+    [4, 5, 6].map((list) => ({ limit: 50, cursor: cursorOf("exportAccount", `${list}/${middle}/1`) })),
 };
 
 const PAST = Array.from({ length: MANY }, (_, n) => `019b0000-0000-7000-8000-${String(n).padStart(12, "0")}`);

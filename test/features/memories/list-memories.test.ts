@@ -4,6 +4,7 @@ import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { type MemoryPage, memories } from "../../../src/features/memories/list-memories.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { cursorOf } from "../../../src/operation/page.js";
 import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
@@ -196,7 +197,7 @@ const titles = async (actor: Actor, filter: object) =>
   (await actor.did(memories, filter)).memories.map(({ title }) => title);
 
 function cursorTo(place: string): string {
-  return Buffer.from(place).toString("base64url");
+  return cursorOf("memories", place);
 }
 
 it("skips as many memories as the offset says", async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { cursorOf } from "../../../src/operation/page.js";
 import { aMemory } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
 
@@ -52,7 +53,7 @@ it("is empty after its last page, and refuses the cursor of another list", async
   await using world = await createWorld();
   const ann = await world.user();
   const { id } = await aMemory(ann);
-  const cursor = (place: string) => Buffer.from(place).toString("base64url");
+  const cursor = (place: string) => cursorOf("memoryVersions", place);
 
   expect(await ann.did(memoryVersions, { id, cursor: cursor("1") })).toEqual({ versions: [], nextCursor: null });
   expect(await ann.does(memoryVersions, { id, cursor: cursor(id) })).toBeRefused("bad_request");

@@ -8,7 +8,7 @@ import { TEAM_EXAMPLE, Team } from "../team.js";
 import { INVITATION_EXAMPLE, Invitation, InvitationStatusName, readInvitations } from "./invitation.js";
 
 @ArgsType()
-export class TeamInvitationsInput extends Paged(NoInput) {
+export class TeamInvitationsInput extends Paged("teamInvitations", NoInput) {
   @IdField("The team's id.")
   teamId!: string;
 
@@ -40,10 +40,11 @@ export const teamInvitations = defineTeamOperation({
     input: { teamId: TEAM_EXAMPLE.id, status: InvitationStatusName.PENDING },
     output: { invitations: [INVITATION_EXAMPLE], nextCursor: null },
   },
-  async handle(context, { teamId, status, limit, cursor }) {
+  async handle(context, input) {
+    const { teamId, status, limit, cursor } = input;
     const where = { teamId, ...olderThan(cursor) };
     const rows = await readInvitations(context, { where, status, order: "desc", limit: limit + 1 });
-    const { items, nextCursor } = await pageOf(context, rows, limit, ({ id }) => id);
+    const { items, nextCursor } = await pageOf(context, rows, input, ({ id }) => id);
     return { invitations: items, nextCursor };
   },
 });

@@ -7,7 +7,7 @@ import { MEMBERS_MAX, TEAM_EXAMPLE, Team } from "../team.js";
 import { MEMBER_EXAMPLE, Member, membersOf } from "./member.js";
 
 @ArgsType()
-export class TeamMembersInput extends Paged(NoInput) {
+export class TeamMembersInput extends Paged("teamMembers", NoInput) {
   @IdField("The team's id.")
   teamId!: string;
 }
@@ -32,9 +32,10 @@ export const teamMembers = defineTeamOperation({
   failures: [],
   rest: { method: "GET", path: "/teams/:team_id/members" },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: { members: [MEMBER_EXAMPLE], nextCursor: null } },
-  async handle({ database, pause }, { teamId, limit, cursor }) {
+  async handle({ database, pause }, input) {
+    const { teamId, limit, cursor } = input;
     const rows = await membersOf(database, { teamId, after: placeOf(cursor), limit: limit + 1 });
-    const { items, nextCursor } = await pageOf({ pause }, rows, limit, ({ userId }) => userId);
+    const { items, nextCursor } = await pageOf({ pause }, rows, input, ({ userId }) => userId);
     return { members: items, nextCursor };
   },
 });
