@@ -46,9 +46,31 @@ it("tells where a number stands as such, also beside others, and where only its 
     "5:00pm",
     "5:00 PM",
     "5 p.m.",
+    "2026-03-04T17:00:00Z",
+    "2026-03-04T17:00Z",
+    "2026-03-04t17:00+01:00",
+    "17h",
+    "17 h.",
+    "17h00",
+    "17 h 00",
+    "17\u202fh\u202f00",
   ];
-  const notTimes = ["17:005", "1:17:00", "17.00.12.1", "17 by 00", "15 pm", "5 pmx", "17,000"];
-  for (const query of ["17:00", "5 pm", "5 p.m."]) {
+  const notTimes = [
+    "2026-03-04T17:005",
+    "T17h",
+    "17h30",
+    "17hz",
+    "17:00zone",
+    "117h",
+    "17:005",
+    "1:17:00",
+    "17.00.12.1",
+    "17 by 00",
+    "15 pm",
+    "5 pmx",
+    "17,000",
+  ];
+  for (const query of ["17:00", "5 pm", "5 p.m.", "17h", "17h00"]) {
     for (const text of [...times, "5:00 P.M."]) expect([query, text, await isIn(query, text)]).toContain(true);
     for (const text of notTimes) expect([query, text, await isIn(query, text)]).toContain(false);
   }
@@ -58,7 +80,15 @@ it("looks for numbers by patterns that are short, and that PostgreSQL reads a te
   const groups = Array.from({ length: LIMITS.search.queryLength / 4 }, (_, place) => place + 101);
 
   expect(patternsOf(groups.join("."))).toEqual([]);
-  for (const query of ["5 pm", "9:30 am", "192.168.100.200", "123456789012", "999,999,999,999,999", "123456abc"]) {
+  for (const query of [
+    "5 pm",
+    "9:30 am",
+    "9h",
+    "192.168.100.200",
+    "123456789012",
+    "999,999,999,999,999",
+    "123456abc",
+  ]) {
     const [pattern = ""] = patternsOf(query);
     expect(pattern.length).toBeGreaterThan(10);
     expect(pattern.length).toBeLessThan(500);

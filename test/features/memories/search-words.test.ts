@@ -500,6 +500,23 @@ it.each([
 });
 
 it.each([
+  ["1.5 million", "1.5M"],
+  ["1.5M", "1.5 million"],
+  ["1,500,000", "1.5 million"],
+  ["5M", "5 million"],
+  ["12 µA", "12 uA"],
+  ["12 uA", "12 µA"],
+  ["30 μs", "30 us"],
+])("finds the amount %j by %j, before its parts apart", async (amount, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "A million by 1", "Step 12 of 30", "1 by 5");
+  await aMemory(ann, { title: "A measurement", content: `It says ${amount}, every day.` });
+
+  expect((await found(ann, query))[0]).toBe("A measurement");
+});
+
+it.each([
   ["02:30", "2:30"],
   ["9:45 am", "9:45am"],
   ["9:45", "9:45 am"],
@@ -510,6 +527,25 @@ it.each([
   ["17:00", "5 pm"],
   ["6:00", "6am"],
   ["12am", "0:00"],
+  ["2026-03-04T14:05:00Z", "14:05"],
+  ["2026-03-04T02:30Z", "2:30 am"],
+  ["2026-03-04T17:00:00.000+01:00", "5 pm"],
+  ["17h00", "17:00"],
+  ["17h30", "5:30 pm"],
+  ["17 h 30", "17:30"],
+  ["17h", "17:00"],
+  ["17 h", "5pm"],
+  ["09h05", "9:05"],
+  ["17:00", "17h00"],
+  ["17:00", "17h"],
+  ["17:30", "17h30"],
+  ["5 pm", "17h"],
+  ["9 a.m.", "9:00"],
+  ["9am", "9:00"],
+  ["9 am", "9:00"],
+  ["9:00", "9 a.m."],
+  ["9:00", "9am"],
+  ["09:00", "9h"],
 ])("finds the time %j by %j, before its numbers apart", async (time, query) => {
   await using world = await createWorld();
   const ann = await world.user();

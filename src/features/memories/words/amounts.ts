@@ -1,5 +1,5 @@
-/** A number with "k" or "m", and one of thousands as it is or in groups; signs around it do not matter. */
-const SHORT = /^[^\p{L}\p{N}]*(\d{1,6})(?:[.,](\d{1,2}))?([km])[^\p{L}\p{N}]*$/u;
+/** A number with "k", "m" or "million", and one of thousands as it is or in groups; signs around it do not matter. */
+const SHORT = /^[^\p{L}\p{N}]*(\d{1,6})(?:[.,](\d{1,2}))?(?:([km])|\s+million)[^\p{L}\p{N}]*$/u;
 const WHOLE = /^[^\p{L}\p{N}]*(\d{1,3}(?:[.,'_]\d{3}){1,4}|\d+)[^\p{L}\p{N}]*$/u;
 
 /** A number of thousands or millions, with at most two decimals. */
@@ -7,10 +7,10 @@ const SHORTENED = { k: /^(\d{1,6})(\d\d)0$/, m: /^(\d{1,6})(\d\d)0{4}$/ } as con
 
 /**
  * Other ways to write a number, each by the words that the index has it as: "5k" is also "5000" and "5 000", "2.3M" also
- * "2300000" and "2300k", and vice versa.
+ * "2300000", "2300k" and "2.3 million", and vice versa.
  */
 export function otherAmounts(term: string): string[] {
-  const [, digits, decimals = "", unit = ""] = SHORT.exec(term.toLowerCase()) ?? [];
+  const [, digits, decimals = "", unit = " million"] = SHORT.exec(term.toLowerCase()) ?? [];
   if (digits === undefined) {
     const [, written = ""] = WHOLE.exec(term) ?? [];
     const inOne = written.replace(/\D/g, "");
@@ -30,6 +30,6 @@ const shortFormsOf = (whole: string): string[] =>
   (["k", "m"] as const).flatMap((unit) => {
     const [, digits, decimals = ""] = SHORTENED[unit].exec(whole) ?? [];
     if (digits === undefined) return [];
-    const told = decimals.replace(/0+$/, "");
-    return told ? [`${digits} ${told}${unit}`] : [`${digits}${unit}`, ...(unit === "m" ? [`${digits} million`] : [])];
+    const told = `${digits} ${decimals.replace(/0+$/, "")}`.trim();
+    return [`${told}${unit}`, ...(unit === "m" ? [`${told} million`] : [])];
   });

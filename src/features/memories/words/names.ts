@@ -63,15 +63,22 @@ function withoutProse(term: string): string {
 /**
  * A pattern for any form of a number, each of letters, digits and spaces, where these stand side by side and not within
  * a longer number: "5,000" is none of "5,000,000", but it is in "5000,5001", ":5000" and "5,000.00", and "14:05" in
- * "14:05:33". It does not look behind: for two characters that takes PostgreSQL 20 times as long.
+ * "14:05:33" and "T14:05Z". It does not look behind: for two characters that takes PostgreSQL 20 times as long.
  */
 export function patternOfForms(forms: readonly string[], isTime: boolean): string {
   const spelt = forms.map((form) => form.replaceAll(" ", "[^a-z0-9]{0,2}"));
-  const any = [...new Set(isTime ? spelt.map((form) => form.replace(/m$/, "[.]?m")) : spelt)].join("|");
+  const any = [...new Set(isTime ? spelt.map(spellTime) : spelt)].join("|");
   return isTime
-    ? `(?:^|[^a-z0-9.,:]|(?:^|[^0-9])[.,:])(?:${any})(?:$|[^a-z0-9.,]|[.,](?:$|[^0-9]))`
+    ? `(?:^|[^a-z0-9.,:]|(?:^|[^0-9])[.,:]|[0-9]t)(?:${any})(?:$|[^a-z0-9.,]|[.,](?:$|[^0-9]))`
     : `(?:^|[^a-z0-9.,]|(?:^|[^0-9]|[0-9]{4})[.,])(?:${any})(?:$|[^a-z0-9.,]|[.,](?:[0-9]{0,2}(?:$|[^0-9])|[0-9]{4}))`;
 }
+
+/** With what a time may have besides, as in "5 p.m.", "17 h 30" and "14:05Z". */
+const spellTime = (form: string): string =>
+  form
+    .replace(/m$/, "[.]?m")
+    .replace(/(?<=\d)h(?=\d)/, "[^a-z0-9]?h[^a-z0-9]?")
+    .replace(/(?<=\d)$/, "z?");
 
 const withoutJoints = (name: string): string =>
   name

@@ -71,8 +71,9 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
 const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
 const NAME_AT_END = /[\p{L}\p{N}][-_./][\p{L}\p{N}]+\s*$/u;
-/** A time such as "5 pm" is one term. */
-const PHRASE_OR_TERM = /"([^"]+)"|(?<!\S)\d{1,2}(?::\d\d)?\s+[ap]\.?m\b|\S+/gi;
+/** A time such as "5 pm", or an amount such as "1.5 million", is one term. */
+const PHRASE_OR_TERM =
+  /"([^"]+)"|(?<!\S)\d{1,2}(?::\d\d)?\s+[ap]\.?m\b|(?<!\S)\d{1,6}(?:[.,]\d{1,2})?\s+million\b|\S+/gi;
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
 const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });

@@ -102,6 +102,8 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["num", "number"],
   ["ms", "millisecond"],
   ["sec", "second"],
+  // The micro sign, as `fold` writes it.
+  ...["a", "f", "g", "h", "l", "m", "s", "v", "w"].map((unit) => [`u${unit}`, `μ${unit}`]),
   ["acl", "access control list"],
   ["ast", "abstract syntax tree"],
   ["cdc", "change data capture"],
