@@ -39,7 +39,7 @@ export class Meaning implements AsyncDisposable {
   readonly #pieceSizes = new Map<string, Promise<number>>();
   /** How many texts a request to the server has at most; fewer if it has refused so many. */
   textsAtOnce: number = LIMITS.embeddings.textsAtOnce;
-  /** By the name of a matrix, up to which change of its graph its vectors are loaded. */
+  /** By the name of a matrix, up to which change of its graph its vectors are loaded; the latest used is the last. */
   readonly loaded = new Map<string, Promise<number>>();
   readonly loads: VectorLoads;
   /** Vectors that searches wanted and that do not fit into memory, by the name of their matrix. */
@@ -53,6 +53,15 @@ export class Meaning implements AsyncDisposable {
     readonly bounds: { readonly searchMs: number; readonly loadedPerMinute?: number } = LIMITS.embeddings,
   ) {
     this.loads = new VectorLoads(index.bytesMax, bounds.loadedPerMinute);
+  }
+
+  /** Keeps or uses such a load, unless it fails. Of no more matrices than have room in memory: others are gone there. */
+  keepLoaded(matrix: string, load: Promise<number>): void {
+    this.loaded.delete(matrix);
+    this.loaded.set(matrix, load);
+    load.catch(() => this.loaded.get(matrix) === load && this.loaded.delete(matrix));
+    const [oldest] = this.loaded.keys();
+    if (this.loaded.size > this.index.matricesMax && oldest !== undefined) this.loaded.delete(oldest);
   }
 
   /** The vector of a text that is searched for, cached by the text; a failure is not cached. */

@@ -7,7 +7,7 @@ import type { NearVector, VectorAnswer, VectorQuestion, VectorRow, VectorWorkerD
 /** What a vector takes besides its numbers and their product. */
 const ROW_BYTES = 200;
 
-/** At most two pages of WebAssembly's memory are not filled. */
+/** At most two pages of WebAssembly's memory are not filled. A matrix has at least as many. */
 const UNFILLED_BYTES = 131_072;
 
 /** The most memory that a matrix takes as the worker makes it: a query, and for each row its numbers and a product. */
@@ -23,6 +23,11 @@ export class VectorIndex implements AsyncDisposable {
   #asked = 0;
 
   constructor(readonly bytesMax: number = LIMITS.embeddings.vectorMb * 1_048_576) {}
+
+  /** How many matrices have room, however small they are. */
+  get matricesMax(): number {
+    return Math.ceil(this.bytesMax / UNFILLED_BYTES);
+  }
 
   /**
    * Adds to a matrix, or with `begins` begins one that has room for so many rows. Returns whether the matrix exists now:

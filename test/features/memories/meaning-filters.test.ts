@@ -81,7 +81,7 @@ it("finds by meaning what is behind many memories that expired, were changed or 
   expect((await findTitles(ann, QUERY, { limit: 50 })).titles.toSorted()).toEqual([EARLY, NEAR]);
 });
 
-it("finds by meaning what is behind more deleted memories than it looks at, on every server", async () => {
+it("finds by meaning what is behind more expired or deleted memories than it looks at, on every server", async () => {
   await using at = await meaningfulWorld();
   await using second = new Meaning(at.server.client(), undefined, PATIENT);
   const ann = await at.world.user();
@@ -97,20 +97,46 @@ it("finds by meaning what is behind more deleted memories than it looks at, on e
   // Of expired ones the vectors are as they should be.
   await pool.query("UPDATE memory SET expires_at = now() - interval '1 day' WHERE id <> $1", [early.id]);
   ear.heard(/./);
-  for (const server of [at.meaning, second]) expect(await findOn(server)).toEqual([]);
-  expect(await findOn(second)).toEqual([]);
+  for (const server of [at.meaning, second]) expect(await findOn(server)).toEqual([early.id]);
+  expect(await findOn(second)).toEqual([early.id]);
   expect(ear.heard(READS_VECTORS)).toEqual([]);
   await pool.query("DELETE FROM memory WHERE id = ANY ($1)", [[near.id, ...ids]]);
-  // It says that it was by words alone, and the next one loads the vectors again.
-  expect(await findOn(at.meaning)).toBeUndefined();
   expect(await findOn(at.meaning)).toEqual([early.id]);
+  // It has the vectors loaded again, once.
+  for (let time = 0; time < 3; time++) expect(await findOn(at.meaning)).toEqual([early.id]);
+  expect(ear.heard(READS_VECTORS)).toHaveLength(1);
   // One that ends after they are loaded again does not have them loaded a third time.
   const meanwhile: unknown[] = [];
   const act = async () => meanwhile.push(await findOn(second), await findOn(second));
   onceAfter(at.world, "passing_memories", act, 4);
-  expect([await findOn(second), await findOn(second)]).toEqual([undefined, [early.id]]);
-  expect(meanwhile).toEqual([undefined, [early.id]]);
-  expect(ear.heard(READS_VECTORS)).toHaveLength(2);
+  expect([await findOn(second), await findOn(second)]).toEqual([[early.id], [early.id]]);
+  expect(meanwhile).toEqual([[early.id], [early.id]]);
+  expect(ear.heard(READS_VECTORS)).toHaveLength(1);
+});
+
+it("finds by meaning in the vectors that it has while it may not load them again", async () => {
+  // As much as loading them takes, but not twice.
+  await using at = await meaningfulWorld({ ...PATIENT, loadedPerMinute: 2_000_000 });
+  const ann = await at.world.user();
+  const { pool } = at.world.database;
+  const [near, early, far] = await memoriesTitled(ann, NEAR, EARLY, "A rechnung");
+  await at.embed();
+  const ids = await addCopies(at.world, ann, near.id, filtered);
+  // More than are looked through one by one.
+  await manyMemories(at.world, ann, filtered + 1);
+  const idsOf = async (query: string) =>
+    (await findNearest({ ...at.world.services, meaning: at.meaning }, ann, query))?.map(({ owner }) => owner);
+  expect((await idsOf("rechnung"))?.[0]).toBe(far.id);
+  await pool.query("DELETE FROM memory WHERE id = ANY ($1)", [[near.id, ...ids]]);
+
+  for (let time = 0; time < 2; time++) {
+    expect(await idsOf(QUERY)).toBeUndefined();
+    expect((await idsOf("rechnung"))?.[0]).toBe(far.id);
+  }
+
+  at.world.travel(61_000);
+  await idsOf(QUERY);
+  expect((await idsOf(QUERY))?.[0]).toBe(early.id);
 });
 
 it("finds by meaning what passes a filter that many pass, and reads no large graph for a rare one", async () => {
@@ -143,18 +169,25 @@ it("looks at more and more of the nearest until enough pass, at each once and at
       expect(asked.push(most)).toBeLessThan(9);
       return near.slice(0, most);
     });
-    return { asked, chosen: chosen?.map(({ owner }) => owner) };
+    const { nearest, isCut, isOutdated } = chosen ?? {};
+    return { asked, chosen: nearest?.map(({ owner }) => owner), isCut, isOutdated };
   };
   const first = 2 * mergedByMeaning;
 
   // A third of them were not changed since.
   const some = await choose(ids, (place) => (place % 3 === 0 ? 1 : 2));
   const unchanged = ids.filter((_, place) => place % 3 === 0).slice(0, mergedByMeaning);
-  expect(some).toEqual({ asked: [first, 10 * first], chosen: unchanged });
+  expect(some).toEqual({ asked: [first, 10 * first], chosen: unchanged, isCut: false, isOutdated: false });
   const strangers = Array.from({ length: 2 * filtered }, () => randomUUID());
-  expect(await choose(strangers, () => 1)).toEqual({ asked: [first, 10 * first, filtered], chosen: undefined });
+  expect(await choose(strangers, () => 1)).toEqual({
+    ...{ asked: [first, 10 * first, filtered], chosen: [] },
+    ...{ isCut: true, isOutdated: true },
+  });
   // What is less near means something else, and so do all after it.
-  expect(await choose(strangers, () => 1, TUNING.meaning.nearness - 0.01)).toEqual({ asked: [first], chosen: [] });
+  expect(await choose(strangers, () => 1, TUNING.meaning.nearness - 0.01)).toEqual({
+    ...{ asked: [first], chosen: [] },
+    ...{ isCut: false, isOutdated: false },
+  });
 });
 
 /** Adds memories with the vector of another one. */

@@ -282,6 +282,8 @@ it("drops the vectors of the least recently searched graph from memory, and load
     await find(actor, "vehicle");
     expect((await find(actor, "vehicle")).titles).toEqual(["The automobile"]);
   }
+  // What it notes of a graph goes with the vectors.
+  expect(at.meaning.loaded.size).toBeLessThan(people.length);
 });
 
 it("reads the vectors of a graph that is too large for the memory no more than once a minute, and says so", async () => {

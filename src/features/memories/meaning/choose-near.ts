@@ -15,15 +15,20 @@ export type Filter = Partial<MemoryFilterInput>;
  * The memories to which a filter narrows a graph, or some more; undefined if it does not narrow it to few. They are
  * read while the query is embedded. Of 100,000 memories, 1,000 of a tag took 2 ms, 5,000 of a tag or type 11 ms, of a
  * project or an importance 17 ms, with other work on two cores. Among 5,000, the nearest are found in 8 ms, among all
- * in 4.
+ * in 4. With `living`, also the memories that have not expired, if these are few.
  */
-export async function findFewWithin(context: Choosing, graphId: string, filter: Filter): Promise<string[] | undefined> {
+export async function findFewWithin(
+  context: Choosing,
+  graphId: string,
+  filter: Filter,
+  living = false,
+): Promise<string[] | undefined> {
   const words = indexQueryOf(filter);
   const { tags: _tags, ...listed } = filter;
   const [[worded], rows] = await Promise.all([
     words === null ? [] : context.database.run(rareMemories, { graphId, words, most: filtered }),
     // No index has both tags and these.
-    needsRows(filter) &&
+    (living || needsRows(filter)) &&
       context.database.readPages(({ memory }) =>
         memory.findMany({
           where: { graphId, ...filterOf(context, listed) },
@@ -37,18 +42,25 @@ export async function findFewWithin(context: Choosing, graphId: string, filter: 
   return rows.map(({ id }) => id);
 }
 
+export interface Chosen {
+  readonly nearest: readonly NearVector[];
+  /** Whether as many were looked at as may be, and too few of them pass: others may be behind them. */
+  readonly isCut: boolean;
+  /** Whether most of those are of deleted memories. */
+  readonly isOutdated: boolean;
+}
+
 /**
  * The nearest memories that pass the filter and have not changed since they were embedded. As long as there are too
  * few, more are looked at: up to `filtered`, which takes 60 ms. `find` finds the nearest of all, or of the few that the
- * filter narrows them to. Undefined if the vectors are to be loaded: they are not in memory, or most of those looked at
- * are of deleted memories, behind which others may be as near.
+ * filter narrows them to. Undefined if the vectors are not in memory.
  */
 export async function chooseNear(
   context: Choosing,
   graphId: string,
   filter: Filter,
   find: (most: number) => Promise<readonly NearVector[] | undefined>,
-): Promise<readonly NearVector[] | undefined> {
+): Promise<Chosen | undefined> {
   const chosen: NearVector[] = [];
   const looked = new Set<string>();
   for (let most = 2 * mergedByMeaning; ; most = Math.min(filtered, most * 10)) {
@@ -61,8 +73,11 @@ export async function chooseNear(
     const versions = new Map(passing.map(({ id, version }) => [id, version]));
     chosen.push(...others.filter(({ owner, version }) => versions.get(owner) === version));
     const isLast = near.length < most || most >= filtered || (near.at(-1)?.score ?? 0) < TUNING.meaning.nearness;
-    if (chosen.length >= mergedByMeaning) return chosen.slice(0, mergedByMeaning);
-    if (isLast) return looked.size >= filtered && (await areMostGone(context, graphId, looked)) ? undefined : chosen;
+    const isFull = chosen.length >= mergedByMeaning;
+    if (!isFull && !isLast) continue;
+    const isCut = !isFull && looked.size >= filtered;
+    const isOutdated = isCut && (await areMostGone(context, graphId, looked));
+    return { nearest: chosen.slice(0, mergedByMeaning), isCut, isOutdated };
   }
 }
 

@@ -69,27 +69,34 @@ async function find(
   if (!stored) return null;
   // A new model serves searches only after it has embedded everything.
   const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
+  const loading = { graphId, model: serving, until: Number(stored.changes) };
   const [vector, few, unrelated, unloaded] = await Promise.all([
     meaning.vectorOf(text, use, serving),
     findFewWithin(context, graphId, filter),
     // Cosines are compared as they are until it is measured.
     meaning.unrelatedBy(serving, use).catch(() => 0),
-    loadVectors(context, meaning, { graphId, model: serving, until: Number(stored.changes) }).catch(withoutRoom),
+    loadVectors(context, meaning, loading).catch(withoutRoom),
   ]);
   const matrix = matrixOf(graphId, serving);
   const load = meaning.loaded.get(matrix);
-  const findNearest = async (most: number) => {
+  const findNearest = async (most: number, among: readonly string[] | undefined) => {
     const found = unloaded
-      ? await findIndexed(context, { graphId, model: serving, vector, most, few })
-      : await meaning.index.find(matrix, vector, most, few);
+      ? await findIndexed(context, { graphId, model: serving, vector, most, few: among })
+      : await meaning.index.find(matrix, vector, most, among);
     if (unloaded && !found) throw unloaded;
     return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) }));
   };
-  const chosen = await chooseNear(context, graphId, filter, findNearest);
-  // The worker dropped the vectors to make room, or was restarted; or most are of deleted memories. The next search
-  // loads them again, unless another one has begun to.
-  if (!chosen && meaning.loaded.get(matrix) === load) meaning.loaded.delete(matrix);
-  return chosen ?? null;
+  const choose = (among: readonly string[] | undefined) =>
+    chooseNear(context, graphId, filter, (most) => findNearest(most, among));
+  const first = await choose(few);
+  // Behind so many that have expired or were deleted, others may be as near. If few are left, they are looked through.
+  const left = first?.isCut ? await findFewWithin(context, graphId, filter, true) : undefined;
+  const chosen = left ? await choose(left) : first;
+  const isNewest = load !== undefined && meaning.loaded.get(matrix) === load;
+  // The worker dropped the vectors to make room, or was restarted. The next search loads them again.
+  if (!chosen && isNewest) meaning.loaded.delete(matrix);
+  if (first?.isOutdated && isNewest) loadAnew(context, meaning, loading, load);
+  return chosen?.isOutdated && chosen.nearest.length === 0 ? null : (chosen?.nearest ?? null);
 }
 
 const withoutRoom = (error: unknown): NoRoomForVectors => {
@@ -136,14 +143,22 @@ async function loadVectors(context: Finding, meaning: Meaning, loading: Loading)
   for (;;) {
     const known = meaning.loaded.get(matrix);
     const change = await (known ?? 0);
-    if (change >= loading.until) return;
     if (meaning.loaded.get(matrix) !== known) continue;
+    if (change >= loading.until) return known && meaning.keepLoaded(matrix, known);
     const load = loadAfter(context, meaning, loading, change);
-    meaning.loaded.set(matrix, load);
-    load.catch(() => meaning.loaded.delete(matrix));
+    meaning.keepLoaded(matrix, load);
     await load;
     return;
   }
+}
+
+/** Loads all vectors again, for which later searches wait. While they may not be loaded, the present ones serve. */
+function loadAnew(context: Finding, meaning: Meaning, loading: Loading, present: Promise<number>): void {
+  const load = loadAfter(context, meaning, loading, 0).catch((error: unknown) => {
+    if (error instanceof NoRoomForVectors) return present;
+    throw error;
+  });
+  meaning.keepLoaded(matrixOf(loading.graphId, loading.model), load);
 }
 
 /** Returns the number of the change up to which all vectors are loaded. */
