@@ -2,6 +2,9 @@ import type { Context, Services } from "../../operation/context.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingAccount as AccountRow } from "../../platform/prisma/client.js";
 
+/** Beside the hashes in `formerPayers`: the provider has refused the present owner's address. */
+export const REFUSED = "refused";
+
 /** Columns that only the lock and the background job use. */
 const UNSEEN = { lockedBy: true, lockedUntil: true, checkedAt: true, formerPayers: true } as const;
 

@@ -1,5 +1,5 @@
 import { defineStatement } from "../../platform/database/statement.js";
-import { ENDED_SQL } from "./account.js";
+import { ENDED_SQL, REFUSED } from "./account.js";
 
 /**
  * Claims the account that was checked longest ago, of those that are due: a request has no outcome, a time has passed
@@ -24,7 +24,7 @@ export const claimDueAccount = defineStatement({
         WHEN s.is_live AND b.status <> 'paused'
           AND least(b.period_end, b.pending_until, b.cancel_at) <= now() THEN interval '1 minute'
         WHEN b.grace_until <= now() AND NOT b.grace_is_over THEN interval '1 minute'
-        WHEN b.former_payers <> '{}' THEN interval '1 minute'
+        WHEN b.former_payers <> '{}' AND '${REFUSED}' <> ALL (b.former_payers) THEN interval '1 minute'
         WHEN s.is_live AND NOT EXISTS (SELECT FROM team t WHERE t.id = b.team_id) THEN interval '1 minute'
         WHEN EXISTS (SELECT FROM payment_event e WHERE e.customer_id = b.customer_id AND e.processed_at IS NULL
           AND e.received_at < now() - interval '15 seconds') THEN interval '30 seconds'

@@ -3,6 +3,7 @@ import { sha256 } from "../../operation/sha256.js";
 import { isRefusal } from "../../platform/billing/payments.js";
 import type { Database } from "../../platform/database/database.js";
 import { normalEmail } from "../access/index.js";
+import { REFUSED } from "./account.js";
 import { type AccountLock, writeAccount } from "./lock.js";
 import { BY_ITSELF } from "./requester.js";
 import type { BillingSession } from "./session.js";
@@ -21,14 +22,14 @@ const hashOf = (email: string): string => sha256(email).toString("hex");
 
 /**
  * Notes that this is no longer the address of the team's owner, so that the customer at the provider does not keep it.
- * Must be called in the transaction of the change, while the team's row is locked.
+ * Must be called in the transaction of the change, while the team's row is locked, as for each change of the notes.
  */
 export async function noteFormerPayer({ models }: Database, teamId: string, email: string): Promise<void> {
-  const hash = hashOf(email);
-  await models.billingAccount.updateMany({
-    where: { teamId, NOT: { formerPayers: { has: hash } } },
-    data: { formerPayers: { push: hash } },
-  });
+  const account = await models.billingAccount.findUnique({ where: { teamId }, select: { formerPayers: true } });
+  if (!account) return;
+  const former = new Set([...account.formerPayers, hashOf(email)]);
+  former.delete(REFUSED);
+  await models.billingAccount.updateMany({ where: { teamId }, data: { formerPayers: [...former] } });
 }
 
 /**
@@ -48,7 +49,7 @@ export async function keepCustomer(
 
 /**
  * Gives the customer at the provider the address of the team's owner, if it has that of a former one. It keeps one that
- * somebody chose in the customer portal. Compares states, so it may run at any time and again: several changes of the
+ * somebody chose in the customer portal. An address that was refused is not sent again. Compares states, so it may run at any time and again: several changes of the
  * owner need one request or none. The provider is only asked after a change.
  * @throws PaymentsError when the provider fails, PaymentProviderError when the lock was lost: it is tried again later.
  */
@@ -62,9 +63,10 @@ export async function followOwner(session: BillingSession): Promise<void> {
     where: { teamId },
     select: { customerId: true, formerPayers: true },
   });
-  if (!known || known.formerPayers.length === 0) return;
+  if (!known || known.formerPayers.length === 0 || known.formerPayers.includes(REFUSED)) return;
   const { customerId: id } = known;
-  if (id !== null && email !== undefined && (await isFormer(session, { ...known, id, email }))) {
+  const isWrong = id !== null && email !== undefined && (await isFormer(session, { ...known, id, email }));
+  if (isWrong) {
     try {
       await requests.send("payer", { id, params: { email } }, BY_ITSELF);
       return;
@@ -74,9 +76,11 @@ export async function followOwner(session: BillingSession): Promise<void> {
       services.log.warn(facts, "the payment provider refuses the address of a team's owner: set another one there");
     }
   }
+  // The customer still has the address of a former owner if the present one's was refused: the next one is tried.
+  const formerPayers = isWrong ? [...known.formerPayers, REFUSED] : [];
   await services.database.transaction(async (inner) => {
     await lockRow(inner, "team", { id: teamId });
-    if ((await addressOfOwner(inner, teamId)) === email) await writeAccount(inner, lock, { formerPayers: [] });
+    if ((await addressOfOwner(inner, teamId)) === email) await writeAccount(inner, lock, { formerPayers });
   });
 }
 

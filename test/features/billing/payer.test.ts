@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { changeEmail } from "../../../src/features/accounts/change-email.js";
 import { deleteAccount } from "../../../src/features/accounts/delete-account.js";
 import { moveUserTo } from "../../../src/features/accounts/manage-user.js";
+import { REFUSED } from "../../../src/features/billing/account.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { PaymentProviderError } from "../../../src/features/billing/failures.js";
 import { noteFormerPayer } from "../../../src/features/billing/payer.js";
@@ -63,7 +64,10 @@ async function notesOf({ database }: StripeWorld, { teamId }: Staff): Promise<re
 }
 
 /** Whether the customer still has to be compared with the team's owner. */
-const isPending = async (world: StripeWorld, team: Staff): Promise<boolean> => (await notesOf(world, team)).length > 0;
+async function isPending(world: StripeWorld, team: Staff): Promise<boolean> {
+  const notes = await notesOf(world, team);
+  return notes.length > 0 && !notes.includes(REFUSED);
+}
 
 async function changeAddress(world: StripeWorld, actor: Actor, email: string): Promise<void> {
   await world.giveCode(email, "01234567");
@@ -383,6 +387,46 @@ it("does not ask again for an address that the provider refuses, and logs that",
 
   expect([changesIn(world).length, await isPending(world, team)]).toEqual([1, false]);
   expect(world.log.join("")).toContain("refuses the address of a team's owner");
+});
+
+it.each([
+  ["the owner changes it", ({ admin }: Staff, world: StripeWorld) => changeAddress(world, admin, "new@example.com")],
+  ["the team gets another owner", (team: Staff) => transfer(team, team.admin, team.member)],
+])("sends the next address after one that the provider has refused, once %s", async (_when, change) => {
+  await using world = await createStripeWorld();
+  const team = await aCustomer(world);
+  await transfer(team, team.owner, team.admin);
+  world.stripe.fail({ kind: "400", method: "POST", path: CUSTOMER });
+  await reconcile(world, team);
+  expect(await addressOf(world, team)).toBe(team.owner.email);
+  const due = async () => {
+    await world.database.pool.query("UPDATE billing_account SET checked_at = now() - interval '61 seconds'");
+    return reconcileDueAccount(world.services);
+  };
+  expect(await due()).toBe(false);
+
+  await change(team, world);
+
+  expect(await due()).toBe(true);
+  const { email } = await world.database.models.user.findFirstOrThrow({
+    where: { membership: { teamId: team.teamId, role: "owner" } },
+  });
+  expect([await addressOf(world, team), await notesOf(world, team)]).toEqual([email, []]);
+  expect([changesIn(world).length, await due()]).toEqual([2, false]);
+});
+
+it("keeps the former owner's address if that one gets the team back after a refusal of the new one's", async () => {
+  await using world = await createStripeWorld();
+  const team = await aCustomer(world);
+  await transfer(team, team.owner, team.admin);
+  world.stripe.fail({ kind: "400", method: "POST", path: CUSTOMER });
+  await reconcile(world, team);
+  await transfer(team, team.admin, team.owner);
+
+  await reconcile(world, team);
+
+  expect([await addressOf(world, team), await notesOf(world, team)]).toEqual([team.owner.email, []]);
+  expect(changesIn(world)).toHaveLength(1);
 });
 
 it("asks for nothing where the customer was deleted at the provider, or is deleted meanwhile", async () => {
