@@ -555,6 +555,15 @@ it.each([
   expect((await found(ann, query))[0]).toBe("A backup");
 });
 
+it("finds a compound by two words of which one stands twice in the query", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "A backup", content: "It begins with ratelimits." });
+  await memoriesTitled(ann, "A hook", "A rate");
+
+  expect((await found(ann, "rate limit or time limit"))[0]).toBe("A backup");
+});
+
 it.each([
   ["0x80070005", "80070005"],
   ["0xC0000005", "c0000005"],

@@ -249,9 +249,25 @@ function composedOf(words: readonly QueryWord[]) {
   });
 }
 
+/** Each word once, with what may stand for it at any of its places, such as "webhook" and "websocket" for "web". */
 function distinct(words: readonly QueryWord[]): QueryWord[] {
-  return [...new Map(words.map((word) => [word.text, word])).values()];
+  const found = new Map<string, QueryWord>();
+  for (const word of words) {
+    const { compounds = [], composed = [], acronyms = [], synonyms = [] } = found.get(word.text) ?? {};
+    found.set(word.text, {
+      ...word,
+      compounds: onceEach([...compounds, ...word.compounds], ({ text, asWritten }) => `${text} ${asWritten}`),
+      composed: [...new Set([...composed, ...word.composed])],
+      acronyms: onceEach([...acronyms, ...word.acronyms], ({ piece }) => piece.text),
+      synonyms: onceEach([...synonyms, ...word.synonyms], (name) => name.map(({ text }) => text).join(" ")),
+    });
+  }
+  return [...found.values()];
 }
+
+const onceEach = <Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] => [
+  ...new Map(items.map((item) => [keyOf(item), item])).values(),
+];
 
 /** A version, with the "v" that some write before it and others do not; "2.x" is any version 2. */
 const VERSION = /^[^\p{L}\p{N}]*(v?\d+)(?:\.\d+)*(\.x)?[^\p{L}\p{N}]*$/iu;
@@ -261,9 +277,8 @@ function wordsOf(term: string): QueryWord[] {
   const [, major, anyMinor] = VERSION.exec(term.toLowerCase()) ?? [];
   const amounts = otherNumbers(term).map((amount) => amount.split(" ").map(pieceToStem));
   const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
-  return words.map((word) => {
-    // Also of a later part that is the same: of equal words only the last one counts.
-    const version = word.text === major ? [[pieceToStem(otherVersion(major))]] : [];
+  return words.map((word, place) => {
+    const version = place === 0 && major ? [[pieceToStem(otherVersion(major))]] : [];
     return { ...word, synonyms: [...word.synonyms, ...version, ...amounts] };
   });
 }
