@@ -39,6 +39,22 @@ it("waits for a read no longer than until its deadline, though the answer may go
   expect([provider.answers(), provider.open.size]).toEqual([1, 1]);
 });
 
+it("keeps addresses out of the messages of its errors, which are logged", async () => {
+  const refusal = { type: "invalid_request_error", code: "email_invalid", param: "email" };
+  const message = "Invalid email address: o'neil@example.com (see the documentation)";
+  await using provider = await aProvider((answer) => {
+    answer.statusCode = 400;
+    answer.end(JSON.stringify({ error: { ...refusal, message } }));
+  });
+
+  const asked = askFor(provider, 5_000, new Deadline(5_000));
+
+  await expect(asked).rejects.toMatchObject({
+    outcome: "refused",
+    message: expect.stringMatching(/ 400 email_invalid email: Invalid email address: …@… \(see the documentation\)$/),
+  });
+});
+
 type Provider = Awaited<ReturnType<typeof aProvider>>;
 
 /** A provider that answers each request like this. */
@@ -49,7 +65,7 @@ async function aProvider(answerTo: ((answer: ServerResponse) => void) | undefine
     answers++;
     open.add(answer);
     answer.once("close", () => open.delete(answer));
-    answer.writeHead(200, { "Content-Type": "application/json" });
+    answer.setHeader("Content-Type", "application/json");
     answerTo?.(answer);
   });
   server.listen(0, "127.0.0.1");

@@ -47,7 +47,8 @@ export class PaymentsError extends Error {
     message: string,
     readonly facts: FailureFacts = {},
   ) {
-    super(message);
+    // Stripe repeats an address that it refuses, and messages are logged.
+    super(message.slice(0, LIMITS.log.messageLength).replaceAll(/\S+@\S+/g, "…@…"));
   }
 }
 
