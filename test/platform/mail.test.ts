@@ -143,6 +143,8 @@ it.each([
   { by: "Postfix", code: 554, text: `5.7.1 <${BOB}>: Relay access denied` },
   { by: "sendmail", code: 550, text: "5.7.1 Relaying denied" },
   { by: "qmail", code: 553, text: "sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)" },
+  { by: "Exim", code: 550, text: "relay not permitted" },
+  { by: "Postfix, because of the sender,", code: 550, text: "5.1.8 <mail@example.com>: Sender address rejected" },
   { by: "a server that wants a password", code: 530, text: "Authentication required" },
 ])("retries a mail that $by does not relay: that says nothing about the address", async ({ code, text }) => {
   await using world = await createWorld();

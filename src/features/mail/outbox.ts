@@ -48,13 +48,22 @@ async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
 
 /** The statuses that are about the address: RFC 5321, 4.2.3, RFC 7504, and 554, which servers send instead of 550. */
 const ADDRESS_REFUSED: readonly unknown[] = [521, 550, 551, 552, 553, 554, 556];
-/** A refusal because of who sends (RFC 3463, 3.8), such as one to relay: the operator can correct that. */
-const IS_POLICY = /(?<![\d.])5\.7\.\d{1,3}(?![\d.])/;
+const ENHANCED_STATUS = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?![\d.])/;
+/** RFC 3463, 3.2 and 3.8: the address of the sender, and security or policy, such as a refusal to relay. */
+const OF_SENDER = /^5\.(?:1\.[78]$|7\.)/;
+/** What servers without such a status say, such as Exim's "relay not permitted". */
+const WORDS_OF_SENDER = /relay|sender|authenticat/i;
 
 /** Whether the mail server refused the address itself, permanently. */
 function isRefusedForGood(error: unknown): boolean {
   const { command, responseCode, response } = error as Readonly<Record<string, unknown>>;
-  return command === "RCPT TO" && ADDRESS_REFUSED.includes(responseCode) && !IS_POLICY.test(String(response));
+  return command === "RCPT TO" && ADDRESS_REFUSED.includes(responseCode) && !isBecauseOfSender(String(response));
+}
+
+/** Many servers check the sender only when they know the recipient. The operator can correct what is wrong with it. */
+function isBecauseOfSender(response: string): boolean {
+  const status = ENHANCED_STATUS.exec(response)?.[0];
+  return status ? OF_SENDER.test(status) : WORDS_OF_SENDER.test(response);
 }
 
 /** Deletes the mail. Marks its invitation, and tells the person who invited. */
