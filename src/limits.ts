@@ -403,7 +403,7 @@ export const LIMITS = {
     lookedEveryMs: 1_000, // How often a process checks for mails to send.
     connectMs: 10_000, // To connect to the mail server, and for its greeting.
     sendMs: 60_000, // To send a mail, in all. It may have arrived when this is over: then it arrives twice.
-    givenUpAfterHours: 24, // How long a refused mail is retried.
+    givenUpAfterHours: 24, // How long a refused mail is retried, from its first attempt.
     /** The longest wait before a retry; shorter for a code, since a person waits for it. */
     retrySeconds: { invitation: 3_600, notice: 3_600, sign_up: 60 },
   },

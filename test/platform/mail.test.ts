@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
+import { resendInvitation } from "../../src/features/teams/invitations/resend-invitation.js";
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
 import { claimDueMails } from "../../src/features/mail/mail-statements.js";
 import { queueNotice } from "../../src/operation/notice.js";
@@ -85,6 +86,8 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   await using smtp = await startMailServer();
   smtp.refuse("no such user here");
   await inviteBob(world);
+  // No process sent mails until now.
+  await world.database.pool.query("UPDATE mail SET created_at = now() - interval '6 days'");
   const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
   const waits: number[] = [];
   for (let attempt = 1; attempt <= 3; attempt++) {
@@ -99,24 +102,60 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   await mail.updateMany({ data: { lastError: null } });
   expect(await command(world, "retry", "--json")).toEqual({ ids: [] });
   await mail.updateMany({ data: { lastError: failed?.lastError ?? null } });
-  await world.database.pool.query("UPDATE mail SET created_at = now() - interval '25 hours'");
+  // Ten waits take 85 minutes, each later one an hour: the attempts 33 and 34 are 23.4 and 24.4 hours after the first.
+  await mail.updateMany({ data: { attempts: 32 } });
   const retriedIds = await command(world, "retry", "--json");
+  const longestWait = await waitAfter(world, 33);
+  await retryMails(world.database, undefined);
   await expectNoneWaits(world);
 
-  expect(await mailsBy(metricsUrl)).toEqual({ sent: 0, retried: 3, refused: 0, given_up: 1 });
+  expect(await mailsBy(metricsUrl)).toEqual({ sent: 0, retried: 4, refused: 0, given_up: 1 });
+  expect([longestWait > 3_590, longestWait <= 3_600]).toEqual([true, true]);
   expect(waits.map((seconds, n) => seconds > 5 * 2 ** n - 4 && seconds <= 5 * 2 ** n)).toEqual([true, true, true]);
   const { mails } = listed as { mails: Array<{ id: string }> };
   expect(mails).toMatchObject([
     { kind: "invitation", email: BOB, attempts: 3, last_error: expect.stringContaining("550") },
   ]);
   expect(retriedIds).toEqual({ ids: [mails[0]?.id] });
-  expect(world.bugs).toMatchObject([{ domain: "example.com", attempts: 4, responseCode: 550 }]);
+  expect(world.bugs).toMatchObject([{ domain: "example.com", attempts: 34, responseCode: 550 }]);
   expect(world.log.join("\n")).not.toContain(BOB);
+});
+
+it("retries a mail that is requested again as if it were new", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  smtp.refuse("come back later");
+  const { owner, teamId, invitation } = await inviteBob(world);
+  const { mail } = world.database.models;
+  await mail.updateMany({ data: { attempts: 33, lastError: "550", dueAt: new Date(Date.now() + 3_600_000) } });
+  await owner.did(resendInvitation, { teamId, invitationId: invitation.id });
+
+  await world.serve(mailSettings(smtp.url));
+
+  expect(await waitAfter(world, 1)).toBeLessThanOrEqual(5);
+});
+
+it("leaves a mail as it is that was withdrawn, or requested again, while the mail server refused it", async () => {
+  await using world = await createWorld();
+  const { owner, teamId, invitation } = await inviteBob(world);
+  const { mail } = world.database.models;
+  const sendUntil = (change: () => Promise<unknown>) => {
+    const send = () => change().then(() => Promise.reject(new Error("refused")));
+    return sendDueMails({ ...world.services, mailer: { send } });
+  };
+
+  await sendUntil(() => owner.did(resendInvitation, { teamId, invitationId: invitation.id }));
+  expect(await mail.findMany()).toMatchObject([{ attempts: 0, lastError: null }]);
+  await sendUntil(() => mail.deleteMany());
+
+  expect(world.bugs).toEqual([]);
+  expect(world.log.join("")).not.toContain("a mail could not be sent");
 });
 
 it.each([
   { code: 550, text: "5.1.1 no such user here" },
   { code: 554, text: "This user has no mailbox" },
+  { code: 550, text: `5.1.1 <${BOB}>: Recipient address rejected: User unknown in relay recipient table` },
 ])("gives up at once if the mail server refuses the address with $code, and tells the inviter", async (refusal) => {
   await using world = await createWorld();
   await using smtp = await startMailServer();

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from "../../durations.js";
+import { HOUR_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
@@ -98,16 +98,19 @@ async function writeLetter(outbox: Outbox, mail: ClaimedMail): Promise<Letter | 
   }
 }
 
-/** How long a mail is retried: nobody waits for a code that would have expired. */
-const PATIENCE_MS = {
-  invitation: givenUpAfterHours * HOUR_MS,
-  notice: givenUpAfterHours * HOUR_MS,
-  sign_up: Math.min(givenUpAfterHours * 60, LIMITS.signUp.codeMinutes) * MINUTE_MS,
-} as const;
-
 /** 5 s after the first failure, twice as long after each further one, up to the limit for its kind. */
-const waitMsOf = ({ kind, attempts }: ClaimedMail): number =>
+const waitMsOf = ({ kind, attempts }: Pick<ClaimedMail, "kind" | "attempts">): number =>
   1_000 * Math.min(5 * 2 ** (attempts - 1), retrySeconds[kind]);
+
+/**
+ * Whether a mail was retried for long enough, by its waits. Its age says nothing: it may have waited for a process that
+ * sends, or somebody has just requested it again. A code that would have expired is not sent at all.
+ */
+function wasRetriedEnough({ kind, attempts }: ClaimedMail): boolean {
+  let retriedMs = 0;
+  for (let attempt = 1; attempt < attempts; attempt++) retriedMs += waitMsOf({ kind, attempts: attempt });
+  return retriedMs >= givenUpAfterHours * HOUR_MS;
+}
 
 async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Promise<void> {
   const { database, log, meter } = outbox;
@@ -115,17 +118,19 @@ async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Prom
   const reason = error instanceof Error ? error.message : String(error);
   // PostgreSQL stores no NUL, and a mail server may say anything.
   const lastError = reason.replaceAll("\0", "\uFFFD").slice(0, ERROR_MAX_LENGTH);
-  const time = (await timeOf(database)).getTime();
-  const { count: postponed } = await database.models.mail.updateMany({
-    where: { id, createdAt: { gt: new Date(time - PATIENCE_MS[kind]) } },
-    data: { lastError, dueAt: new Date(time + waitMsOf(mail)) },
-  });
+  const dueAt = new Date((await timeOf(database)).getTime() + waitMsOf(mail));
+  const isGivenUp = wasRetriedEnough(mail);
+  // Unless it was withdrawn meanwhile, or requested again: then it is due already.
+  const where = { id, attempts };
+  const { count } = isGivenUp
+    ? await database.models.mail.deleteMany({ where })
+    : await database.models.mail.updateMany({ where, data: { lastError, dueAt } });
+  if (count === 0) return;
   // Mail servers often repeat the address in their messages, so only their codes are logged.
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   const facts = { mail_id: id, kind, domain: domainOf(email), attempts, code, responseCode };
-  meter?.mail(postponed ? "retried" : "given_up");
-  if (postponed) return warnOfFailure(outbox, facts);
-  await database.models.mail.deleteMany({ where: { id } });
+  meter?.mail(isGivenUp ? "given_up" : "retried");
+  if (!isGivenUp) return warnOfFailure(outbox, facts);
   log.error(facts, "a mail could not be sent for too long and was deleted");
 }
 
