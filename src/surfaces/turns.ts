@@ -27,7 +27,7 @@ export class Turns {
    * Up to half of each turn is for this: it is little work, and would otherwise wait behind the large work of accounts.
    */
   arrive(work: () => void): void {
-    if (this.#arrivals.length === 0 && this.#waiting.size === 0 && this.#hasTime() && !this.#isHeld) return work();
+    if (this.#arrivals.length === 0 && this.#hasTime() && !this.#isHeld) return work();
     this.#arrivals.push(work);
   }
 

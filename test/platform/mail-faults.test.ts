@@ -8,7 +8,7 @@ import { expect, it, vi } from "vitest";
 import { sendDueMails } from "../../src/features/mail/outbox.js";
 import { queueNotice } from "../../src/operation/notice.js";
 import { LIMITS } from "../../src/limits.js";
-import { type MailSettings, createMailer } from "../../src/platform/mailer.js";
+import { type MailSettings, createMailer, verifyMailServer } from "../../src/platform/mailer.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { withLimits } from "../support/limits.js";
 import { createWorld } from "../support/world.js";
@@ -69,6 +69,23 @@ it("gives up sending to a server that takes too long in all", async () => {
   await expect(mailer?.send(MAIL)).rejects.toThrow("aborted");
 
   expect(clock).toHaveBeenCalledWith(LIMITS.mails.sendMs);
+  server.close();
+});
+
+it.each([
+  ["never greets", ""],
+  ["greets and says nothing more", "220 ready\r\n"],
+])("gives up a server that %s", async (_how, greeting) => {
+  using _limits = withLimits("mails", { connectMs: 500, sendMs: 1_000 });
+  const server = createServer((socket) => void socket.on("error", () => {}).write(greeting));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const begun = performance.now();
+
+  await expect(verifyMailServer(url, { development: false })).rejects.toThrow(/greeting|timeout/i);
+
+  // Nodemailer's own limits are 30 s and 10 minutes.
+  expect(performance.now() - begun).toBeLessThan(15_000);
   server.close();
 });
 

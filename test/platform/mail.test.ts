@@ -152,6 +152,18 @@ it("leaves a mail as it is that was withdrawn, or requested again, while the mai
   expect(world.log.join("")).not.toContain("a mail could not be sent");
 });
 
+it("keeps the beginning of what a mail server says, however much it is", async () => {
+  await using world = await createWorld();
+  await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });
+  const send = () => Promise.reject(new Error("refused ".repeat(10_000)));
+
+  await sendDueMails({ ...world.services, mailer: { send } });
+
+  const [error = ""] = await errorsOfMails(world);
+  expect(error).toMatch(/^(refused )+/);
+  expect(error?.length).toBeLessThanOrEqual(1_000);
+});
+
 it.each([
   { code: 550, text: "5.1.1 no such user here" },
   { code: 554, text: "This user has no mailbox" },
@@ -372,6 +384,29 @@ it("sends no mail that another process is claiming, and does not wait for it", a
   expect(await world.database.run(claimDueMails, {})).toMatchObject([{ email: BOB }]);
   await other.query("COMMIT");
   other.release();
+});
+
+it("sends those mails first that have been due for longest", async () => {
+  await using world = await createWorld();
+  const { batch } = LIMITS.mails;
+  const queued = Array.from({ length: 2 * batch }, (_, n) => n);
+  await world.database.models.mail.createMany({
+    data: queued.map((n) => ({
+      ...{
+        id: world.services.newId(),
+        kind: "notice",
+        email: `${n}@example.com`,
+        subject: "A notice",
+        body: "A text.",
+      },
+      dueAt: new Date(Date.now() - 1_000 * n),
+    })),
+  });
+
+  const claimed = await world.database.run(claimDueMails, {});
+
+  const earliest = queued.slice(batch).map((n) => `${n}@example.com`);
+  expect(claimed.map(({ email }) => email).sort()).toEqual(earliest.sort());
 });
 
 it("sends codes first, for which people wait, however many other mails are due", async () => {

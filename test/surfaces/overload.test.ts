@@ -369,6 +369,65 @@ it("lets requests arrive before the waiting work of accounts", async () => {
   expect(begun.lastIndexOf("arrival")).toBeLessThan(15);
 });
 
+it("begins requests in the order in which they arrive, also in a turn that has time", async () => {
+  const turns = new Turns(100);
+  const begun: string[] = [];
+  const arrive = (name: string, work = () => {}) =>
+    turns.arrive(() => {
+      begun.push(name);
+      work();
+    });
+
+  arrive("first", () => keepBusy(110));
+  arrive("second", () => arrive("fourth"));
+  arrive("third");
+  await expect.poll(() => begun.length, PATIENCE).toBe(4);
+
+  expect(begun).toEqual(["first", "second", "third", "fourth"]);
+});
+
+it("leaves half of each turn to the work of accounts while many requests arrive", async () => {
+  const turns = new Turns(40);
+  let [arrived, worked, workedMeanwhile] = [0, 0, 0];
+
+  turns.begin(() => keepBusy(50), "a");
+  for (let n = 0; n < 100; n++) {
+    turns.begin(() => {
+      keepBusy(1);
+      worked++;
+    }, "a");
+  }
+  for (let n = 0; n < 200; n++) {
+    turns.arrive(() => {
+      keepBusy(2);
+      arrived++;
+      workedMeanwhile = worked;
+    });
+  }
+  await expect.poll(() => arrived + worked, PATIENCE).toBe(300);
+
+  // With whole turns, ten of the hundred.
+  expect(workedMeanwhile).toBeGreaterThan(50);
+});
+
+it("begins nothing while it is held, but continues what was begun, and begins all of it afterwards", async () => {
+  const turns = new Turns(50);
+  const events: string[] = [];
+  const release = turns.hold();
+
+  for (const name of ["arrival", "later arrival"]) turns.arrive(() => events.push(name));
+  for (const name of ["work", "later work"]) turns.begin(() => events.push(name));
+  for (let turn = 0; turn < 5; turn++) {
+    await turns.waitForTurn({}, "", () => events.push("piece"));
+    await new Promise(setImmediate);
+  }
+  expect(events).toEqual(Array(5).fill("piece"));
+  release();
+  await expect.poll(() => events.length, PATIENCE).toBe(9);
+
+  expect(events.slice(5)).toEqual(["arrival", "later arrival", "work", "later work"]);
+});
+
 it.each([
   ["at once", (work: () => void) => work()],
   ["in microtasks", (work: () => void) => void Promise.resolve().then(() => Promise.resolve().then(work))],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { noticeMail } from "../../../src/features/mail/notice-mail.js";
 import { invitationMail } from "../../../src/features/mail/invitation-mail.js";
 import { nameForSubject, nameForText } from "../../../src/features/mail/names.js";
 
@@ -85,7 +86,7 @@ describe("the mail of an invitation", () => {
     [{ inviterName: null }, "ann@example.com invites you to the team Platform"],
     [{ teamName: "evil.com" }, "Ann (ann@example.com) invites you to a team on Memory Graph"],
     [{ inviterName: "https://evil" }, "ann@example.com invites you to the team Platform"],
-    [{ inviterEmail: "www.evil.com/x@example.com" }, "You are invited to the team Platform"],
+    [{ inviterEmail: "evil.com/x@example.com" }, "You are invited to the team Platform"],
     [
       { inviterEmail: "www.evil.com@example.com", teamName: "www.evil.com" },
       "You are invited to a team on Memory Graph",
@@ -104,4 +105,11 @@ describe("the mail of an invitation", () => {
       expect(new Set(form.match(/https?:\/\/[^/\s"<]+/g))).toEqual(new Set(["https://m.example"]));
     }
   });
+});
+
+it("links in a notice only a paragraph that is an address alone", () => {
+  const link = "https://pay.example/1";
+  const { html } = noticeMail({ subject: "A notice", body: `Pay here:\n\n${link}\n\nNot at ${link} or elsewhere.` });
+
+  expect(html.match(/<a href="[^"]*"/g)).toEqual([`<a href="${link}"`]);
 });

@@ -64,6 +64,20 @@ it("shows the part of the text with the name, not one with its characters apart"
   expect(memories[0]?.snippet).toContain("Then came C++");
 });
 
+it("takes a longer name for what the query ends with, and for none of the words before", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "A file", content: "See src/appliance.ts there." });
+
+  const { memories } = await ann.did(searchMemories, { query: "rollback src/appl", explain: true });
+
+  expect(memories[0]?.matches?.map(({ word, matched }) => [word, matched])).toEqual([
+    ["src", "src"],
+    ["appl", "srcappliancets"],
+    ["srcappl", "srcappliancets"],
+  ]);
+});
+
 it("tells which words and punctuation of a name a hit has", async () => {
   await using world = await createWorld();
   const ann = await world.user();
