@@ -78,6 +78,24 @@ it("takes a longer name for what the query ends with, and for none of the words 
   ]);
 });
 
+it("takes the end of a name for the beginning of a word, not for a misspelling, where longer names begin like it", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Applayout settings", "App layon");
+
+  expect((await found(ann, "app_layou"))[0]).toBe("Applayout settings");
+  // No name begins like this one.
+  expect((await found(ann, "the layou"))[0]).toBe("App layon");
+});
+
+it("ranks the parts of a name side by side above those apart, also in a graph that has longer names", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const title of ["getUserById", "User to get", "We get user data for all"]) await aMemory(ann, { title });
+
+  expect(await found(ann, "getUser")).toEqual(["getUserById", "We get user data for all", "User to get"]);
+});
+
 it("tells which words and punctuation of a name a hit has", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -89,11 +89,9 @@ const pairsOf = (concepts: readonly Concept[]): string[] =>
     .flatMap((concept, place) => [...asSplit(concept), ...asNeighbours(concepts[place - 1], concept)])
     .slice(0, LIMITS.search.pairs);
 
-/** A word that may be split in two, such as "java21": its parts, or the word as it is. */
+/** A word that may be split in two, such as "java21" or "getUser": its parts, or the word as it is. */
 function asSplit({ text, variants }: Concept): string[] {
-  const split = variants.find(
-    ({ way, lexemes, text: parts }) => way === "parts" && lexemes.length === 2 && parts.replace(" ", "") === text,
-  );
+  const split = variants.find(({ lexemes, text: parts }) => lexemes.length === 2 && parts.replace(" ", "") === text);
   return split ? [`${split.lexemes.map(quote).join(" <-> ")} | ${quote(text)}`] : [];
 }
 
