@@ -71,8 +71,8 @@ async function transportTo(url: string, requireTLS: boolean) {
     // Mail servers on this machine offer STARTTLS with a certificate that they made. What the URL says counts more.
     ...(isHere(new URL(url).hostname) && { tls: { rejectUnauthorized: false } }),
     dnsTimeout: connectMs,
+    // With the greeting.
     connectionTimeout: connectMs,
-    greetingTimeout: connectMs,
     // A server may examine a mail before it answers. Whoever does not wait sends the mail again (RFC 1047).
     socketTimeout: sendMs,
     ...NO_EXTERNAL_CONTENT,

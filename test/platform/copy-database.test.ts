@@ -83,6 +83,17 @@ it("moves everything to another server; refuses a database in use, and a target 
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
 });
 
+it("refuses a database as its own target, also where its URL is written in another way", async () => {
+  await using world = await createWorld();
+  const same = new URL(world.databaseUrl);
+  same.port ||= "5432";
+  same.searchParams.set("application_name", "another");
+
+  const moved = await runHere(migrateTo, [same.href], { DATABASE_URL: world.databaseUrl });
+
+  expect([moved.code, moved.errors]).toEqual([2, expect.stringContaining("The target is this database")]);
+});
+
 it("lets nothing start on a moved database until somebody takes it back", async () => {
   await using source = await fillWorld(10);
   await using target = await createWorld();

@@ -73,10 +73,10 @@ it("gives up sending to a server that takes too long in all", async () => {
 });
 
 it.each([
-  ["never greets", ""],
-  ["greets and says nothing more", "220 ready\r\n"],
-])("gives up a server that %s", async (_how, greeting) => {
-  using _limits = withLimits("mails", { connectMs: 500, sendMs: 1_000 });
+  ["never greets", "", { connectMs: 500 }],
+  ["greets and says nothing more", "220 ready\r\n", { sendMs: 1_000 }],
+])("gives up a server that %s", async (_how, greeting, limits) => {
+  using _limits = withLimits("mails", limits);
   const server = createServer((socket) => void socket.on("error", () => {}).write(greeting));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
