@@ -33,7 +33,7 @@ function publish(document: object, answer = (): Response | undefined => undefine
   const read: string[] = [];
   const { fetch } = globalThis;
   vi.stubGlobal("fetch", async (address: string | URL, options?: RequestInit) => {
-    if (String(address).startsWith(url)) return fetch(address, options);
+    if (!String(address).startsWith("https:")) return fetch(address, options);
     read.push(String(address));
     return answer() ?? Response.json({ client_id: CLIENT, redirect_uris: [CALLBACK], ...document });
   });
@@ -185,6 +185,7 @@ it.each([
   ["https://claude.ai/oauth/claude-code-client-metadata", "http://localhost:53123/callback"],
   ["https://chatgpt.com/oauth/client.json", "https://chatgpt.com/connector_platform_oauth_redirect"],
   ["https://chatgpt.com/oauth/codex/client.json", "http://127.0.0.1:53123/callback"],
+  ["https://github.com/copilot/cli/client-metadata.json", "http://127.0.0.1:53123/callback"],
   ["https://opencode.ai/oauth/opencode/client.json", "http://127.0.0.1:53123/callback"],
   ["https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"],
   ["https://zed.dev/oauth/client-metadata.json", "http://127.0.0.1:53123/callback"],
@@ -199,6 +200,43 @@ it.each([
   expect([status, unknown.status, elsewhere.status]).toEqual([200, 400, 400]);
   expect(unknown.text).toContain(`describes itself at ${CLIENT}?refused, which this server cannot read`);
   expect(read[0]).toBe(client);
+});
+
+it.each(["http://127.0.0.1:53123/oauth_callback", "http://localhost:53123/callback", "http://[::1]:53123/"])(
+  "connects a program that nobody knows at %s under its host's name while its document cannot be read",
+  async (redirect_uri) => {
+    const client = `https://program.example.com/${randomUUID()}.json`;
+    publish({}, () => new Response(null, { status: 503 }));
+
+    const { location } = await walker.begin(client, { redirect_uri });
+    const shown = await walker.visit(location);
+    const code = (await walker.agree(client, { redirect_uri })).get("code") ?? "";
+    const { body } = await walker.exchange(client, code, { redirect_uri });
+    // A server that was restarted meanwhile reads the document again.
+    const { url: restarted } = await world.serve({ PUBLIC_URL: url, TRUSTED_PROXIES: "1" });
+    const refreshed = await new OAuthWalker(restarted, world).refresh(client, body.refresh_token);
+    const elsewhere = await walker.begin(client, { redirect_uri: CALLBACK });
+
+    expect(shown.text).toContain("<bdi>program.example.com</bdi>");
+    expect([refreshed.status, elsewhere.status, elsewhere.location]).toEqual([200, 400, ""]);
+  },
+);
+
+it.each([
+  CALLBACK,
+  "http://site.example.com/callback",
+  "http://127.0.0.1.example.com/callback",
+  "http://127.0.0.1:1@site.example.com/callback",
+  "javascript:alert(1)",
+  "program:/callback",
+  "",
+])("connects a program that nobody knows only on the person's own machine without its document: %j", async (to) => {
+  const client = `https://program.example.com/${randomUUID()}.json`;
+  publish({}, () => new Response(null, { status: 503 }));
+
+  const { status, location } = await walker.begin(client, { redirect_uri: to });
+
+  expect([status, location]).toEqual([400, ""]);
 });
 
 it.each<[string, () => Response]>([

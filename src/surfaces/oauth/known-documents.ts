@@ -1,3 +1,5 @@
+import { Provider } from "oidc-provider";
+
 const ON_THIS_MACHINE = ["http://127.0.0.1/callback", "http://localhost/callback"];
 
 /**
@@ -21,6 +23,10 @@ const KNOWN: Readonly<Record<string, object>> = {
     redirect_uris: ["https://chatgpt.com/connector_platform_oauth_redirect"],
   },
   "https://chatgpt.com/oauth/codex/client.json": { client_name: "Codex", redirect_uris: ON_THIS_MACHINE },
+  "https://github.com/copilot/cli/client-metadata.json": {
+    client_name: "GitHub Copilot CLI",
+    redirect_uris: ON_THIS_MACHINE,
+  },
   "https://opencode.ai/oauth/opencode/client.json": { client_name: "opencode", redirect_uris: ON_THIS_MACHINE },
   "https://vscode.dev/oauth/client-metadata.json": {
     client_name: "Visual Studio Code",
@@ -30,15 +36,33 @@ const KNOWN: Readonly<Record<string, object>> = {
 };
 
 /**
- * Fetches a client's document; takes the known one where it cannot be read.
+ * Fetches a client's document. Where it cannot be read, takes the known one; without one, a program that sends its user
+ * back to their own machine goes by the host of its document. Registration lets it do that under any name, too.
  * @throws Error unless oidc-provider gives the dispatcher that closes connections to internal addresses. It makes it from
- * parts of Node that are not documented, and without them would fetch from anywhere.
+ * parts of Node that are not documented, and without them would fetch from anywhere. Also if there is no document.
  */
 export const fetchDocument: typeof fetch = async (id, options) => {
   if (!(options && "dispatcher" in options)) throw new Error("connections to internal addresses cannot be refused");
-  if (typeof id !== "string" || !Object.hasOwn(KNOWN, id)) return fetch(id, options);
+  const document = typeof id === "string" ? documentWithout(id) : undefined;
+  if (!document) return fetch(id, options);
   const response = await fetch(id, options).catch(() => undefined);
   if (response?.status === 200 && response.headers.get("content-type")?.startsWith("application/json")) return response;
   await response?.body?.cancel();
-  return Response.json({ client_id: id, ...KNOWN[id] });
+  return Response.json({ client_id: id, ...document });
 };
+
+/** Whether browsers are sent to a program on the person's own machine, in the only place where plain HTTP may be used. */
+export function isOnThisMachine(uri: string): boolean {
+  if (!URL.canParse(uri)) return false;
+  const { protocol, hostname } = new URL(uri);
+  return protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+}
+
+/** What a client is taken for while its document cannot be read. A refresh names no address, and leads nowhere. */
+function documentWithout(id: string): object | undefined {
+  if (Object.hasOwn(KNOWN, id)) return KNOWN[id];
+  const { redirect_uri: asked } = Provider.ctx?.oidc.params ?? {};
+  if (asked === undefined) return { client_name: new URL(id).host, redirect_uris: ON_THIS_MACHINE };
+  if (typeof asked !== "string" || !isOnThisMachine(asked)) return undefined;
+  return { client_name: new URL(id).host, redirect_uris: [...ON_THIS_MACHINE, asked] };
+}

@@ -16,7 +16,7 @@ import type { Scope } from "../../operation/permission.js";
 import { RateLimited } from "../../operation/budget.js";
 import { HTTP_STATUS } from "../http-status.js";
 import type { DocumentReadings } from "./documents.js";
-import { fetchDocument } from "./known-documents.js";
+import { fetchDocument, isOnThisMachine } from "./known-documents.js";
 import { plainName } from "./registration.js";
 import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";
 import { ENDPOINTS, GRANT_TYPES, type OAuthUrls } from "./urls.js";
@@ -218,11 +218,8 @@ function isAtPublicHost(clientId: string): boolean {
  */
 function leadsToSite(uri: string): boolean {
   if (!URL.canParse(uri)) return true;
-  const { protocol, hostname } = new URL(uri);
-  return protocol === "https:" || (protocol === "http:" && !LOOPBACK.has(hostname));
+  return /^https?:$/.test(new URL(uri).protocol) && !isOnThisMachine(uri);
 }
-
-const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** The refresh token of each request that uses one, until it is marked as used. */
 const refreshing = new WeakMap<object, string>();
