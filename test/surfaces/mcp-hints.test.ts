@@ -143,18 +143,18 @@ it("says that a text does not begin in this answer, or ends before", async () =>
   });
 });
 
+const NO_MORE_HITS = "There are no more hits: give a smaller offset.";
+
 it.each([
-  ["get_recent_activity", {}],
-  ["search_memories", { query: "backup" }],
-  ["search_memories", { query: "backup", types: ["problem"] }],
-])("says of %s with %j that there is less than was left out, and nothing else", async (name, given) => {
+  ["get_recent_activity", {}, "There is nothing after the first 1: give a smaller offset."],
+  ["search_memories", { query: "backup" }, NO_MORE_HITS],
+  ["search_memories", { query: "backup", types: ["problem"] }, NO_MORE_HITS],
+])("says of %s with %j that there is less than was left out, and nothing else", async (name, given, hint) => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);
   await aMemory(ann, { type: "problem", title: "The backup fails" });
 
-  expect(await call(name, { ...given, offset: 1 })).toMatchObject({
-    ...{ memories: [], total: 1, hint: "There is nothing after the first 1: give a smaller offset." },
-  });
+  expect(await call(name, { ...given, offset: 1 })).toMatchObject({ memories: [], total: 1, hint });
   expect(await call(name, { ...given, offset: 0 })).not.toHaveProperty("hint");
 });
 

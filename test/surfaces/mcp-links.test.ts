@@ -33,6 +33,47 @@ it.each(["SOLVES", "DEPRECATED_BY", "VALIDATED_BY", "OWNED_BY", "MENTIONS"])("le
   expect((await createLink(type)).type).toBe(type);
 });
 
+it.each([
+  ["problem", "SOLVES", "solution"],
+  ["problem", "ADDRESSES", "fix"],
+  ["error", "SOLVES", "fix"],
+])("refuses an agent that a memory of type %s %s one of type %s, and links them the other way", async (...types) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [from, relationship_type, to] = types;
+  const [problem, solution] = [await aMemory(ann, { type: from }), await aMemory(ann, { type: to })];
+  const link = (one: { id: string }, other: { id: string }) => {
+    const ends = { from_memory_id: one.id, to_memory_id: other.id };
+    return callTool(url, ann.key, "create_relationship", { ...ends, relationship_type });
+  };
+  const unresolved = async () => (await callTool(url, ann.key, "get_recent_activity")).answer["unresolved_problems"];
+
+  expect((await link(problem, solution)).answer).toMatchObject({
+    error: { message: `from_memory_id: a ${from} ${relationship_type} no ${to}: swap the two ids` },
+  });
+  expect(await unresolved()).toHaveLength(1);
+  expect((await link(solution, problem)).isError).toBe(false);
+  expect(await unresolved()).toEqual([]);
+  // A program may store what it has, as it is.
+  expect((await aLink(ann, problem, solution, { relationshipType: relationship_type })).type).toBe(relationship_type);
+});
+
+it.each([
+  ["problem", "CAUSES", "solution"],
+  ["problem", "SOLVES", "problem"],
+  ["task", "SOLVES", "solution"],
+  ["solution", "SOLVES", "fix"],
+])("lets an agent say that a memory of type %s %s one of type %s", async (from, relationship_type, to) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [one, other] = [await aMemory(ann, { type: from }), await aMemory(ann, { type: to })];
+  const ends = { from_memory_id: one.id, to_memory_id: other.id };
+
+  expect((await callTool(url, ann.key, "create_relationship", { ...ends, relationship_type })).isError).toBe(false);
+});
+
 it("lets programs use the types that it refuses an agent", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -27,7 +27,7 @@ export const memory = defineOperation({
   rest: { method: "GET", path: "/v1/memories/:id" },
   mcp: {
     name: "get_memory",
-    description: "Reads one memory whole, with its relationships and the titles of the memories at their other ends.",
+    description: "Reads one memory whole, with its relationships and the titles at their other ends.",
     inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
     outputs: [
       ...["id", ...CONTENTS, "createdAt", "updatedAt", "version", "supersededBy", "relationshipsTotal"],

@@ -13,7 +13,7 @@ export const TAG_MAX = 100;
 
 const WELL_KNOWN_TYPES =
   "task, code_pattern, problem, solution, project, technology, error, fix, command, file_context, workflow, " +
-  "general, conversation";
+  "general, conversation; or another one, such as decision";
 export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
 
 /** Adds the contents of a memory, or of one of its versions, to an output. */

@@ -5,12 +5,14 @@ import { Failure, InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Database } from "../../platform/database/database.js";
 import {
+  CLOSING,
   GRAPH_FOR_AGENTS,
   GraphFull,
   GraphInput,
   MemoryNotFound,
   NoTeamGraph,
   chosenGraphId,
+  isTurned,
   resolveEnds,
   relationshipsOfEach,
   linkBytes,
@@ -115,7 +117,10 @@ export const createRelationship = defineOperation({
       const { from, to } = await findEnds(context, graphId, input);
       const link = { graphId, fromId: from, type, toId: to };
       const full = await findFullEnd(database, link);
-      if (context.door === "mcp") await assertNotReplaced(database, link);
+      if (context.door === "mcp") {
+        await assertNotTurned(database, link);
+        await assertNotReplaced(database, link);
+      }
       if (full === undefined && (await makeLink(database, { ...link, ...row }))) {
         await settle(context, graphId, { bytes });
         return { graphId, id, from, to, type, ...said, createdAt };
@@ -149,6 +154,23 @@ function assertFollowed(type: string): void {
     ? `reads backwards: swap the two ids, and say ${better.name}`
     : `say ${better.name} instead`;
   throw new InvalidInput([{ path: "relationshipType", message }]);
+}
+
+/**
+ * Refuses a problem that solves its solution: it would stay open, and agents cannot delete the relationship.
+ * @throws InvalidInput
+ */
+async function assertNotTurned({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
+  if (!CLOSING.includes(type)) return;
+  const ends = await models.memory.findMany({
+    where: { graphId, id: { in: [fromId, toId] } },
+    select: { id: true, type: true },
+  });
+  const typeOf = (id: string) => ends.find((end) => end.id === id)?.type ?? "";
+  const [from, to] = [typeOf(fromId), typeOf(toId)];
+  if (!isTurned(from, type, to)) return;
+  const message = `a ${from} ${type} no ${to}: swap the two ids`;
+  throw new InvalidInput([{ path: "fromMemoryId", message }]);
 }
 
 /**

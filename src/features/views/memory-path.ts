@@ -108,7 +108,7 @@ export const memoryPath = defineOperation({
   rest: { method: "GET", path: "/v1/memories/:from_memory_id/path" },
   mcp: {
     name: "find_path",
-    description: "Finds a shortest chain of relationships from one memory to another: how they are connected.",
+    description: "Finds a shortest chain of relationships from one memory to another.",
     inputs: {
       fromMemoryId: "The id of the first memory.",
       toMemoryId: "The id of the last memory.",

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { defineStatement, jsonAs, oneOf } from "../../platform/database/statement.js";
-import { MEMORY_COLUMNS, type Memory, OPEN_TYPES } from "../memories/index.js";
+import { CLOSING, MEMORY_COLUMNS, type Memory, OPEN_TYPES } from "../memories/index.js";
 import type { TypeCount } from "./type-count.js";
 
 /**
@@ -11,7 +11,7 @@ export const NEWEST_MAX = 20;
 export const UNSOLVED_MAX = 10;
 
 const { problems, types } = LIMITS.views;
-const OPEN = OPEN_TYPES.map((type) => `'${type}'`).join(", ");
+const listed = (types: readonly string[]): string => types.map((type) => `'${type}'`).join(", ");
 const COLUMNS = [...MEMORY_COLUMNS.values()].join(", ");
 
 /** The memories that changed since a time, the last changed first, up to the number that is looked at. */
@@ -56,11 +56,11 @@ export const recentActivityOf = defineStatement({
       SELECT id FROM (${RECENT}) recent ORDER BY updated_at DESC, id DESC LIMIT ${NEWEST_MAX} OFFSET :offset
     ), unsolved AS MATERIALIZED (
       SELECT id FROM (
-        SELECT * FROM (${RECENT}) recent WHERE type IN (${OPEN}) LIMIT ${problems}
+        SELECT * FROM (${RECENT}) recent WHERE type IN (${listed(OPEN_TYPES)}) LIMIT ${problems}
       ) problem
       WHERE NOT EXISTS (
         SELECT 1 FROM relationship r
-        WHERE r.graph_id = :graphId AND r.to_id = problem.id AND r.type IN ('SOLVES', 'ADDRESSES') OFFSET 0
+        WHERE r.graph_id = :graphId AND r.to_id = problem.id AND r.type IN (${listed(CLOSING)}) OFFSET 0
       )
       ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ${UNSOLVED_MAX + 1}
     )

@@ -6,7 +6,6 @@ import { Failure, InvalidInput } from "../../../operation/failure.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { withinPage } from "../../../operation/page.js";
 import { isTimeout } from "../../../platform/database/database.js";
-import { hintBeyondEnd } from "../common-fields.js";
 import { GRAPH_FOR_AGENTS, NoTeamGraph, chosenGraphId } from "../graph.js";
 import { MEMORY_EXAMPLE } from "../memory-example.js";
 import { findByMeaning } from "../meaning/find-by-meaning.js";
@@ -151,16 +150,16 @@ export const searchMemories = defineOperation({
     alsoNamed: ["recall_memories"],
     description:
       "Finds memories by words, best first; misspelt and missing words are tolerated. Call it before work on a task, " +
-      "an error or a decision, and before storing. get_memory reads a hit whole.",
+      "an error or a decision, and before storing. `total` counts hits with all words. get_memory reads a hit whole.",
     leftOut: ["minImportance", "createdBefore", "tagsMatch", "explain", "full", "includeExpired"],
     inputs: {
       query: "Words to find, in any order; quotes hold a phrase together.",
       types: "Only these types, such as solution.",
       tags: "Only with all of these tags.",
       project: "Only with exactly this project_path in the context.",
-      createdAfter: "Only stored at this time or later.",
+      createdAfter: "Only stored since then.",
       limit: "How many hits at most.",
-      offset: "How many of the best hits to leave out.",
+      offset: "How many hits to leave out.",
       graph: GRAPH_FOR_AGENTS,
     },
     most: { limit: 20 },
@@ -178,7 +177,7 @@ export const searchMemories = defineOperation({
       "lists what changed in that time, with types only those.",
     hintOf: ({ memories, total }) => {
       const hits = memories as ReadonlyArray<{ relevance: number }>;
-      if (hits.length === 0) return hintBeyondEnd(hits, total);
+      if (hits.length === 0) return Number(total) > 0 ? "There are no more hits: give a smaller offset." : undefined;
       return hits.some(({ relevance }) => relevance >= WEAK)
         ? undefined
         : "These have few of the words, so it may be in none of them: try other or fewer words, or another language.";
