@@ -239,6 +239,15 @@ it.each([
   expect([status, location]).toEqual([400, ""]);
 });
 
+it.each([404, 410])("connects no program whose site answers %i: it has no such document", async (status) => {
+  const client = `https://program.example.com/${randomUUID()}.json`;
+  publish({}, () => new Response(null, { status }));
+
+  const begun = await walker.begin(client, { redirect_uri: "http://127.0.0.1:53123/callback" });
+
+  expect([begun.status, begun.location]).toEqual([400, ""]);
+});
+
 it.each<[string, () => Response]>([
   ["is not found", () => new Response(null, { status: 404 })],
   ["is a page", () => new Response("<title>Codex</title>", { headers: { "content-type": "text/html" } })],
