@@ -83,7 +83,7 @@ it("looks for numbers by patterns that are short, and that PostgreSQL reads a te
   for (const query of [
     "5 pm",
     "9:30 am",
-    "9h",
+    "21h",
     "192.168.100.200",
     "123456789012",
     "999,999,999,999,999",

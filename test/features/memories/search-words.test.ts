@@ -545,7 +545,7 @@ it.each([
   ["9 am", "9:00"],
   ["9:00", "9 a.m."],
   ["9:00", "9am"],
-  ["09:00", "9h"],
+  ["9h", "9:00"],
 ])("finds the time %j by %j, before its numbers apart", async (time, query) => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -553,6 +553,14 @@ it.each([
   await aMemory(ann, { title: "A backup", content: `It begins at ${time}, every day.` });
 
   expect((await found(ann, query))[0]).toBe("A backup");
+});
+
+it("takes 2h for how long something takes, and for no time", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "A backup takes 2h", "A backup begins at 2am", "A backup begins at 02:00");
+
+  expect(await found(ann, "2h")).toEqual(["A backup takes 2h"]);
 });
 
 it("finds a compound by two words of which one stands twice in the query", async () => {

@@ -9,10 +9,12 @@ const two = (number: number): string => String(number).padStart(2, "0");
  * time "2026-03-04T17:00:00Z" it has "t17" and "00".
  */
 export function otherTimes(term: string): string[] {
-  const [, digits = "", sign, minutes = "00", half] = TIME.exec(term.toLowerCase()) ?? [];
+  const [, digits = "", sign, said, half] = TIME.exec(term.toLowerCase()) ?? [];
   // "3.11" and "12" may be anything.
   if (half === undefined && sign !== ":" && sign !== "h") return [];
-  const given = Number(digits);
+  const [given, minutes] = [Number(digits), said ?? "00"];
+  // "2h" is how long something takes.
+  if (sign === "h" && said === undefined && given <= 12) return [];
   if (Number(minutes) > 59 || (half === undefined ? given > 23 : given < 1 || given > 12)) return [];
   const hour = half === undefined ? given : (given % 12) + (half === "p" ? 12 : 0);
   const ofHalf = String(hour % 12 || 12);
