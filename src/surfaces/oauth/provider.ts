@@ -16,7 +16,7 @@ import type { Scope } from "../../operation/permission.js";
 import { RateLimited } from "../../operation/budget.js";
 import { HTTP_STATUS } from "../http-status.js";
 import type { DocumentReadings } from "./documents.js";
-import { fetchDocument, isOnThisMachine } from "./known-documents.js";
+import { fetchDocument } from "./known-documents.js";
 import { plainName } from "./registration.js";
 import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";
 import { ENDPOINTS, GRANT_TYPES, type OAuthUrls } from "./urls.js";
@@ -189,8 +189,9 @@ const unusedKey = (): JWK => generateKeyPairSync("ec", { namedCurve: "P-256" }).
 function askAlways(): interactionPolicy.Prompt[] {
   const { Prompt, Check } = interactionPolicy;
   const isUnanswered = new Check("unanswered", "the person has not answered yet", ({ oidc }) => !oidc.result?.login);
+  const shownOfClient = ({ oidc }: KoaContextWithOIDC) => ({ clientName: oidc.client?.clientName });
   return [
-    new Prompt({ name: "login", requestable: true }, isUnanswered),
+    new Prompt({ name: "login", requestable: true }, shownOfClient, isUnanswered),
     new Prompt({ name: "consent", requestable: true }),
   ];
 }
@@ -218,8 +219,11 @@ function isAtPublicHost(clientId: string): boolean {
  */
 function leadsToSite(uri: string): boolean {
   if (!URL.canParse(uri)) return true;
-  return /^https?:$/.test(new URL(uri).protocol) && !isOnThisMachine(uri);
+  const { protocol, hostname } = new URL(uri);
+  return protocol === "https:" || (protocol === "http:" && !LOOPBACK.has(hostname));
 }
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** The refresh token of each request that uses one, until it is marked as used. */
 const refreshing = new WeakMap<object, string>();
@@ -265,14 +269,16 @@ async function findPending(
     redirect_uri: redirectUri,
     scope,
   } = interaction.params as Readonly<Record<string, string>>;
-  const client = await provider.Client.find(clientId ?? "");
-  if (!client || redirectUri === undefined) throw new RequestGone();
+  if (clientId === undefined || redirectUri === undefined) throw new RequestGone();
+  // A document is read only for requests to the provider itself: this one was when the request was accepted.
+  if (!URL.canParse(clientId) && !(await provider.Client.find(clientId))) throw new RequestGone();
+  const { clientName } = interaction.prompt.details as { readonly clientName?: string };
   const asked = new Set((scope ?? "").split(" "));
   const granted = scopes.filter((known) => asked.has(known));
   const finish = (result: InteractionResults) => provider.interactionFinished(request, response, result);
   return {
     id: interaction.uid,
-    clientName: plainName(client.clientName ?? "") || undefined,
+    clientName: plainName(clientName ?? "") || undefined,
     redirectUri,
     scopes: granted,
     email: interaction.result?.["email"] as string | undefined,
@@ -281,7 +287,7 @@ async function findPending(
       await interaction.persist();
     },
     async agree({ keyId, userId }) {
-      const grant = new provider.Grant({ accountId: userId, clientId: client.clientId });
+      const grant = new provider.Grant({ accountId: userId, clientId });
       grant.jti = keyId;
       grant.addResourceScope(urls.resource, granted.join(" "));
       await grant.save();
