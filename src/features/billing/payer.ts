@@ -49,8 +49,8 @@ export async function keepCustomer(
 
 /**
  * Gives the customer at the provider the address of the team's owner, if it has that of a former one. It keeps one that
- * somebody chose in the customer portal. An address that was refused is not sent again. Compares states, so it may run at any time and again: several changes of the
- * owner need one request or none. The provider is only asked after a change.
+ * somebody chose in the customer portal. An address that was refused is not sent again. Compares states, so it may run
+ * at any time and again: several changes of the owner need one request or none. The provider is only asked after one.
  * @throws PaymentsError when the provider fails, PaymentProviderError when the lock was lost: it is tried again later.
  */
 export async function followOwner(session: BillingSession): Promise<void> {

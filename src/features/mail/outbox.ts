@@ -63,7 +63,8 @@ function isRefusedForGood(error: unknown): boolean {
 /** Many servers check the sender only when they know the recipient. The operator can correct what is wrong with it. */
 function isBecauseOfSender(response: string): boolean {
   const status = ENHANCED_STATUS.exec(response)?.[0];
-  return status ? OF_SENDER.test(status) : WORDS_OF_SENDER.test(response);
+  // Without addresses, which may have such words, too.
+  return status ? OF_SENDER.test(status) : WORDS_OF_SENDER.test(response.replaceAll(/\S+@\S+/g, ""));
 }
 
 /** Deletes the mail. Marks its invitation, and tells the person who invited. */

@@ -34,14 +34,14 @@ export async function readWaitingMails({ models }: Database): Promise<WaitingMai
 }
 
 /**
- * Makes the failed mail with this id due, or all failed mails; returns their ids. Mails without an error are already
+ * Makes the failed mail with this id due, or all failed mails, as if they were new; returns their ids. Mails without an error are already
  * due or being sent.
  */
 export async function retryMails(database: Database, id: string | undefined): Promise<string[]> {
   if (id !== undefined && !UUID.test(id)) return [];
   const due = await database.models.mail.updateManyAndReturn({
     where: { lastError: { not: null }, ...(id !== undefined && { id }) },
-    data: { dueAt: await timeOf(database) },
+    data: { dueAt: await timeOf(database), attempts: 0 },
     select: { id: true },
   });
   return due.map((mail) => mail.id);

@@ -48,7 +48,12 @@ export class PaymentsError extends Error {
     readonly facts: FailureFacts = {},
   ) {
     // Stripe repeats an address that it refuses, and messages are logged.
-    super(message.slice(0, LIMITS.log.messageLength).replaceAll(/\S+@\S+/g, "…@…"));
+    super(
+      message
+        .slice(0, 2 * LIMITS.log.messageLength)
+        .replaceAll(/\S+@\S+/g, "…@…")
+        .slice(0, LIMITS.log.messageLength),
+    );
   }
 }
 
