@@ -99,6 +99,10 @@ it("finds by meaning what is behind more expired or deleted memories than it loo
   ear.heard(/./);
   for (const server of [at.meaning, second]) expect(await findOn(server)).toEqual([early.id]);
   expect(await findOn(second)).toEqual([early.id]);
+  // A large graph would be read whole.
+  await pool.query("UPDATE graph_usage SET memories = $1", [4 * filtered + 1]);
+  expect(await findOn(second)).toEqual([]);
+  await pool.query("UPDATE graph_usage SET memories = $1", [4 * filtered]);
   expect(ear.heard(READS_VECTORS)).toEqual([]);
   await pool.query("DELETE FROM memory WHERE id = ANY ($1)", [[near.id, ...ids]]);
   expect(await findOn(at.meaning)).toEqual([early.id]);

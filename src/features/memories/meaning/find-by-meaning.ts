@@ -8,7 +8,7 @@ import { NoRoomForVectors } from "../../../platform/meaning/vector-loads.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
 import { withinTime } from "../../../platform/within-time.js";
-import { type Filter, chooseNear, findFewWithin } from "./choose-near.js";
+import { type Filter, chooseNear, findFewWithin, findLiving } from "./choose-near.js";
 import { nearVectors } from "./embedding-statements.js";
 
 const { indexed, indexedAmong, loaded } = LIMITS.embeddings;
@@ -90,7 +90,7 @@ async function find(
     chooseNear(context, graphId, filter, (most) => findNearest(most, among));
   const first = await choose(few);
   // Behind so many that have expired or were deleted, others may be as near. If few are left, they are looked through.
-  const left = first?.isCut ? await findFewWithin(context, graphId, filter, true) : undefined;
+  const left = first?.isCut ? await findLiving(context, graphId, filter) : undefined;
   const chosen = left ? await choose(left) : first;
   const isNewest = load !== undefined && meaning.loaded.get(matrix) === load;
   // The worker dropped the vectors to make room, or was restarted. The next search loads them again.
