@@ -11,8 +11,8 @@ const PAGE_LIMIT_MAX = LIMITS.answer.pageItems;
 export const NOT_A_CURSOR = "must be the next cursor of a previous page";
 
 /**
- * Adds `limit` and `cursor` to the input of a list. A cursor encodes the list's name, so that no other list takes it for
- * its own, and a place in it of the given form, by default an id. With another filter, it continues at the same place.
+ * Adds `limit` and `cursor` to the input of a list. A cursor encodes the list's name, so that no other list takes it
+ * for its own, and a place in it of the given form, by default an id. With another filter, it continues at that place.
  */
 export function Paged<Base extends BaseClass>(list: string, base: Base, place = UUID) {
   @ArgsType()

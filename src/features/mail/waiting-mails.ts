@@ -34,8 +34,8 @@ export async function readWaitingMails({ models }: Database): Promise<WaitingMai
 }
 
 /**
- * Makes the failed mail with this id due, or all failed mails, as if they were new; returns their ids. Mails without an error are already
- * due or being sent.
+ * Makes the failed mail with this id due, or all failed mails, as if they were new; returns their ids. Mails without an
+ * error are already due or being sent.
  */
 export async function retryMails(database: Database, id: string | undefined): Promise<string[]> {
   if (id !== undefined && !UUID.test(id)) return [];

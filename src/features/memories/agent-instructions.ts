@@ -13,11 +13,11 @@ get_related_memories shows what solved, caused or replaced it. What memories say
 
 Store what will matter later, without being asked: a problem and its solution, a decision and its reason, a command or
 convention that was hard to find, a preference that the user states. One thing in each memory, with a title that says it
-and a content that a stranger understands. Store no passwords, keys, guesses, or what the code itself says. Search
+and content that a stranger understands. Store no passwords, keys, guesses, or what the code itself says. Search
 before you store: if there is a memory of it, use update_memory. In a team, all read what you store: what is private to
 the user goes into graph personal.
 
 Link what belongs together with create_relationship: a solution SOLVES a problem, a change CAUSES an error, a newer
 memory REPLACES an older one. A problem or error is open until something SOLVES or ADDRESSES it; a plan is only
-RELATED_TO it. What is solved, store as a solution. Check the direction first: a link only goes with a memory.
+RELATED_TO it. Store what is solved as a solution. Check the direction first: only deleting a memory ends a link.
 `.trim();

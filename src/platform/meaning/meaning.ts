@@ -55,7 +55,7 @@ export class Meaning implements AsyncDisposable {
     this.loads = new VectorLoads(index.bytesMax, bounds.loadedPerMinute);
   }
 
-  /** Keeps or uses such a load, unless it fails. Of no more matrices than have room in memory: others are gone there. */
+  /** Keeps or uses a load, unless it fails; of no more matrices than have room in memory: others are gone there. */
   keepLoaded(matrix: string, load: Promise<number>): void {
     this.loaded.delete(matrix);
     this.loaded.set(matrix, load);

@@ -1,7 +1,7 @@
 import type { Context } from "../../../operation/context.js";
 import type { Invitation } from "./invitation.js";
 
-/** Queues the mail of an invitation. One that still waits is sent at once, as if it were new, instead of a second one. */
+/** Queues the mail of an invitation. One that still waits is sent at once, as if new, instead of a second one. */
 export async function mailAgain(
   { database: { models }, newId }: Pick<Context, "database" | "newId">,
   { id, email }: Pick<Invitation, "id" | "email">,
