@@ -6,6 +6,7 @@ import { onConnection } from "../../src/platform/database/one-connection.js";
 import { onServer } from "../bench/on-server.js";
 import { examine } from "../support/doctor.js";
 import { lockMemories } from "../support/locks.js";
+import { reportCounts } from "../support/rows-read.js";
 import { createWorld } from "../support/world.js";
 
 it("says which table is bloated, which has no statistics, and why", async () => {
@@ -15,8 +16,7 @@ it("says which table is bloated, which has no statistics, and why", async () => 
   await client.connect();
   const run = async (text: string) => {
     await client.query(text);
-    // Otherwise the connection would report its changes only after seconds.
-    await client.query("SELECT pg_stat_force_next_flush()");
+    await reportCounts(client);
   };
   const said = async () => (await examine({ DATABASE_URL: world.databaseUrl })).by.get("database")?.says;
   await run("ALTER TABLE audit_entry SET (autovacuum_enabled = false)");

@@ -4,6 +4,7 @@ import { findMemories } from "../../../src/features/memories/words/find-memories
 import { LIMITS } from "../../../src/limits.js";
 import { type Statement, inOrder } from "../../../src/platform/database/statement.js";
 import { manyMemories } from "../../support/memories.js";
+import { reportCounts } from "../../support/rows-read.js";
 import { type World, createWorld } from "../../support/world.js";
 
 /** With fewer, PostgreSQL may read all of them: it estimates a graph as a two-hundredth of its table. */
@@ -16,9 +17,9 @@ async function commonGraph(world: World, changes: Readonly<Record<string, string
   const ann = await world.user();
   const graphId = ann.caller.personalGraphId;
   await manyMemories(world, ann, MEMORIES, "A usual word.");
-  // A connection reports what it has read a while later, so that of others could be taken for a search's.
   const client = await world.database.pool.connect();
-  await client.query("SELECT pg_stat_force_next_flush()");
+  // Otherwise these reads could be taken for a search's.
+  await reportCounts(client);
   for (const [set, which] of Object.entries(changes)) {
     await client.query(
       `UPDATE memory SET ${set} FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n FROM memory WHERE graph_id = $1) AS nth
@@ -36,7 +37,7 @@ async function commonGraph(world: World, changes: Readonly<Record<string, string
       .rows as Row[];
   /** How many memories the index of the search has found. */
   const indexed = async () => {
-    await client.query("SELECT pg_stat_force_next_flush()");
+    await reportCounts(client);
     const { rows: counts } = await client.query<{ indexed: string }>(
       "SELECT idx_tup_read AS indexed FROM pg_stat_user_indexes WHERE indexrelname = 'memory_search'",
     );

@@ -7,6 +7,7 @@ import { findMemories, narrowingOf } from "../../../src/features/memories/words/
 import { type Statement, inOrder } from "../../../src/platform/database/statement.js";
 import { LIMITS } from "../../../src/limits.js";
 import { aMemory, manyMemories } from "../../support/memories.js";
+import { reportCounts } from "../../support/rows-read.js";
 import { createWorld } from "../../support/world.js";
 import { storeMemories } from "../../search-quality/measure.js";
 import { stranger } from "../../search-quality/strangers.js";
@@ -22,8 +23,7 @@ it("reads only the indexes that are made for it, and no other that begins with t
     (await client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) }))
       .rows as Row[];
   const scans = async () => {
-    // Reports this connection's counts, which would otherwise come later.
-    await client.query("SELECT pg_stat_force_next_flush()");
+    await reportCounts(client);
     const { rows } = await client.query<{ name: string; scans: string }>(
       "SELECT indexrelname AS name, idx_scan AS scans FROM pg_stat_user_indexes WHERE relname = 'memory'",
     );
