@@ -66,7 +66,7 @@ export const graphqlMemory = (memory: Memory): Omit<Memory, "relationships" | "r
   createdBy: memory.createdBy,
 });
 
-export const graphqlHits = ({ memories, ...rest }: Hits): object => ({
+export const graphqlHits = ({ memories, unknownWords: _unknown, ...rest }: Hits): object => ({
   memories: memories.map(({ id: memoryId, ...hit }) => ({ memoryId, ...hit })),
   ...rest,
 });

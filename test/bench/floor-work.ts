@@ -126,7 +126,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
     requireScope(caller, "memories:read");
     const query = notBlank(textOf(given, 1, 1_000));
     const wishes = { query, limit: 20, offset: 0, explain: false, withText, expired: new Date() };
-    const { hits, total, concepts } = await findMemories(run, graphOf(caller), wishes);
+    const { hits, total, concepts, unknownWords } = await findMemories(run, graphOf(caller), wishes);
     const finder = finderOf(concepts);
     return {
       memories: hits.map(({ id, type, title, relevance, ...hit }) => {
@@ -148,6 +148,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
       }),
       total: Math.min(total, 1_000),
       totalIsCapped: total > 1_000,
+      unknownWords,
     };
   }
 

@@ -57,8 +57,9 @@ async function answerTo(request: IncomingMessage): Promise<Answer> {
     const parameters = new URLSearchParams(url.slice(queryAt));
     for (const name of parameters.keys()) if (name !== "query") throw new Refusal(400);
     const hits = await work.find(caller, parameters.get("query"), true);
-    const { memories, total, totalIsCapped: total_is_capped } = hits;
-    return { status: 200, body: { memories, total, total_is_capped, truncated: false, meaning: false } };
+    const { memories, total, totalIsCapped: total_is_capped, unknownWords } = hits;
+    const unknown_words = unknownWords.map(({ word, takenAs }) => ({ word, taken_as: takenAs }));
+    return { status: 200, body: { memories, total, total_is_capped, unknown_words, truncated: false, meaning: false } };
   }
   if (queryAt >= 0) throw new Refusal(400);
   if (rest.endsWith("/related")) {

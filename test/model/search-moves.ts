@@ -31,7 +31,7 @@ export const searchMemories = defineMove<Search>({
     const words = said ? wordsOf(said).filter((word) => word.length === UNIQUE_LENGTH) : [];
     const explain = draw.once(6);
     const offset = draw.once(6) ? draw.one([0, 1, 2, 1_000]) : undefined;
-    const [query, limit] = [draw.one(words) ?? model.newWord(), explain ? 50 : 800];
+    const [query, limit] = [draw.one(words) ?? model.newWord(), explain ? 50 : 700];
     return { ...filter, query, limit, offset, explain, full: draw.once(6) };
   },
   expect(model, me, input) {

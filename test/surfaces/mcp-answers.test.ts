@@ -419,7 +419,7 @@ it("keeps within the bound for the largest possible memories, and says how to ge
   const [id, from_memory_id, other] = ids;
   const linked = { from_memory_id, to_memory_id: id };
   const calls = {
-    search_memories: { query: "find" },
+    search_memories: { query: "find unknown" },
     get_memory: { id },
     get_related_memories: { id },
     get_recent_activity: {},

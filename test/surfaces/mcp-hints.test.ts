@@ -127,6 +127,22 @@ it("says what to try where hits have few of the words, and nowhere else", async 
   expect(await hint("mails sent twice")).toBeUndefined();
 });
 
+it("says which words of a search no memory has, also where nothing is found", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  await memoriesTitled(ann, "Autumn leaves");
+
+  expect(await call("search_memories", { query: "leak" })).toMatchObject({
+    memories: [{ title: "Autumn leaves" }],
+    unknown_words: [{ word: "leak", taken_as: ["leav"] }],
+  });
+  expect(await call("search_memories", { query: "zzzzzz" })).toMatchObject({
+    memories: [],
+    unknown_words: [{ word: "zzzzzz", taken_as: [] }],
+    hint: expect.stringContaining("try other or fewer ones") as string,
+  });
+});
+
 it("says that a text does not begin in this answer, or ends before", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

@@ -77,6 +77,7 @@ it("returns relationships, related memories and hits with the documented fields 
     meaning: false,
     total: 1,
     total_is_capped: false,
+    unknown_words: [],
     truncated: false,
   });
 });

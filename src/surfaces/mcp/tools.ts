@@ -180,8 +180,11 @@ function mapTexts(value: unknown, path: readonly string[], change: (text: string
   return { ...value, [name]: mapTexts(value[name], rest, change) };
 }
 
-const isEmpty = (output: Output): boolean =>
-  Object.values(output).every((field) => !Array.isArray(field) || field.length === 0);
+/** Whether nothing was found: the first list of an answer is empty; further lists only say more about it. */
+const isEmpty = (output: Output): boolean => {
+  const found = Object.values(output).find((field) => Array.isArray(field));
+  return Array.isArray(found) && found.length === 0;
+};
 
 interface Asked {
   readonly scope: RequestScope;

@@ -87,7 +87,7 @@ it("puts what words find well before what is only meant, and what they hardly fi
     const merged = await mergeByRank(
       at.world.services,
       graphId,
-      { found: { hits, total: hits.length, concepts: [] }, nearest },
+      { found: { hits, total: hits.length, concepts: [], unknownWords: [] }, nearest },
       wishes,
     );
     return merged.hits.map(({ title }) => title);

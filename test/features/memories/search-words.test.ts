@@ -43,6 +43,42 @@ it("finds what is written as two words, with separators in numbers, or as initia
   expect(await found(ann, "dlq")).toEqual(["Messages in the DLQ", "A queue of dead letters"]);
 });
 
+it("says which words no memory of the graph has, and what was looked for instead", async () => {
+  await using world = await createWorld();
+  const [ann, bob] = [await world.user(), await world.user()];
+  await memoriesTitled(ann, "Autumn leaves are quoted", "Kubernetes upgrade", "Feature flag");
+  await memoriesTitled(bob, "A leak");
+  const unknownIn = async (query: string, wishes: object = {}) => {
+    const { unknownWords, memories } = await ann.did(searchMemories, { query, ...wishes });
+    return [memories.length, unknownWords.map(({ word, takenAs }) => [word, ...takenAs])];
+  };
+
+  expect(await unknownIn("autumn LEAVES, quoting")).toEqual([1, []]);
+  expect(await unknownIn("leak")).toEqual([1, [["leak", "leav"]]]);
+  expect(await unknownIn("leak", { types: ["fix"] })).toEqual([0, [["leak", "leav"]]]);
+  expect(await unknownIn('"autumn leak" zzzzzz')).toEqual([1, [["leak", "leav"], ["zzzzzz"]]]);
+  expect(await unknownIn("kube featureflag")).toEqual([
+    2,
+    [
+      ["kube", "kubernet"],
+      ["featureflag", "feature flag"],
+    ],
+  ]);
+  expect(await unknownIn("the of")).toEqual([0, []]);
+  expect(await unknownIn("%")).toEqual([0, []]);
+});
+
+it("names at most five words that an unknown one was taken as", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "contact contest contract content contour contain");
+
+  const { unknownWords } = await ann.did(searchMemories, { query: "cont" });
+
+  expect(unknownWords).toEqual([{ word: "cont", takenAs: expect.any(Array) as string[] }]);
+  expect(unknownWords[0]?.takenAs).toHaveLength(5);
+});
+
 it.each([
   ["card 4111 2222 3333 4444", "4111222233334444"],
   ["call 0800 4455 667", "08004455667"],

@@ -12,6 +12,7 @@ import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { isMerged, mergeByRank } from "./merge-by-rank.js";
 import { MemoryFilterInput, expiryFor } from "../memory-filter.js";
 import { withMemories } from "../memory-relations.js";
+import { UnknownWord } from "../words/unknown-word.js";
 import { type Found, type Hit, type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
 import { SearchHit } from "./search-hit.js";
 import { type Finder, finderOf } from "./occurrences.js";
@@ -80,6 +81,11 @@ export class SearchResult {
 
   @Field(() => Boolean, { description: `Whether more than ${TOTAL_MAX} match.` })
   totalIsCapped!: boolean;
+
+  @Field(() => [UnknownWord], {
+    description: "The words of the query that no memory of the graph has: hits have what was looked for instead.",
+  })
+  unknownWords!: UnknownWord[];
 
   @Field(() => Boolean, {
     description: "Whether fewer hits came than `limit` has room for, since they are too large for one answer.",
@@ -168,7 +174,7 @@ export const searchMemories = defineOperation({
       ...["id", "type", "title", "summary", "tags", "updatedAt", "snippet", "relevance", "supersededBy"].map(
         (name) => `memories.${name}`,
       ),
-      ...["total", "totalIsCapped"],
+      ...["total", "totalIsCapped", "unknownWords"],
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter"],
@@ -189,6 +195,7 @@ export const searchMemories = defineOperation({
       memories: [{ ...HIT_EXAMPLE, relevance: 0.93 }],
       total: 1,
       totalIsCapped: false,
+      unknownWords: [],
       truncated: false,
       meaning: false,
     },
@@ -201,7 +208,7 @@ export const searchMemories = defineOperation({
     const withText = context.selects("snippet", "memories");
     const withHits = context.selects("memories") || context.selects("truncated");
     const wishes = { ...input, withText, withHits, expired: expiryFor(context, input) };
-    const { meaning, total, ...found } = await searchBoth(context, graphId, wishes);
+    const { meaning, total, unknownWords, ...found } = await searchBoth(context, graphId, wishes);
     const hits = await showHits(context, graphId, found);
     const wanted = input.full ? await withMemories(context, hits) : hits;
     const memories = await withinPage(context, wanted);
@@ -209,6 +216,7 @@ export const searchMemories = defineOperation({
       memories,
       total: Math.min(total, TOTAL_MAX),
       totalIsCapped: total > TOTAL_MAX,
+      unknownWords: [...unknownWords],
       truncated: memories.length < wanted.length,
       meaning,
     };

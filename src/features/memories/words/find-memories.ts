@@ -9,6 +9,7 @@ import { type Plan, planLiterally, planSearch, withoutFirst } from "./plan.js";
 import { readQuery } from "./query.js";
 import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
 import { TUNING } from "./tuning.js";
+import type { UnknownWord } from "./unknown-word.js";
 import { PROBED_MARGIN, type SearchBounds } from "./walk.js";
 
 /** Matches are counted up to this number, and no page goes beyond it. */
@@ -49,6 +50,7 @@ export interface Found {
   readonly total: number;
   /** The concepts of the query. */
   readonly concepts: readonly Concept[];
+  readonly unknownWords: readonly UnknownWord[];
 }
 
 /** Searches a graph, best hits first: reads the query, finds out what its words stand for, and looks that up. */
@@ -76,14 +78,15 @@ export async function findMemories(
       resolved.concepts.length > 0
         ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
         : literal && planLiterally(literal, query, { narrowing, memories: resolved.memories, bounds });
-    if (!plan) return { hits: [], total: 0, concepts: [] };
+    const { unknownWords } = resolved;
+    if (!plan) return { hits: [], total: 0, concepts: [], unknownWords };
     const values = hitValues(isFirstEmpty ? withoutFirst(plan) : plan, phrases, wishes);
     const rows = await run(searchHits, { graphId, ...values });
     const found = rows.filter(isHit);
     const hits = wishes.explain
       ? await explainHits(run, graphId, found, plan.scored)
       : found.map((row) => ({ ...row, matches: null }));
-    return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored };
+    return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored, unknownWords };
   };
   const found = await find(query.phrases);
   return found.total <= 0 && query.phrases.length > 0 ? find([], found.total === NO_WORDS) : found;
