@@ -10,15 +10,23 @@ const DAY_MS = 86_400_000;
 /** This close to the limit of the days it is unclear whether the service ran before or after it. */
 const UNSURE_MS = 15_000;
 
-export const recentActivity = defineMove<Choice & { days: number; offset: number; project?: string | undefined }>({
+interface Recent extends Choice {
+  readonly days: number;
+  readonly offset: number;
+  readonly unresolvedOffset: number;
+  readonly project?: string | undefined;
+}
+
+export const recentActivity = defineMove<Recent>({
   weight: 4,
   input(model, _me, draw) {
     const days = draw.one([7, 5, 365]);
     const from = model.now() - days * DAY_MS;
     if (model.memories.some(({ changedAt }) => Math.abs(changedAt - from) < UNSURE_MS)) throw new Unasked();
-    return { graph: drawGraph(draw), days, offset: draw.one([0, 0, 3]), project: draw.once(4) ? "/a" : undefined };
+    const offsets = { offset: draw.one([0, 0, 3]), unresolvedOffset: draw.one([0, 0, 1]) };
+    return { graph: drawGraph(draw), days, ...offsets, project: draw.once(4) ? "/a" : undefined };
   },
-  expect(model, me, { graph, days, offset, project }) {
+  expect(model, me, { graph, days, offset, unresolvedOffset: left, project }) {
     const everything = model.memoriesIn(graphOf(model, me, graph));
     const all = everything.filter((memory) => project === undefined || projectOf(memory) === project);
     const changed = all.filter(({ changedAt }) => changedAt >= model.now() - days * DAY_MS).sort(lastFirst);
@@ -30,8 +38,12 @@ export const recentActivity = defineMove<Choice & { days: number; offset: number
         ...{ total: changed.length, totalIsCapped: false, days },
         byType: countsOf(changed.map((memory) => presentOf(memory).type)),
         memories: changed.slice(offset, offset + 20).map(shown),
-        unresolvedProblems: open.sort(mostImportantFirst).slice(0, 10).map(shown),
-        truncated: open.length > 10,
+        unresolvedProblems: open
+          .sort(mostImportantFirst)
+          .slice(left, left + 10)
+          .map(shown),
+        unresolvedTotal: open.length,
+        truncated: open.length > left + 10,
       },
     };
   },

@@ -54,6 +54,24 @@ it("says that recent activity lists only the newest where there are more, and ho
   expect((await ann.did(recentActivity, {})).truncated).toBe(false);
 });
 
+it("returns the open problems that have no room to the call that the hint names", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  for (let number = 1; number <= 12; number++) await aMemory(ann, { type: "problem", title: `Number ${number}` });
+  const titles = ({ unresolved_problems }: Record<string, unknown>) =>
+    (unresolved_problems as Array<{ title: string }>).map(({ title }) => title);
+
+  const first = await call("get_recent_activity");
+  const next = await call("get_recent_activity", { unresolved_offset: titles(first).length });
+
+  expect(first).toMatchObject({
+    ...{ unresolved_total: 12, truncated: true },
+    hint: expect.stringContaining("unresolved_offset") as string,
+  });
+  expect(next).not.toHaveProperty("truncated");
+  expect(new Set([first, next].flatMap(titles)).size).toBe(12);
+});
+
 it("says that a summary is the old one where only the content changed", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

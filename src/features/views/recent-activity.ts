@@ -25,6 +25,7 @@ import { TypeCount } from "./type-count.js";
 
 const DAYS_MAX = LIMITS.views.days;
 const CHANGED_MAX = LIMITS.views.changed;
+const PROBLEMS_MAX = LIMITS.views.problems;
 
 @ArgsType()
 export class RecentActivityInput extends GraphInput {
@@ -44,6 +45,13 @@ export class RecentActivityInput extends GraphInput {
   })
   @Between(0, CHANGED_MAX)
   offset!: number;
+
+  @Field(() => Int, {
+    defaultValue: 0,
+    description: `How many of the \`unresolvedProblems\` to leave out, from 0 to ${PROBLEMS_MAX.toLocaleString("en")}.`,
+  })
+  @Between(0, PROBLEMS_MAX)
+  unresolvedOffset!: number;
 
   @IncludeExpiredField()
   includeExpired!: boolean;
@@ -74,6 +82,13 @@ export class RecentActivity {
   })
   unresolvedProblems!: Memory[];
 
+  @Field(() => Int, {
+    description:
+      `How many such problems there are: the last changed ${PROBLEMS_MAX.toLocaleString("en")} problems and errors ` +
+      "are looked at.",
+  })
+  unresolvedTotal!: number;
+
   @Field(() => Boolean, {
     description: "Whether there are more `unresolvedProblems`, or a list is shorter since its texts are long.",
   })
@@ -100,23 +115,23 @@ export const recentActivity = defineOperation({
   mcp: {
     name: "get_recent_activity",
     description:
-      "What was stored or changed in the last days, newest first, and problems that nothing solves yet. Call it to pick " +
-      `up work where it was left, or with types and days ${DAYS_MAX} to list all of a kind.`,
+      "What changed in the last days, newest first, and problems that nothing solves yet. Call it to pick up work " +
+      `where it was left, or with types and days ${DAYS_MAX} to list all of a kind.`,
     leftOut: ["includeExpired"],
     inputs: {
       days: "How many days to look back.",
-      project: "Only with exactly this project_path in the context.",
+      project: "Only with exactly this project_path in context.",
       types: "Only these types, such as preference.",
       offset: "How many to leave out.",
+      unresolvedOffset: "How many problems to leave out.",
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: [
-      ...["total", "totalIsCapped", "byType", "days"],
+      ...["total", "totalIsCapped", "byType", "unresolvedTotal", "days"],
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
     ifCut:
-      "For the next memories, add to offset how many came. For other problems, ask for certain types, one project or " +
-      "fewer days.",
+      "For the next memories, add to offset how many came; for the next unresolved_problems, to unresolved_offset.",
     narrowing: ["project", "types"],
     whenEmpty({ days, project, types }) {
       const isNarrowed = Boolean(project || types);
@@ -138,13 +153,14 @@ export const recentActivity = defineOperation({
       byType: [{ type: MEMORY_EXAMPLE.type, count: 1 }],
       memories: [MEMORY_EXAMPLE],
       unresolvedProblems: [],
+      unresolvedTotal: 0,
       truncated: false,
       days: 7,
     },
   },
   async handle(context, input) {
     const { caller, database, now } = context;
-    const { days, offset } = input;
+    const { days, offset, unresolvedOffset } = input;
     const since = new Date(now().getTime() - days * DAY_MS);
     const values = {
       graphId: chosenGraphId(caller, input),
@@ -153,13 +169,12 @@ export const recentActivity = defineOperation({
       types: input.types ?? null,
       expired: expiryFor(context, input),
       most: LIMITS.views.changed,
-      offset,
+      ...{ offset, unresolvedOffset },
     };
     const [counts, ...rows] = await database.run(recentActivityOf, values);
-    const total = counts?.total ?? 0;
+    const [total, unresolvedTotal] = [counts?.total ?? 0, counts?.unresolvedTotal ?? 0];
     // Problems come first when the page is filled: somebody has to act on them.
-    const found = memoriesOf("problems", rows);
-    const open = found.slice(0, UNSOLVED_MAX);
+    const open = memoriesOf("problems", rows);
     const wanted = [...open, ...memoriesOf("memories", rows)];
     const shown = await withinPage(context, wanted);
     const isForAgents = context.door === "mcp";
@@ -170,9 +185,10 @@ export const recentActivity = defineOperation({
       byType: counts?.byType ?? [],
       memories: shown.slice(open.length),
       unresolvedProblems: shown.slice(0, open.length),
+      unresolvedTotal,
       // The other doors have lists with pages: an agent has no other list, and has to know that this one ends early.
       truncated:
-        found.length > open.length ||
+        unresolvedTotal > unresolvedOffset + open.length ||
         shown.length < wanted.length ||
         (isForAgents && total > offset + shown.length - open.length),
       days,

@@ -3,10 +3,7 @@ import { defineStatement, jsonAs, oneOf } from "../../platform/database/statemen
 import { CLOSING, MEMORY_COLUMNS, type Memory, OPEN_TYPES } from "../memories/index.js";
 import type { TypeCount } from "./type-count.js";
 
-/**
- * How many changed memories an answer has, and how many problems. One problem more is read, to tell whether there are
- * more.
- */
+/** How many changed memories an answer has, and how many problems. */
 export const NEWEST_MAX = 20;
 export const UNSOLVED_MAX = 10;
 
@@ -42,10 +39,10 @@ export const recentActivityOf = defineStatement({
   name: "recent_activity",
   values: {
     ...{ graphId: "uuid", since: "timestamptz", project: "text?", types: "text[]?" },
-    ...{ expired: "timestamptz?", most: "int4", offset: "int4" },
+    ...{ expired: "timestamptz?", most: "int4", offset: "int4", unresolvedOffset: "int4" },
   },
   row: {
-    ...{ total: "int4?", isCapped: "bool?", byType: jsonAs<TypeCount[] | null>() },
+    ...{ total: "int4?", isCapped: "bool?", unresolvedTotal: "int4?", byType: jsonAs<TypeCount[] | null>() },
     ...{ list: oneOf<"counts" | "memories" | "problems">(), memory: jsonAs<MemoryInJson | null>(), place: "int4" },
   },
   text: `
@@ -55,26 +52,30 @@ export const recentActivityOf = defineStatement({
     ), newest AS MATERIALIZED (
       SELECT id FROM (${RECENT}) recent ORDER BY updated_at DESC, id DESC LIMIT ${NEWEST_MAX} OFFSET :offset
     ), unsolved AS MATERIALIZED (
-      SELECT id FROM (
+      SELECT id, importance, updated_at FROM (
         SELECT * FROM (${RECENT}) recent WHERE type IN (${listed(OPEN_TYPES)}) LIMIT ${problems}
       ) problem
       WHERE NOT EXISTS (
         SELECT 1 FROM relationship r
         WHERE r.graph_id = :graphId AND r.to_id = problem.id AND r.type IN (${listed(CLOSING)}) OFFSET 0
       )
-      ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ${UNSOLVED_MAX + 1}
+    ), shown AS MATERIALIZED (
+      SELECT id FROM unsolved
+      ORDER BY importance DESC, updated_at DESC, id DESC LIMIT ${UNSOLVED_MAX} OFFSET :unresolvedOffset
     )
     SELECT (SELECT coalesce(sum(count), 0)::int4 FROM counts) AS total,
       (SELECT coalesce(sum(looked_at), 0) = :most FROM counts) AS "isCapped",
+      (SELECT count(*)::int4 FROM unsolved) AS "unresolvedTotal",
       (SELECT coalesce(json_agg(c), '[]') FROM (
         SELECT type, count FROM counts WHERE count > 0 ORDER BY count DESC, type LIMIT ${types}) c) AS "byType",
       'counts' AS list, NULL::json AS memory, 0 AS place
     UNION ALL
-    SELECT NULL, NULL, NULL, 'memories', to_json(m), (row_number() OVER (ORDER BY m."updatedAt" DESC, m.id DESC))::int4
+    SELECT NULL, NULL, NULL, NULL, 'memories', to_json(m),
+      (row_number() OVER (ORDER BY m."updatedAt" DESC, m.id DESC))::int4
     FROM (SELECT ${COLUMNS} FROM newest JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id) m
     UNION ALL
-    SELECT NULL, NULL, NULL, 'problems', to_json(p),
+    SELECT NULL, NULL, NULL, NULL, 'problems', to_json(p),
       (row_number() OVER (ORDER BY p.importance DESC, p."updatedAt" DESC, p.id DESC))::int4
-    FROM (SELECT ${COLUMNS} FROM unsolved JOIN memory m ON m.graph_id = :graphId AND m.id = unsolved.id) p
+    FROM (SELECT ${COLUMNS} FROM shown JOIN memory m ON m.graph_id = :graphId AND m.id = shown.id) p
     ORDER BY place`,
 });

@@ -61,12 +61,16 @@ const requiring = (names: readonly string[]): JsonSchema => (names.length > 0 ? 
  * only anchored ones, and sizes that hardly any call reaches: refusals explain both.
  */
 function forAgents({ items, ...schema }: JsonSchema): JsonSchema {
-  const kept = Object.entries(schema).filter(([name]) => !LEFT_TO_REFUSALS.has(name));
+  const kept = Object.entries(schema).filter(
+    ([name, value]) => !LEFT_TO_REFUSALS.has(name) && !(name === "maximum" && Number(value) >= HARDLY_REACHED),
+  );
   if (!items) return Object.fromEntries(kept);
   const { maxLength: _longest, ...item } = items;
   return { ...Object.fromEntries(kept), items: forAgents(item) };
 }
 
+/** No agent counts as far as such a maximum. */
+const HARDLY_REACHED = 1_000;
 const LEFT_TO_REFUSALS: ReadonlySet<string> = new Set([
   ...["pattern", "additionalProperties"],
   ...["minLength", "minItems", "maxItems"],

@@ -98,7 +98,7 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
       { days: 1, project: "none" },
       { days: 1, types: ["none"] },
     ],
-    { days: 365, includeExpired: true },
+    { days: 365, includeExpired: true, unresolvedOffset: 1 },
   ],
   graphStatistics: () => [{}],
   exportAccount: ({ middle }) =>

@@ -102,6 +102,25 @@ it("says that there are more problems only if there are more than 10", async () 
   expect(await ann.did(recentActivity, {})).toMatchObject({ truncated: true });
 });
 
+it("counts all open problems, and leaves out the first of them on a later page", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const named = (from: number, to: number) =>
+    Array.from({ length: from - to + 1 }, (_, index) => `Number ${from - index}`);
+  for (let number = 1; number <= 25; number++) await aMemory(ann, { type: "problem", title: `Number ${number}` });
+  const page = async (unresolvedOffset: number) => {
+    const { unresolvedProblems, ...others } = await ann.did(recentActivity, { unresolvedOffset });
+    expect(others).toMatchObject({ unresolvedTotal: 25, total: 25 });
+    expect(others.memories).toHaveLength(20);
+    return [unresolvedProblems.map(({ title }) => title), others.truncated];
+  };
+
+  expect(await page(0)).toEqual([named(25, 16), true]);
+  expect(await page(10)).toEqual([named(15, 6), true]);
+  expect(await page(20)).toEqual([named(5, 1), false]);
+  expect(await page(25)).toEqual([[], false]);
+});
+
 it("stays within the size of a page, and fills it with problems first", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -141,7 +160,7 @@ it("works for an empty graph, and shows nothing of other graphs", async () => {
 
   expect(await ann.did(recentActivity, {})).toEqual({
     ...{ total: 0, totalIsCapped: false, days: 7 },
-    ...{ byType: [], memories: [], unresolvedProblems: [], truncated: false },
+    ...{ byType: [], memories: [], unresolvedProblems: [], unresolvedTotal: 0, truncated: false },
   });
 });
 
@@ -154,6 +173,9 @@ it("refuses input out of bounds", async () => {
   }
   for (const offset of [-1, LIMITS.views.changed + 1]) {
     expect(await ann.does(recentActivity, { offset }), String(offset)).toBeRefused("bad_request");
+  }
+  for (const unresolvedOffset of [-1, LIMITS.views.problems + 1]) {
+    expect(await ann.does(recentActivity, { unresolvedOffset })).toBeRefused("bad_request");
   }
 });
 
