@@ -327,10 +327,15 @@ it("says what to try when nothing is found, and only then", async () => {
   const [one, two, apart] = await memoriesTitled(ann, "One", "Two", "Apart");
   await aLink(ann, one, two);
   const walk = (types: string[]) => call("get_related_memories", { id: one.id, types });
-  const path = ({ id }: { id: string }) => call("find_path", { from_memory_id: one.id, to_memory_id: id });
+  const path = ({ id }: { id: string }, wishes: object = {}) =>
+    call("find_path", { from_memory_id: one.id, to_memory_id: id, ...wishes });
   expect(await walk(["RELATD_TO"])).toEqual({ memories: [], hint: expect.stringContaining("no types") as string });
   expect((await call("get_related_memories", { id: apart.id }))["hint"]).toContain("It has no relationships");
-  expect(await path(apart)).toMatchObject({ steps: [], hint: expect.stringContaining("direction any") as string });
+  expect(await path(apart)).toMatchObject({ steps: [], hint: expect.stringContaining("Try max_depth 10.") as string });
+  expect(await path(apart, { types: ["SOLVES"], direction: "in", max_depth: 10 })).toMatchObject({
+    hint: expect.stringContaining("Try direction any, no types.") as string,
+  });
+  expect((await path(apart, { direction: "any", max_depth: 10 }))["hint"]).not.toContain("Try");
   expect((await call("search_memories", { query: "nowhere" }))["hint"]).toContain("other or fewer");
 
   for (const found of [

@@ -146,6 +146,11 @@ it("lets a change clear fields, and keeps text that may be intended", async () =
   const said = { type: "general", title: "A", content: "x", tags: ["a"], summary: "S" };
   const { id } = await call("store_memory", { ...said, expires_at: "2999-01-01T00:00:00Z" });
 
+  // Some clients send this for what their model has left out, so it clears nothing; the answer shows it.
+  expect(await call("update_memory", { id, title: "A", expires_at: "", importance: "" })).toMatchObject({
+    expires_at: "2999-01-01T00:00:00.000Z",
+    importance: 0.5,
+  });
   await call("update_memory", { id, tags: [], expires_at: null });
   const emptied = await call("get_memory", { id });
   expect(emptied).toMatchObject({ title: "A", summary: "S", tags: [] });
@@ -204,6 +209,8 @@ it.each([
   ["update_memory", { id: "x", expires_at: "2999-01-01 08:30:00" }, "expires_at: must be a time with its zone"],
   ["update_memory", { id: "x", expires_at: "2999-02-30" }, "expires_at: must be a time with its zone"],
   ["update_memory", { id: "x", title: "" }, "title: must have 1 to 500 characters"],
+  ["update_memory", { id: "x", tags: null }, "to change. tags: [] removes all tags"],
+  ["update_memory", { id: "x", expires_at: "" }, "null removes the summary, context or expires_at"],
 ])("refuses a call of %s with %j, which may mean anything", async (name, args, message) => {
   await using world = await createWorld();
   const { url } = await world.serve();

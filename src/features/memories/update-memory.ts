@@ -32,6 +32,10 @@ export class UpdateMemoryInput extends ChangedMemory(GraphInput) {
   expectedVersion?: number | null;
 }
 
+/** For agents: the door takes null and `""` of most fields as left out, so the call may have named some. */
+const HOW_TO_CLEAR =
+  " tags: [] removes all tags; null removes the summary, context or expires_at, if nothing else is null.";
+
 export const updateMemory = defineOperation({
   name: "updateMemory",
   effect: "transaction",
@@ -59,7 +63,8 @@ export const updateMemory = defineOperation({
       expectedVersion: "Refuse unless this is its version.",
       graph: GRAPH_FOR_AGENTS,
     },
-    outputs: ["id", "type", "title", "summary", "tags", "updatedAt", "version"],
+    // With importance and expiry, since `""` for one of them changes nothing.
+    outputs: ["id", "type", "title", "summary", "tags", "importance", "expiresAt", "updatedAt", "version"],
     // Lists show the summary instead of the content, so an old one hides what the content says now.
     hintOf: ({ summary }, given) =>
       summary !== undefined && "content" in given && !("summary" in given)
@@ -77,10 +82,10 @@ export const updateMemory = defineOperation({
     },
   },
   audit: { none: "The versions of a memory say who changed what and when." },
-  check(_context, input) {
-    if (Object.keys(changesOf(input)).length === 0) {
-      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
-    }
+  check({ door }, input) {
+    if (Object.keys(changesOf(input)).length > 0) return;
+    const message = `Give at least one field to change.${door === "mcp" ? HOW_TO_CLEAR : ""}`;
+    throw new InvalidInput([{ path: "", message }]);
   },
   async handle(context, input) {
     const { caller } = context;

@@ -125,9 +125,15 @@ export const memoryPath = defineOperation({
     ifCut:
       "For the other steps, call find_path from the last memory that is shown. To read on in a cut context, call it " +
       "from one memory to the next with context_from: the character at which it was cut.",
-    whenEmpty: ({ types }) =>
-      `${hintOfTypes(types)}No path was found. Try direction any, no types, or a max_depth up to ${DEPTH_MAX}; ` +
-      "get_related_memories shows what each of the two leads to.",
+    whenEmpty({ types, direction = "any", max_depth }) {
+      const others = [
+        ...(direction === "any" ? [] : ["direction any"]),
+        ...(types === undefined ? [] : ["no types"]),
+        ...(max_depth === DEPTH_MAX ? [] : [`max_depth ${DEPTH_MAX}`]),
+      ];
+      const advice = others.length > 0 ? ` Try ${others.join(", ")}.` : "";
+      return `${hintOfTypes(types)}No path was found.${advice} get_related_memories shows what each of the two leads to.`;
+    },
   },
   example: {
     input: { fromMemoryId: MEMORY_EXAMPLE.id, toMemoryId: MEMORY_RELATIONSHIP_EXAMPLE.to },
