@@ -87,10 +87,10 @@ function predicted(model: Model, question: Question): Expected | Replay | Refuse
     const isAllowed = scopesOf(operation.permission).every((scope) => me.key.scopes.includes(scope));
     if (!isAllowed && me.door === "mcp") throw new Refused("not_found", "no_tool");
     if (isSpoiled) throw new Refused("bad_request");
-    if (!isAllowed) throw new Refused("forbidden", "scope_missing");
     const move = moves.get(operation.name);
     if (!move) throw new Error(`No command asks for ${operation.name}.`);
     move.check?.(input);
+    if (!isAllowed) throw new Refused("forbidden", "scope_missing");
     if (idempotencyKey !== undefined && keepsResults(operation)) {
       const earlier = model.kept.filter((kept) => isKeptUnder(model, kept, me, idempotencyKey));
       if (earlier.some((kept) => !isSame(kept, question))) throw new Refused("conflict", "idempotency_key_reused");
