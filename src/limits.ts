@@ -158,7 +158,8 @@ export const LIMITS = {
     middles: 100, // Parts between two known ones of a word.
     inflected: 6, // Words that are looked up in other forms, and as many in forms of languages in Latin script.
     alike: 20, // Known words that may replace one that is misspelt or incomplete.
-    takenAs: 5, // Of these, that an answer names for a word.
+    unknownWords: 12, // Words that no memory has and that an answer names: pasted errors have many.
+    takenAs: 5, // Known words that it names for each of them.
     variants: 64, // Known words that may replace all words together; as many as `terms`, so that each may have one.
     candidates: 1_001, // For each way to match: one more than is counted, to know whether there are more.
     // The candidates' words are read if they have at most so many bytes together; else each word is looked up in the

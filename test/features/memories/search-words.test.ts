@@ -68,7 +68,7 @@ it("says which words no memory of the graph has, and what was looked for instead
   expect(await unknownIn("%")).toEqual([0, []]);
 });
 
-it("names at most five words that an unknown one was taken as", async () => {
+it("names at most twelve unknown words, and of each five that it was taken as", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "contact contest contract content contour contain");
@@ -77,6 +77,9 @@ it("names at most five words that an unknown one was taken as", async () => {
 
   expect(unknownWords).toEqual([{ word: "cont", takenAs: expect.any(Array) as string[] }]);
   expect(unknownWords[0]?.takenAs).toHaveLength(5);
+  const many = Array.from({ length: 20 }, (_, n) => `zzz${"abcdefghijklmnopqrst".charAt(n)}`);
+  const pasted = await ann.did(searchMemories, { query: many.join(" ") });
+  expect(pasted.unknownWords.map(({ word }) => word)).toEqual(many.slice(0, 12));
 });
 
 it.each([

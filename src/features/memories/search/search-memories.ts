@@ -19,7 +19,7 @@ import { type Finder, finderOf } from "./occurrences.js";
 import { snippetOf } from "./snippet.js";
 
 const { mergedByWords } = LIMITS.embeddings;
-const { explained, queryLength, snippetBytes, snippetCharacters } = LIMITS.search;
+const { explained, queryLength, snippetBytes, snippetCharacters, unknownWords: UNKNOWN_MAX } = LIMITS.search;
 const LIMIT_BOUND = `must be from 1 to ${TOTAL_MAX.toLocaleString("en")}, with \`explain\` to ${explained}`;
 
 /** The relevance below which a hit has so few of the words that they may be there by chance. */
@@ -83,7 +83,9 @@ export class SearchResult {
   totalIsCapped!: boolean;
 
   @Field(() => [UnknownWord], {
-    description: "The words of the query that no memory of the graph has: hits have what was looked for instead.",
+    description:
+      `The words of the query that no memory of the graph has, up to ${UNKNOWN_MAX}: hits have what was looked for ` +
+      "instead.",
   })
   unknownWords!: UnknownWord[];
 

@@ -102,7 +102,9 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
     names: [...numbers, ...others].slice(0, LIMITS.search.names),
-    unknownWords: unknown.map((word) => ({ word: word.text, takenAs: insteadOf(variants[words.indexOf(word)] ?? []) })),
+    unknownWords: unknown
+      .slice(0, LIMITS.search.unknownWords)
+      .map((word) => ({ word: word.text, takenAs: insteadOf(variants[words.indexOf(word)] ?? []) })),
     memories,
   };
 }
