@@ -131,6 +131,10 @@ export const deleteTeam = defineMove<Place>({
       effect() {
         found.billing.checkout = null;
         model.forgetTeam(found);
+        const isOfInvitation = /^(?:inviteMember|resendInvitation|revokeInvitation)$/;
+        model.audit = model.audit.map((entry) =>
+          entry.teamId === teamId && isOfInvitation.test(entry.action) ? { ...entry, detail: null } : entry,
+        );
       },
     };
   },

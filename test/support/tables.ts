@@ -70,3 +70,16 @@ export async function fillTables(world: StripeWorld, embed: () => Promise<void>)
   await paymentEvent.create({ data: { id: "evt_1", type: "invoice.paid" } });
   return staff;
 }
+
+/** Moves every stored time into the past, but not those of memories, as if so many days had passed. */
+export async function age({ pool }: { readonly pool: Queryable }, days: number): Promise<void> {
+  const { rows } = await pool.query<{ name: string; columns: string[] }>(
+    `SELECT table_name AS name, array_agg(column_name::text) AS columns FROM information_schema.columns
+     WHERE table_schema = 'public' AND data_type LIKE 'timestamp%' AND table_name NOT LIKE '\\_prisma%'
+       AND table_name NOT IN ('memory', 'memory_version', 'relationship') GROUP BY 1`,
+  );
+  for (const { name, columns } of rows) {
+    const moved = columns.map((column) => `${column} = ${column} - interval '${days} days'`);
+    await pool.query(`UPDATE "${name}" SET ${moved.join(", ")}`);
+  }
+}

@@ -33,8 +33,9 @@ export async function anInvitee(
   world: World,
   { teamId, owner }: Pick<Staff, "teamId" | "owner">,
   role: `${AssignableRole}` = "member",
+  address?: string,
 ): Promise<Invitee> {
-  const actor = await world.user();
+  const actor = await world.user(address === undefined ? {} : { email: address });
   const invitation = await owner.did(inviteMember, { teamId, email: actor.email, role });
   const token = `token of ${invitation.id}`;
   await world.giveToken(invitation.id, token);

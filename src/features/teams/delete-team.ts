@@ -9,6 +9,7 @@ import {
   assertBillingEnded,
   endBilling,
 } from "../billing/index.js";
+import { forgetInvitedInAudit } from "./invitations/audited-address.js";
 import { TEAM_EXAMPLE } from "./team.js";
 
 @InputType({ description: "Which team to delete." })
@@ -22,6 +23,8 @@ export const deleteTeam = defineTeamOperation({
   effect: "transaction",
   summary: "Deletes a team permanently, with its invitations and its graph; its members keep their own graphs.",
   notes:
+    "What members stored in its graph is deleted within minutes. The service's operator keeps its audit for a while, " +
+    "without the invited addresses. " +
     "A team whose subscription may charge again cannot be deleted (`subscription_active`); the service asks the " +
     "payment provider first. A team that never had a subscription, or whose subscription has ended, is deleted " +
     "without asking. If the service no longer has a payment provider, a team whose subscription may be live " +
@@ -39,6 +42,7 @@ export const deleteTeam = defineTeamOperation({
     await assertBillingEnded(context, teamId);
     const { count } = await context.database.models.team.deleteMany({ where: { id: teamId } });
     if (count === 0) throw new TeamNotFound();
+    await forgetInvitedInAudit(context.database, teamId);
     return { id: teamId };
   },
 });

@@ -8,6 +8,7 @@ import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { myTeam } from "../../../src/features/teams/get-team.js";
 import { ask } from "../../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
+import { columnsWith } from "../../support/tables.js";
 import { aTeam, anInvitee, brokenInvariants } from "../../support/teams.js";
 import { type World, createWorld } from "../../support/world.js";
 
@@ -30,6 +31,7 @@ it("deletes memberships, invitations and the team's graph, and keeps personal gr
   expect(await member.did(memory, { id: own.id })).toMatchObject({ title: own.title });
   await emptyGraphs(world);
   expect(await leftOf(world)).toEqual({ memories: 1, relationships: 0, abandoned: 0 });
+  expect(await columnsWith(world.database.pool, actor.email)).toEqual(["user_account.email"]);
   expect(await member.did(createTeam, { name: "Another", maxMembers: 5 })).toMatchObject({ memberCount: 1 });
   expect(await brokenInvariants(world)).toEqual([]);
 });
