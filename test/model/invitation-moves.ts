@@ -128,7 +128,7 @@ export const mailInvitation = defineMove<{ invitationId: string }>({
     assertFewSent(model, ofLink, "too_many_mails", BY_LINK);
     assertFewSent(model, email, "too_many_mails");
     return {
-      output: { ...offered(model, found), invitedBy: inviterOf(model, found, masked) },
+      output: { ...offered(model, found), invitedBy: inviterOf(found, masked) },
       async effect(_output, real) {
         await real.tokenOf(found.id, email);
         for (const who of [ofLink, email]) {
@@ -144,7 +144,7 @@ export const invitationById = defineMove<{ invitationId: string }>({
   input: drawLink,
   expect(model, _me, { invitationId }) {
     const found = model.invitations.find(({ id }) => id === invitationId) ?? refuse("not_found");
-    return { output: { ...offered(model, found), invitedBy: inviterOf(model, found, masked) } };
+    return { output: { ...offered(model, found), invitedBy: inviterOf(found, masked) } };
   },
 });
 
@@ -202,7 +202,7 @@ export const invitation = defineMove<{ token: string }>({
   input: drawToken,
   expect(model, _me, { token }) {
     const found = model.invitations.find((known) => known.token === token) ?? refuse("not_found");
-    return { output: { ...offered(model, found), invitedBy: inviterOf(model, found, (email) => email) } };
+    return { output: { ...offered(model, found), invitedBy: inviterOf(found, (email) => email) } };
   },
 });
 
@@ -214,8 +214,8 @@ const offered = (model: Model, found: Invitation) => ({
   ...{ expiresAt: model.toService(found.endsAt), status: model.statusOf(found) },
 });
 
-function inviterOf(model: Model, { by }: Invitation, showAddress: (email: string) => string): string {
-  if (!model.users.includes(by)) return "somebody who has left";
+function inviterOf({ by, team }: Invitation, showAddress: (email: string) => string): string {
+  if (!team.members.has(by)) return "somebody who has left";
   const address = showAddress(by.email);
   return by.name === null ? address : `${by.name} (${address})`;
 }

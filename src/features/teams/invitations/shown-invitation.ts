@@ -21,7 +21,9 @@ export class ShownInvitation {
   teamName!: string;
 
   @Field(() => String, {
-    description: "The inviter: name and address, or only the address, which is shortened if the token is not given.",
+    description:
+      "The inviter: name and address, or only the address, which is shortened if the token is not given; " +
+      "`somebody who has left` for one who is not in the team any more.",
   })
   invitedBy!: string;
 
@@ -75,15 +77,19 @@ export const SHOWN_FIELDS = { ...INVITATION_FIELDS, invitedBy: true, team: { sel
 /** `showAddress` decides how much of the inviter's address is shown. */
 export async function showInvitation(
   services: Reading,
-  { team, invitedBy, ...row }: Prisma.InvitationGetPayload<{ select: typeof SHOWN_FIELDS }>,
+  { team, invitedBy: userId, ...row }: Prisma.InvitationGetPayload<{ select: typeof SHOWN_FIELDS }>,
   showAddress: (email: string) => string,
 ): Promise<ShownInvitation> {
   const { database } = services;
-  const inviter = await database.models.user.findUnique({ where: { id: invitedBy } });
+  // Whoever has left the team speaks for it no more, and shows nobody their name and their present address.
+  const inviter = await database.models.teamMember.findUnique({
+    where: { userId, teamId: row.teamId },
+    select: { user: { select: { name: true, email: true } } },
+  });
   return {
     ...toInvitation(services, row, await timeOf(database)),
     teamName: team.name,
-    invitedBy: showInviter(inviter, showAddress),
+    invitedBy: showInviter(inviter?.user ?? null, showAddress),
     maskedEmail: maskAddress(row.email),
   };
 }

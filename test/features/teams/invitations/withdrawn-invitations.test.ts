@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { acceptInvitation } from "../../../../src/features/teams/invitations/answer-invitation.js";
+import { invitation } from "../../../../src/features/teams/invitations/get-invitation.js";
 import { inviteMember } from "../../../../src/features/teams/invitations/invite-member.js";
 import { teamInvitations } from "../../../../src/features/teams/invitations/list-invitations.js";
 import { removeMember } from "../../../../src/features/teams/members/remove-member.js";
@@ -47,6 +48,10 @@ it.each(WAYS)("withdraws the pending invitations of an admin who %s, and records
   const refused = await theirs.actor.does(acceptInvitation, { token: theirs.token });
   expect(refused).toBeRefused("conflict", "invitation_revoked");
   expect(await others.actor.does(acceptInvitation, { token: others.token })).toMatchObject({ ok: true });
+  const inviter = change === demotion ? admin.email : "somebody who has left";
+  for (const { token } of [theirs, expired]) {
+    expect(await theirs.actor.did(invitation, { token })).toMatchObject({ invitedBy: inviter });
+  }
   if (action) {
     const { events } = await owner.did(teamAudit, { teamId, action });
     expect(events).toMatchObject([{ detail: expect.stringContaining("invitations withdrawn: 1") }]);
