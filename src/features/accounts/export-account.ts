@@ -35,7 +35,7 @@ export class ExportedVersion extends MemoryVersion {
 
 @ObjectType({
   description:
-    "A page of all data of an account. The lists follow each other, oldest first: a page continues where the " +
+    "A page of the data of an account. The lists follow each other, oldest first: a page continues where the " +
     "previous one ended, so most of its lists are empty.",
 })
 export class AccountExport implements Lists {
@@ -69,6 +69,13 @@ export class AccountExport implements Lists {
   @Field(() => [Relationship], { description: "The relationships of the user's own graph." })
   relationships!: Relationship[];
 
+  @Field(() => [AuditEntry], {
+    description:
+      "The audit entries of what others did with the user, such as an admin of their team or the service's operator. " +
+      "Without the keys of these people.",
+  })
+  eventsByOthers!: AuditEntry[];
+
   @Field(() => String, { nullable: true, description: NEXT_CURSOR })
   nextCursor!: string | null;
 }
@@ -77,8 +84,12 @@ export const exportAccount = defineOperation({
   name: "exportAccount",
   effect: "reads",
   summary:
-    "Exports all personal data of the caller, page by page: the user, keys, membership, invitations, audit entries, " +
+    "Exports the personal data of the caller, page by page: the user, keys, membership, invitations, audit entries, " +
     "and their own graph. The content of a team's graph belongs to the team.",
+  notes:
+    "Of other people it has only ids, and the addresses of invitations that the caller sent, sent again or revoked. " +
+    "Left out are secrets of keys and connections, what is kept for a short time (codes, mails that wait, results of " +
+    "Idempotency-Keys, counts for limits), and a team's payments: see `teamSubscription` and `teamInvoices`.",
   input: ExportAccountInput,
   output: AccountExport,
   isLarge: true,
@@ -91,7 +102,7 @@ export const exportAccount = defineOperation({
       profile: ACCOUNT_EXAMPLE,
       membership: null,
       ...{ keys: [API_KEY_EXAMPLE], invitationsReceived: [], invitationsSent: [], events: [] },
-      ...{ memories: [], versions: [], relationships: [], nextCursor: null },
+      ...{ memories: [], versions: [], relationships: [], eventsByOthers: [], nextCursor: null },
     },
   },
   async handle(context, { limit, cursor, list }) {

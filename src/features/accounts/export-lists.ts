@@ -16,6 +16,7 @@ export interface Lists {
   memories: Memory[];
   versions: Array<MemoryVersion & { memoryId: string }>;
   relationships: Relationship[];
+  eventsByOthers: AuditEntry[];
 }
 
 /** A place in one list: after the row with this id, or after a version of the memory with this id. */
@@ -82,6 +83,14 @@ const READERS: { readonly [Name in keyof Lists]: Read<Lists[Name][number]> } = {
     );
     return byId(rows.map(toRelationship));
   },
+  // Last: a cursor has the number of its list, and an earlier server may have made it.
+  eventsByOthers: async ({ caller: { userId }, database }, after, take) => {
+    const byOthers = { OR: [{ actorId: null }, { actorId: { not: userId } }] };
+    const where = { subject: userId, ...byOthers, ...afterId(after) };
+    const rows = await database.models.auditEntry.findMany({ where, orderBy: { id: "asc" }, take });
+    // The keys of other people are not the caller's data.
+    return byId(rows.map((row) => ({ ...row, keyId: null })));
+  },
 };
 
 const NAMES = Object.keys(READERS) as ReadonlyArray<keyof Lists>;
@@ -111,7 +120,7 @@ export function readPlace(text: string | null): ExportPlace {
 export async function pageOfLists(context: Context, from: ExportPlace, limit: number) {
   const lists: Lists = {
     ...{ keys: [], invitationsReceived: [], invitationsSent: [], events: [] },
-    ...{ memories: [], versions: [], relationships: [] },
+    ...{ memories: [], versions: [], relationships: [], eventsByOthers: [] },
   };
   const pace = paceBy(context.pause);
   let [room, bytes] = [limit, PAGE_BYTES];

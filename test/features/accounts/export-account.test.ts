@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
 import { exportAccount } from "../../../src/features/accounts/export-account.js";
+import { setPlan } from "../../../src/features/accounts/index.js";
+import { updateAccount } from "../../../src/features/accounts/update-account.js";
+import { removeMember } from "../../../src/features/teams/members/remove-member.js";
+import { updateMemberRole } from "../../../src/features/teams/members/update-member-role.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
@@ -9,7 +13,10 @@ import { aLink, aMemory, manyMemories } from "../../support/memories.js";
 import { aTeam, anInvitee } from "../../support/teams.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
-const LISTS = ["keys", "invitations_received", "invitations_sent", "events", "memories", "versions", "relationships"];
+const LISTS = [
+  ...["keys", "invitations_received", "invitations_sent", "events", "memories", "versions", "relationships"],
+  "events_by_others",
+];
 const PERSONAL = { graph: "personal" };
 
 it("contains all data of the caller and nothing of other users, with any page size", async () => {
@@ -48,6 +55,28 @@ it("contains all data of the caller and nothing of other users, with any page si
   expect((await readExport(url, invitee.actor, 10))["invitations_received"]).toMatchObject([
     { id: invitee.invitation.id, status: "pending" },
   ]);
+});
+
+it("tells what others did with the caller, without their keys, and nothing that the caller did", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, member, teamId } = await aTeam(world);
+  const { userId } = member.caller;
+  await member.did(updateAccount, { name: "Bob" });
+  await owner.did(updateMemberRole, { teamId, userId, role: "admin" });
+  await setPlan(world.services, member.email, "free");
+  await owner.did(removeMember, { teamId, userId });
+
+  const whole = await readExport(url, member, 1);
+
+  const byOwner = { subject: userId, actor_id: owner.caller.userId, key_id: null };
+  expect(whole["events_by_others"]).toMatchObject([
+    { ...byOwner, action: "updateMemberRole", detail: "role: member → admin" },
+    { subject: userId, actor_id: null, door: "operator", action: "setPlan", detail: "plan: pro → free" },
+    { ...byOwner, action: "removeMember" },
+  ]);
+  expect(whole["events"]?.map(({ action }) => action)).toEqual(["updateAccount"]);
+  expect((await readExport(url, owner, 10))["events_by_others"]).toEqual([]);
 });
 
 it("omits invitations to an address that is not verified", async () => {
