@@ -78,7 +78,7 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
   const scope = scopeOf(response);
   const failure = failureBehind(error);
   scope.note(failure, error);
-  if (!failure) scope.log.error({ err: error });
+  if (!failure) scope.noteBug(error);
   if (response.headersSent) return failure;
   response.status(HTTP_STATUS[failure?.kind ?? "internal_error"]);
   if (failure?.kind === "unauthorized") response.set("WWW-Authenticate", scope.challenge);

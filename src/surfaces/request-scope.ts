@@ -105,6 +105,10 @@ export class RequestScope {
     if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);
   }
 
+  noteBug(error: unknown): void {
+    this.log.error({ err: error }, "a request failed, and nothing foresees why: this is a bug");
+  }
+
   noteUnavailable(why: string, error?: unknown): void {
     noteUnavailable(this.#log, why, error);
   }

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { ask } from "../support/http.js";
 import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
@@ -57,4 +58,56 @@ it("logs one line for each request, with nothing that its client sent", async ()
   const told = world.log.filter((line) => line.includes("n0body") || line.includes(key));
   expect(told).toEqual([]);
   expect(world.log.filter((line) => line.includes('"duration_ms"')).length).toBeGreaterThanOrEqual(sent);
+});
+
+it("logs why the database or a parser refuses something, but not what it refuses", async () => {
+  await using world = await createWorld();
+  const { models, pool } = world.database;
+  const { email } = await world.user({ email: `${SECRET}@example.com` });
+  const id = world.services.newId();
+  const user = { id, email, name: SECRET };
+  const refusals: ReadonlyArray<readonly [why: string, refused: () => Promise<unknown>]> = [
+    [
+      "PrismaClientValidationError Argument `plan`: Invalid",
+      () => models.user.create({ data: { ...user, plan: 7 } as never }),
+    ],
+    [
+      "PrismaClientValidationError Unknown argument `nobody`",
+      () => models.user.count({ where: { email: SECRET, nobody: SECRET } as never }),
+    ],
+    [
+      'PrismaClientKnownRequestError Invalid input value: invalid input syntax for type uuid: "…"',
+      () => models.user.create({ data: { ...user, id: SECRET } }),
+    ],
+    ["PrismaClientKnownRequestError Unique constraint failed", () => models.user.create({ data: user })],
+    [
+      "PrismaClientKnownRequestError ",
+      () => models.team.create({ data: { id, name: SECRET, ownerId: id, maxMembers: 0 } }),
+    ],
+    ['DatabaseError invalid input syntax for type uuid: "…"', () => pool.query("SELECT $1::uuid", [SECRET])],
+    ["DatabaseError invalid input syntax for type json", () => pool.query("SELECT $1::json", [SECRET])],
+    ['DatabaseError syntax error in tsquery: "…"', () => pool.query("SELECT to_tsquery($1)", [`${SECRET} (`])],
+    [
+      'DatabaseError new row for relation "team"',
+      () => pool.query("INSERT INTO team (id, name, owner_id, max_members) VALUES ($1, $2, $1, 0)", [id, SECRET]),
+    ],
+    ["SyntaxError Unexpected", async () => void JSON.parse(SECRET)],
+    [
+      "SyntaxError ",
+      async () => Promise.reject(new SyntaxError(`Unexpected token 'n', "${SECRET}" is not valid JSON`)),
+    ],
+  ];
+
+  for (const [why, refused] of refusals) {
+    const lines: string[] = [];
+    const log = loggerTo({ write: (line) => void lines.push(line) }, "trace");
+    await refused().then(
+      () => lines.push("It was not refused."),
+      (err: unknown) => log.error({ err }),
+    );
+    const [line = ""] = lines;
+    const { err } = JSON.parse(line) as { err: { type: string; message: string } };
+    expect(`${err.type} ${err.message}`).toContain(why);
+    expect(line).not.toContain(SECRET);
+  }
 });

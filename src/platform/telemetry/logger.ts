@@ -28,6 +28,8 @@ export function loggerTo(destination: DestinationStream, level: string): Logger 
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: withoutData },
+    // Of an error with pino's own key, pino adds the whole message a second time, for a line without one.
+    errorKey: "exception",
   };
   let errors = 0;
   const write = (line: string): void => {
@@ -51,10 +53,19 @@ const { lineBytes, listed, messageLength, framesLength } = LIMITS.log;
 function withoutData(error: unknown): object {
   if (!(error instanceof Error)) return { message: cut(String(error), messageLength) };
   const { type, message, stack, code } = stdSerializers.err(error) as unknown as Record<string, string>;
-  const shortMessage = cut(message ?? "", messageLength);
+  const shortMessage = cut(withoutValues(error.name, message ?? ""), messageLength);
   // The stack starts with the message, which may be long.
   const frames = /\n {4}at [^]*/.exec(stack?.slice(-4 * framesLength) ?? "")?.[0] ?? "";
   return { type, message: shortMessage, stack: `${type}: ${shortMessage}${cut(frames, framesLength)}`, code };
+}
+
+/**
+ * Prisma's messages show the arguments of the call, or the code around it, and tell the reason in their last line.
+ * PostgreSQL and JSON.parse quote the value that they refuse at the end: `invalid input syntax for type uuid: "…"`.
+ */
+function withoutValues(name: string, message: string): string {
+  const reason = name.startsWith("PrismaClient") ? message.slice(message.lastIndexOf("\n") + 1) : message;
+  return reason.replace(/([:,]|\bvalue) "[^]*/, '$1 "…"');
 }
 
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length)}…` : text);

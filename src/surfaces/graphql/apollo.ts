@@ -91,7 +91,7 @@ const requestPlugin = (
   pauses: Pauses,
 ): ApolloServerPlugin<RequestContext> => ({
   async unexpectedErrorProcessingRequest({ error, requestContext }) {
-    requestContext.contextValue.scope.log.error({ err: error });
+    requestContext.contextValue.scope.noteBug(error);
   },
   async requestDidStart({ request }) {
     // GraphQL over HTTP: an empty name means none.

@@ -115,7 +115,7 @@ export function noteErrors({ scope }: RequestContext, errors: readonly GraphQLEr
     scope.note(failure, cause, failure?.kind ?? codeOf(error).toLowerCase());
     // Only a header: one field failed, but the others are answered, so the status stays 200.
     if (failure?.retryAfterSeconds !== undefined) scope.setHeader("Retry-After", String(failure.retryAfterSeconds));
-    if (!failure && cause !== error) scope.log.error({ err: cause });
+    if (!failure && cause !== error) scope.noteBug(cause);
   }
   return different;
 }
