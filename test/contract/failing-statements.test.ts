@@ -195,6 +195,9 @@ async function begin({ needs, send }: Call) {
 }
 let requests = 0;
 
+/** An address, a key, or what the examples store, name or search for. */
+const OF_PEOPLE = /\w@\w|mg_live_|01234567|token of|example\.com|backoff|of three|Something\.|Renamed/;
+
 /** Sends a request again whose end the client does not know; it may be running still. */
 async function askAgain({ ask: send }: Awaited<ReturnType<typeof begin>>): Promise<Outcome> {
   for (;;) {
@@ -245,6 +248,7 @@ it.each(cases)("fails as documented, and has one effect: $name", { timeout: HANG
   expect(wrong).toEqual([]);
   expect(at.lost.splice(0)).toEqual([]);
   expect(at.world.bugs.splice(0)).toEqual([]);
+  expect(at.world.log.splice(0).filter((line) => OF_PEOPLE.test(line))).toEqual([]);
   // What a client has left is still brought to its end.
   await expect.poll(() => at.doors.keptBy(["keys", ...accounts])).toEqual([]);
 });

@@ -52,6 +52,9 @@ export async function failStatements(
   };
 }
 
+/** What PostgreSQL tells of the row that it refuses: data of a person, which nobody may find in the log. */
+const ROW = "Failing row contains (ann@example.com).";
+
 /** What happens to the answer to a statement: it passes, the connection breaks instead, or COMMIT is refused. */
 type Passing = "pass" | "break" | { readonly refuse: string };
 
@@ -95,7 +98,7 @@ function forward(
       far.write(message("Q", "ROLLBACK\0"));
     } else {
       answers.push("pass");
-      const raise = `DO $$ BEGIN RAISE EXCEPTION 'Failed.' USING ERRCODE = '${fault}'; END $$\0`;
+      const raise = `DO $$ BEGIN RAISE EXCEPTION 'Failed.' USING ERRCODE = '${fault}', DETAIL = '${ROW}'; END $$\0`;
       const prepared = received.filter(([type]) => type === PARSE);
       const executed = [message("P", `\0${raise}\0\0`), message("B", "\0".repeat(8)), message("E", "\0".repeat(5))];
       const isSimple = received[0]?.[0] === QUERY;
@@ -157,4 +160,4 @@ function message(type: string, content: string): Buffer {
   return bytes;
 }
 
-const errorOf = (state: string): Buffer => message("E", `SERROR\0VERROR\0C${state}\0MFailed.\0\0`);
+const errorOf = (state: string): Buffer => message("E", `SERROR\0VERROR\0C${state}\0MFailed.\0D${ROW}\0\0`);

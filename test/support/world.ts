@@ -281,5 +281,5 @@ function logTo(log: string[], bugs: unknown[]): Logger {
     const { level, ...rest } = JSON.parse(line) as { level: string };
     if (level === "error" || level === "fatal") bugs.push(rest);
   };
-  return loggerTo({ write }, "info");
+  return loggerTo({ write }, "trace");
 }
