@@ -230,9 +230,15 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
       await rm(dataDir, { recursive: true });
       await meaning?.[Symbol.asyncDispose]();
       await giveBack(taken);
+      // Whatever a test has done.
+      const told = log.filter((line) => OF_PEOPLE.test(line));
+      if (told.length > 0) throw new Error(`The log has somebody's address or key: ${told.join("")}`);
     },
   };
 }
+
+/** An address or a key; `@` also begins names of packages. */
+const OF_PEOPLE = /[\w.+-]@[a-z\d-]+\.[a-z]|mg_live_\w{20}/i;
 
 /** The environment variables for a payment provider. */
 export const environmentOf = ({ url, secretKey, webhookSecret, priceId }: WorldsStripe): Record<string, string> => ({
