@@ -4,6 +4,7 @@ import { createKeyFor, createUser, normalEmail } from "../features/access/index.
 import {
   type ShownUser,
   deleteUserOf,
+  forgetAddress,
   moveUserTo,
   renameUser,
   revokeKeysOf,
@@ -52,6 +53,7 @@ export const program = commandLine({
     "npm run user -- revoke-keys --email ann@example.com --yes",
     "npm run user -- revoke-keys --email ann@example.com --key 01a2153e-6aaf-7486-934f-d265b2cd0079 --yes",
     "npm run user -- delete --email ann@example.com --yes   permanent; memories in a team's graph stay there",
+    "npm run user -- forget --email ann@example.com --yes   for somebody who was invited, and has no account",
   ],
 });
 
@@ -156,6 +158,18 @@ command("delete", "delete a user and their own graph permanently; memories in a 
       );
     });
     console.log(json ? JSON.stringify({ user_id: user.id, deleted: true }) : `Deleted the user ${user.email}.`);
+  });
+
+program
+  .command("forget")
+  .description("forget an address that is no user's: invitations to it, codes, mails, and the address in the audit")
+  .requiredOption("--email <address>", "the address", emailOf)
+  .option(...YES_OPTION)
+  .option(...JSON_OPTION)
+  .action(async ({ email, json, yes }: { email: string; json?: true; yes?: true }) => {
+    if (!yes) throw askToConfirm(`This would delete the invitations to ${email}, and the address in the audit.`);
+    await withServices((services) => forgetAddress(services, email));
+    console.log(json ? JSON.stringify({ email, forgotten: true }) : `Forgot ${email}.`);
   });
 
 function askToConfirm(consequence: string): WrongUse {

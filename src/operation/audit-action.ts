@@ -10,7 +10,7 @@ const AUDIT_ACTIONS = [
   ...["openBillingPortal"],
   ...["endSecondSubscription", "endOrphanedSubscription"],
   ...["createUser", "createKey", "setPlan", "renameUser", "verifyUser", "suspendUser", "unsuspendUser", "revokeKeys"],
-  ...["deleteUser"],
+  ...["deleteUser", "forgetAddress"],
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -1,16 +1,20 @@
 import { expect, it } from "vitest";
 import { program as graph } from "../../src/commands/graph.js";
 import { program as user } from "../../src/commands/user.js";
+import { signUp } from "../../src/features/access/sign-up.js";
 import { viewer } from "../../src/features/access/viewer.js";
 import { changeEmail } from "../../src/features/accounts/change-email.js";
 import { updateAccount } from "../../src/features/accounts/update-account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
+import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
+import { teamAudit } from "../../src/features/teams/list-audit.js";
 import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { opens } from "../support/keys.js";
 import { aMemory, miscounted } from "../support/memories.js";
+import { columnsWith } from "../support/tables.js";
 import { aTeam } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -103,6 +107,33 @@ it("suspends, unsuspends, revokes keys and deletes", async () => {
   const deleted = (await run(world, "user", "delete", ...OF_ANN, "--yes")).json();
   expect(deleted).toEqual({ user_id: ann.caller.userId, deleted: true });
   expect(await world.database.models.user.count()).toBe(0);
+});
+
+it("forgets the address of somebody who was only invited or began to sign up, but of no user", async () => {
+  await using world = await createWorld();
+  const { owner, admin, teamId } = await aTeam(world);
+  const { id: invitationId } = await owner.did(inviteMember, { teamId, email: EMAIL, role: "admin" });
+  await admin.did(revokeInvitation, { teamId, invitationId });
+  await admin.did(inviteMember, { teamId, email: EMAIL, role: "member" });
+  await admin.did(signUp, { email: EMAIL });
+  await world.giveCode(EMAIL, "01234567");
+  const forget = (email: string, ...words: string[]) => run(world, "user", "forget", "--email", email, ...words);
+  const { pool } = world.database;
+
+  expect((await forget(EMAIL)).errors).toMatch(/^Nothing was done\. .*--yes/);
+  expect(await forget(owner.email, "--yes")).toMatchObject({ code: 1, errors: expect.stringContaining("user delete") });
+  expect((await columnsWith(pool, EMAIL)).length).toBeGreaterThan(3);
+  expect((await forget("Ann@Example.com", "--yes")).output).toContain("Forgot");
+
+  expect(await columnsWith(pool, EMAIL)).toEqual([]);
+  const { events } = await owner.did(teamAudit, { teamId });
+  const told = [
+    "a deleted address, role: member",
+    "a deleted address",
+    "a deleted address, role: admin",
+    "max_members: 10",
+  ];
+  expect(events.map(({ detail }) => detail)).toEqual(told);
 });
 
 it("takes an id wherever it takes an address", async () => {

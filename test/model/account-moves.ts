@@ -82,7 +82,7 @@ function forgetUser(model: Model, user: User): void {
 }
 
 const withoutAddress = (detail: string | null, email: string): string | null =>
-  detail === email || detail?.startsWith(`${email},`) ? `a deleted user${detail.slice(email.length)}` : detail;
+  detail === email || detail?.startsWith(`${email},`) ? `a deleted address${detail.slice(email.length)}` : detail;
 
 export const exportAccount = defineMove<{ limit: number }>({
   weight: 1,

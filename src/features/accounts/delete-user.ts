@@ -58,7 +58,7 @@ export async function deleteUser(
 }
 
 /** For the present address: nothing is later. */
-const STILL = new Date("9999-12-31");
+export const STILL = new Date("9999-12-31");
 /** PostgreSQL takes 65,535 values in a statement, three for each address. */
 const ADDRESSES_AT_ONCE = 1_000;
 
@@ -74,7 +74,8 @@ async function findEarlierAddresses({ models }: Database, id: string): Promise<P
   return changes.flatMap(({ detail: email, createdAt: until }) => (email === null ? [] : { email, until }));
 }
 
-async function forgetAddresses(database: Database, addresses: readonly PastAddress[]): Promise<void> {
+/** Deletes what came to these addresses, but for notices, and removes them from the audit. Called in a transaction. */
+export async function forgetAddresses(database: Database, addresses: readonly PastAddress[]): Promise<void> {
   await forgetInvitationsTo(database, addresses);
   await database.models.mail.deleteMany({ where: { ...cameTo(addresses), kind: { not: "notice" } } });
   await database.models.signUpCode.deleteMany({ where: cameTo(addresses) });

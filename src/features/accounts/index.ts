@@ -6,6 +6,7 @@ import { updateAccount } from "./update-account.js";
 export {
   type ShownUser,
   deleteUserOf,
+  forgetAddress,
   moveUserTo,
   renameUser,
   revokeKeysOf,

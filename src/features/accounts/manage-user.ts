@@ -10,7 +10,7 @@ import type { ApiKey, Mail, User } from "../../platform/prisma/client.js";
 import { NoSuchUser, UserError, normalEmail, notEnded, revokeWithDescendants } from "../access/index.js";
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { moveUser } from "./change-email.js";
-import { deleteUser } from "./delete-user.js";
+import { STILL, deleteUser, forgetAddresses } from "./delete-user.js";
 import { lockTeamOf } from "./lock-team-of.js";
 
 /** @throws UserError when no user has this address or id. */
@@ -144,6 +144,22 @@ export async function deleteUserOf({ database, newId }: Services, address: strin
     throw new UserError(`${user.email} owns a team. The owner must first transfer it to another member, or delete it.`);
   }
   return user;
+}
+
+/**
+ * Forgets the address of somebody who has no account, but was invited or began to sign up: invitations, codes, mails,
+ * and the address in the audit.
+ * @throws UserError for the address of a user.
+ */
+export async function forgetAddress({ database, newId }: Services, address: string): Promise<void> {
+  const email = normalEmail(address) ?? "";
+  await database.transaction(async (inner) => {
+    if ((await inner.models.user.count({ where: { email } })) > 0)
+      throw new UserError(`${email} is the address of a user. \`user delete\` forgets it with the user.`);
+    await forgetAddresses(inner, [{ email, until: STILL }]);
+    const note = { teamId: null, subject: null };
+    await recordAudit({ database: inner, newId, door: "operator" }, "forgetAddress", note, NOBODY);
+  });
 }
 
 const SHOWN_MAX = 100;

@@ -80,7 +80,7 @@ it("deletes all personal data in every column of every table, and keeps the team
   expect((await owner.did(teamMembers, { teamId })).members).toHaveLength(3);
   const { events } = await owner.did(teamAudit, { teamId });
   expect(events[0]).toMatchObject({ action: "deleteAccount", subject: zoe.caller.userId });
-  expect(events.map(({ detail }) => detail)).toContain("a deleted user, role: member");
+  expect(events.map(({ detail }) => detail)).toContain("a deleted address, role: member");
   expect(events.map(({ detail }) => detail)).toContain(`x${email}, role: member`);
   expect(await brokenInvariants(world)).toEqual([]);
   expect(await miscounted(world)).toEqual([]);
@@ -132,7 +132,7 @@ it("deletes the addresses that the account had before, but not what came to them
     "mail.email",
   ]);
   const { events } = await owner.did(teamAudit, { teamId });
-  expect(events.map(({ detail }) => detail)).toContain("a deleted user, role: member");
+  expect(events.map(({ detail }) => detail)).toContain("a deleted address, role: member");
 });
 
 it("tells by mail of the deletion, and of changes of the address before it, and then keeps no address", async () => {

@@ -6,8 +6,8 @@ import { AssignableRole } from "../members/update-member-role.js";
 /** The actions whose audit detail begins with the invited address. */
 const ACTIONS = ["inviteMember", "resendInvitation", "revokeInvitation"] satisfies AuditAction[];
 
-/** Stands in the audit instead of the address of a deleted user. */
-const NOBODYS_ADDRESS = "a deleted user";
+/** Stands in the audit instead of an address that was forgotten, mostly of a deleted user. */
+const NOBODYS_ADDRESS = "a deleted address";
 
 /** PostgreSQL takes 65,535 values in a statement. */
 const INVITATIONS_AT_ONCE = 10_000;
