@@ -8,7 +8,10 @@ const NAME_MAX = 100;
 
 @InputType({ description: "What to change in the caller's account." })
 export class UpdateAccountInput {
-  @Field(() => String, { nullable: true, description: "The new name, which invited people see; null removes it." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The new name, which teammates and invited people see; null removes it.",
+  })
   @Nullable()
   @NotBlank()
   @TextLength(1, NAME_MAX)

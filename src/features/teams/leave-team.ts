@@ -30,7 +30,7 @@ export const leaveTeam = defineTeamOperation<LeaveTeamInput, LeftTeam>({
   effect: "transaction",
   summary:
     "Ends the caller's membership and, from the next request, access to the team's graph. Pending invitations that " +
-    "the caller sent are withdrawn.",
+    "the caller sent are withdrawn. What the caller stored in the team's graph stays, with their user id.",
   input: LeaveTeamInput,
   output: Team,
   permission: "teams:write",

@@ -21,7 +21,7 @@ export const removeMember = defineTeamOperation({
   effect: "transaction",
   summary:
     "Removes a member, who has no access to the team's graph from the next request. Pending invitations that the " +
-    "member sent are withdrawn.",
+    "member sent are withdrawn. What the member stored there stays, with their user id.",
   input: RemoveMemberInput,
   output: Member,
   permission: "teams:write",
