@@ -9,6 +9,7 @@ import pg from "pg";
 import { ask } from "./http.js";
 import { environmentForProcess } from "./environment.js";
 import type { SomeLimits } from "./limits.js";
+import { assertTellsOfNobody } from "./told-of-people.js";
 
 /** The built server as a separate process, which tests can kill. */
 export interface ServerProcess extends AsyncDisposable {
@@ -70,6 +71,8 @@ export async function startServerProcess(
     async [Symbol.asyncDispose]() {
       await kill("SIGKILL");
       if (environment["DATA_DIR"] === undefined) await rm(dataDir, { recursive: true, force: true });
+      // In development it also prints a key, for people.
+      assertTellsOfNobody(printed.split("\n").filter((line) => line.startsWith("{")));
     },
   };
   await ready(server);

@@ -35,6 +35,7 @@ import { onServer } from "../bench/on-server.js";
 import { giveBack, takeDatabase } from "./databases.js";
 import { PATIENT, PATIENT_DOORS } from "./patience.js";
 import { plainNames } from "./operations.js";
+import { assertTellsOfNobody } from "./told-of-people.js";
 
 /** The result of an operation. */
 export type Verdict<Output> = { ok: true; output: Output } | { ok: false; failure: Failure };
@@ -230,15 +231,10 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
       await rm(dataDir, { recursive: true });
       await meaning?.[Symbol.asyncDispose]();
       await giveBack(taken);
-      // Whatever a test has done.
-      const told = log.filter((line) => OF_PEOPLE.test(line));
-      if (told.length > 0) throw new Error(`The log has somebody's address or key: ${told.join("")}`);
+      assertTellsOfNobody(log);
     },
   };
 }
-
-/** An address or a key; `@` also begins names of packages. */
-const OF_PEOPLE = /[\w.+-]@[a-z\d-]+\.[a-z]|mg_live_\w{20}/i;
 
 /** The environment variables for a payment provider. */
 export const environmentOf = ({ url, secretKey, webhookSecret, priceId }: WorldsStripe): Record<string, string> => ({
