@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { teamAudit } from "../../src/features/teams/list-audit.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { myTeam } from "../../src/features/teams/get-team.js";
@@ -119,20 +120,28 @@ it("asks for the code again when a phone reloads the address of a form that it h
   expect(again.location).toBe((await linked("/mail", {})).location?.replace("?mailed", ""));
 });
 
-it("declines, and leaves no key that nobody has seen", async () => {
-  await using world = await createWorld();
-  const { page, status } = await inviteTo(world);
-  await world.giveCode(BOB, CODE);
+it.each([false, true])(
+  "declines for a person, and makes no account and no key (has an account: %s)",
+  async (isUser) => {
+    await using world = await createWorld();
+    const { page, status, owner, teamId } = await inviteTo(world);
+    const bob = isUser ? await world.user({ email: BOB }) : undefined;
+    await world.giveCode(BOB, CODE);
+    const { user, apiKey, auditEntry } = world.database.models;
+    const before = [await user.count(), await apiKey.count()];
 
-  const declined = await page("/answer", { code: CODE, answer: "decline" });
+    const declined = await page("/answer", { code: CODE, answer: "decline" });
 
-  expect(declined.status).toBe(200);
-  expect(declined.text).toContain("You declined");
-  expect(declined.text).not.toContain("mg_live_");
-  expect(await status()).toBe("declined");
-  const keys = await world.database.models.apiKey.findMany({ where: { user: { email: BOB } } });
-  expect(keys.map(({ revokedAt }) => revokedAt !== null)).toEqual([true]);
-});
+    expect(declined.status).toBe(200);
+    expect(declined.text).toContain("You declined");
+    expect(declined.text).not.toContain("mg_live_");
+    expect(await status()).toBe("declined");
+    expect([await user.count(), await apiKey.count()]).toEqual(before);
+    const { events } = await owner.did(teamAudit, { teamId, action: "declineInvitation" });
+    expect(events).toMatchObject([{ actorId: bob?.caller.userId ?? null, keyId: null, door: "page" }]);
+    expect(await auditEntry.count({ where: { action: { in: ["confirmSignUp", "revokeApiKey"] } } })).toBe(0);
+  },
+);
 
 it("refuses a user who is already in a team, and makes no key for them", async () => {
   await using world = await createWorld();

@@ -39,7 +39,9 @@ export class AuditEntry {
 
   @Field(() => ID, {
     nullable: true,
-    description: "The id of the user who did it, even if deleted since; null for the service and its operator.",
+    description:
+      "The id of the user who did it, even if deleted since; null for the service, its operator, and somebody without " +
+      "an account who declined an invitation.",
   })
   actorId!: string | null;
 

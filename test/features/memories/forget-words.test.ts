@@ -35,8 +35,12 @@ it("forgets the words of a deleted memory, but no word that another memory has",
   await bob.did(createMemory, note("Bob says xyzzyplugh."));
 
   await ann.did(deleteMemory, { id });
+  const queries = ["xyzzyplug", "xyzzyplugh", "xyzy", "the pasword xyzzyplag"];
+  const answers = await Promise.all(queries.map((query) => ann.did(searchMemories, { query, explain: true })));
   await forgetAll(world);
 
+  // Not even before.
+  expect(JSON.stringify(answers)).not.toContain("xyzzyplugh");
   const words = await wordsOf(world, ann);
   expect([...words.keys()].filter((word) => word.startsWith("xyzzy"))).toEqual([]);
   expect(words.get("password")).toBe(1);

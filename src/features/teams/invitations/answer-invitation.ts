@@ -110,13 +110,8 @@ export const declineInvitation = defineOperation({
   rest: { method: "POST", path: "/teams/invitations/:token/decline" },
   example: { input: { token: TOKEN_EXAMPLE }, output: { ...INVITATION_EXAMPLE, status: "declined" } },
   audit: (_context, _input, invitation) => noteDeclined(invitation),
-  handle: (context, { token }) => decline(context, token),
+  handle: async (context, { token }) => settleInvitation(context, await findOwnInvitation(context, token), "declined"),
 });
-
-/** Called in a transaction. */
-export async function decline(context: Answering, token: string): Promise<Invitation> {
-  return settleInvitation(context, await findOwnInvitation(context, token), "declined");
-}
 
 /**
  * The caller may have changed their address since their key was read. From the membership on, which refers to the user,

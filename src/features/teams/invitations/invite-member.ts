@@ -52,8 +52,8 @@ export const inviteMember = defineTeamOperation({
   effect: "transaction",
   summary: "Invites a person to a team by e-mail. The token that accepts the invitation is only in the mail.",
   notes:
-    "The mail links to a page: a person who accepts there gets an API key, and one who declines becomes a user " +
-    "without a key. The subject omits a team's name that a mail program could turn into a link.",
+    "The mail links to a page: a person who accepts there becomes a user and gets an API key; for one who declines no " +
+    "account is made. The subject omits a team's name that a mail program could turn into a link.",
   input: InviteMemberInput,
   output: Invitation,
   permission: "teams:write",
