@@ -160,6 +160,7 @@ export const LIMITS = {
     alike: 20, // Known words that may replace one that is misspelt or incomplete.
     unknownWords: 12, // Words that no memory has and that an answer names: pasted errors have many.
     takenAs: 5, // Known words that it names for each of them.
+    takenFrom: 20, // Hits that are looked at for these.
     variants: 64, // Known words that may replace all words together; as many as `terms`, so that each may have one.
     candidates: 1_001, // For each way to match: one more than is counted, to know whether there are more.
     // The candidates' words are read if they have at most so many bytes together; else each word is looked up in the

@@ -125,7 +125,15 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
   async function find(caller: Caller, given: unknown, withText: boolean) {
     requireScope(caller, "memories:read");
     const query = notBlank(textOf(given, 1, 1_000));
-    const wishes = { query, limit: 20, offset: 0, explain: false, withText, expired: new Date() };
+    const wishes = {
+      query,
+      limit: 20,
+      offset: 0,
+      explain: false,
+      withText,
+      withUnknownWords: withText,
+      expired: new Date(),
+    };
     const { hits, total, concepts, unknownWords } = await findMemories(run, graphOf(caller), wishes);
     const finder = finderOf(concepts);
     return {

@@ -55,7 +55,7 @@ it("says which words no memory of the graph has, and what was looked for instead
 
   expect(await unknownIn("autumn LEAVES, quoting")).toEqual([1, []]);
   expect(await unknownIn("leak")).toEqual([1, [["leak", "leav"]]]);
-  expect(await unknownIn("leak", { types: ["fix"] })).toEqual([0, [["leak", "leav"]]]);
+  expect(await unknownIn("leak", { types: ["fix"] })).toEqual([0, [["leak"]]]);
   expect(await unknownIn('"autumn leak" zzzzzz')).toEqual([1, [["leak", "leav"], ["zzzzzz"]]]);
   expect(await unknownIn("kube featureflag")).toEqual([
     2,

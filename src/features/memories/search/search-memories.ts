@@ -208,8 +208,9 @@ export const searchMemories = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const withText = context.selects("snippet", "memories");
-    const withHits = context.selects("memories") || context.selects("truncated");
-    const wishes = { ...input, withText, withHits, expired: expiryFor(context, input) };
+    const withUnknownWords = context.selects("unknownWords");
+    const withHits = withUnknownWords || context.selects("memories") || context.selects("truncated");
+    const wishes = { ...input, withText, withHits, withUnknownWords, expired: expiryFor(context, input) };
     const { meaning, total, unknownWords, ...found } = await searchBoth(context, graphId, wishes);
     const hits = await showHits(context, graphId, found);
     const wanted = input.full ? await withMemories(context, hits) : hits;

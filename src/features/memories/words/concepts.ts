@@ -6,7 +6,6 @@ import { isTelling } from "./names.js";
 import type { Piece, SearchQuery } from "./query.js";
 import { TITLE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
-import type { UnknownWord } from "./unknown-word.js";
 import { type Alike, type Known, keyOf, sortAlike, variantOfAlike, variantsOf, withAlike } from "./variants.js";
 
 /** Words of the index that a memory must have together, and how many memories are expected to have them. */
@@ -45,10 +44,16 @@ export interface FoundName {
   readonly wholes: readonly Concept[];
 }
 
+/** A word of the query that the lexicon lacks, and what is looked for instead. */
+export interface TakenWord {
+  readonly word: string;
+  readonly takenAs: readonly Variant[];
+}
+
 export interface Concepts {
   readonly concepts: readonly Concept[];
   readonly names: readonly FoundName[];
-  readonly unknownWords: readonly UnknownWord[];
+  readonly unknown: readonly TakenWord[];
   readonly memories: number;
 }
 
@@ -102,7 +107,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
     names: [...numbers, ...others].slice(0, LIMITS.search.names),
-    unknownWords: unknown
+    unknown: unknown
       .slice(0, LIMITS.search.unknownWords)
       .map((word) => ({ word: word.text, takenAs: insteadOf(variants[words.indexOf(word)] ?? []) })),
     memories,
@@ -110,8 +115,8 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
 }
 
 /** What an unknown word was taken as; the first variant is the word itself. */
-const insteadOf = ([, ...others]: readonly Variant[]): string[] =>
-  [...new Set(others.map(({ text }) => text))].slice(0, LIMITS.search.takenAs);
+const insteadOf = ([, ...others]: readonly Variant[]): Variant[] =>
+  [...new Map(others.map((variant) => [variant.text, variant])).values()].slice(0, LIMITS.search.takenAs);
 
 /**
  * Keeps the first variants of each word. PostgreSQL looks up each in several places, and a graph may have all words that

@@ -1,13 +1,14 @@
 import { LIMITS } from "../../../limits.js";
 import type { Database } from "../../../platform/database/database.js";
 import { type MemoryFilterInput, TagsMatch, filterValues, needsRows, tagsAskedFor } from "../memory-filter.js";
-import { type Concept, literalConcept, resolve } from "./concepts.js";
+import { type Concept, type TakenWord, literalConcept, resolve } from "./concepts.js";
 import { matchesOf, possibilitiesOf } from "./explain.js";
 import type { SearchMatch } from "./match.js";
 import type { Narrowing } from "./narrowing.js";
 import { type Plan, planLiterally, planSearch, withoutFirst } from "./plan.js";
 import { readQuery } from "./query.js";
 import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
+import { variantQuery } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
 import type { UnknownWord } from "./unknown-word.js";
 import { PROBED_MARGIN, type SearchBounds } from "./walk.js";
@@ -28,6 +29,8 @@ export interface SearchWishes extends Partial<MemoryFilterInput> {
   readonly explain: boolean;
   /** Whether the contents of the hits are needed, to show where they match. */
   readonly withText: boolean;
+  /** Whether to tell which words of the query no memory has. */
+  readonly withUnknownWords?: boolean;
   /** Memories that have expired by this time are left out; without it, none are. */
   readonly expired?: Date | null;
 }
@@ -50,6 +53,7 @@ export interface Found {
   readonly total: number;
   /** The concepts of the query. */
   readonly concepts: readonly Concept[];
+  /** Empty unless requested. */
   readonly unknownWords: readonly UnknownWord[];
 }
 
@@ -73,23 +77,44 @@ export async function findMemories(
   });
   const narrowing = narrowingOf(wishes);
   const literal = literalConcept(query);
-  const find = async (phrases: readonly string[], isFirstEmpty = false): Promise<Found> => {
+  const find = async (phrases: readonly string[], isFirstEmpty = false): Promise<Omit<Found, "unknownWords">> => {
     const plan =
       resolved.concepts.length > 0
         ? planSearch(resolved, narrowing, { isPhrase: phrases.length > 0, bounds })
         : literal && planLiterally(literal, query, { narrowing, memories: resolved.memories, bounds });
-    const { unknownWords } = resolved;
-    if (!plan) return { hits: [], total: 0, concepts: [], unknownWords };
+    if (!plan) return { hits: [], total: 0, concepts: [] };
     const values = hitValues(isFirstEmpty ? withoutFirst(plan) : plan, phrases, wishes);
     const rows = await run(searchHits, { graphId, ...values });
     const found = rows.filter(isHit);
     const hits = wishes.explain
       ? await explainHits(run, graphId, found, plan.scored)
       : found.map((row) => ({ ...row, matches: null }));
-    return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored, unknownWords };
+    return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored };
   };
-  const found = await find(query.phrases);
-  return found.total <= 0 && query.phrases.length > 0 ? find([], found.total === NO_WORDS) : found;
+  const first = await find(query.phrases);
+  const found = first.total <= 0 && query.phrases.length > 0 ? await find([], first.total === NO_WORDS) : first;
+  const unknown = wishes.withUnknownWords ? resolved.unknown : [];
+  return { ...found, unknownWords: await tellUnknown(run, graphId, unknown, found.hits) };
+}
+
+/**
+ * Names of what was looked for instead only what hits have: the lexicon has words of deleted memories for up to a day,
+ * which nobody may read any more.
+ */
+async function tellUnknown(
+  run: Run,
+  graphId: string,
+  unknown: readonly TakenWord[],
+  hits: readonly FoundRow[],
+): Promise<UnknownWord[]> {
+  const queries = unknown.flatMap(({ takenAs }) => takenAs.map((variant) => variantQuery(variant, "")));
+  const ids = hits.slice(0, LIMITS.search.takenFrom).map(({ id }) => id);
+  const rows = queries.length > 0 && ids.length > 0 ? await run(matchesOfHits, { graphId, ids, queries }) : [];
+  const had = new Set(rows.flatMap(({ places }) => places.map((place) => queries[place])));
+  return unknown.map(({ word, takenAs }) => ({
+    word,
+    takenAs: takenAs.filter((variant) => had.has(variantQuery(variant, ""))).map(({ text }) => text),
+  }));
 }
 
 const isHit = (row: HitRow): row is FoundRow => row.id !== null;

@@ -8,8 +8,8 @@ export class UnknownWord {
 
   @Field(() => [String], {
     description:
-      `Up to ${LIMITS.search.takenAs} words that were looked for instead, maybe without their endings; empty if none is ` +
-      "near.",
+      `Up to ${LIMITS.search.takenAs} words that were looked for instead and that hits have, maybe without their ` +
+      "endings; empty if there is none.",
   })
   takenAs!: string[];
 }
