@@ -6,9 +6,12 @@ import { HOUR_MS } from "../durations.js";
 import { WrongUse } from "./for-operator.js";
 
 interface WholeFileOptions {
-  /** Who may use the file; by default who may use the file that it replaces. */
+  /** Who may use the file; by default who may use the file that it replaces, or of a new one only its owner. */
   readonly mode?: number;
 }
+
+/** What is written holds people's memories. */
+const OWNER_ONLY = 0o600;
 
 /**
  * Writes a file that appears when it is complete, and replaces one that exists. After a failure or a signal nothing is
@@ -23,7 +26,7 @@ export async function writeWholeFile(
   options: WholeFileOptions = {},
 ): Promise<void> {
   const { target, mode: present } = await fileToReplace(file);
-  const mode = options.mode ?? present;
+  const mode = options.mode ?? present ?? OWNER_ONLY;
   await access(dirname(target), constants.W_OK);
   await removeLeftovers(target);
   const partial = `${target}.${randomUUID()}.partial`;
@@ -36,7 +39,7 @@ export async function writeWholeFile(
     // Flushed, since a rename may survive a power failure that the contents do not.
     await write(() => createWriteStream(partial, { flags: "wx", mode, flush: true }));
     // The umask may have taken rights away. Without a right to change them, as on some network drives, that stays so.
-    if (mode !== undefined) await chmod(partial, mode).catch(() => {});
+    await chmod(partial, mode).catch(() => {});
     await rename(partial, target);
   } catch (error) {
     await rm(partial, { force: true });

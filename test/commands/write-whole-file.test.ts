@@ -125,9 +125,10 @@ it("removes what a killed command left for the same file, and nothing else", asy
   expect((await readdir(folder)).sort()).toEqual(["graph", ...others].sort());
 });
 
-it("keeps who may read the file that it replaces", async () => {
+it("lets nobody else read a new file, and keeps who may read one that it replaces", async () => {
   const file = join(await aFolder(), "graph");
-  await writeFile(file, "old");
+  await writeWholeFile(file, (openPartial) => pipeline(["old"], openPartial()));
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
 
   // The second one allows more than the umask of most processes.
   for (const mode of [0o600, 0o666]) {
