@@ -2,7 +2,10 @@ import type { AuditAction } from "./audit-action.js";
 import type { Context } from "./context.js";
 import type { AuditNote } from "./operation.js";
 
-/** Who does something: a user with their key; without a key, a new user; without both, the service, its operator, or somebody without an account. */
+/**
+ * Who does something: a user with their key; without a key, a new user; without both, the service, its operator, or
+ * somebody without an account.
+ */
 export interface Actor {
   readonly userId: string | null;
   readonly keyId: string | null;

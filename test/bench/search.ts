@@ -86,7 +86,7 @@ async function measureYardstick(client: pg.Client, pid: number): Promise<SearchC
 }
 
 const wishesOf = ({ name: _name, aged, ...wishes }: SearchQuestion, memories: number): SearchWishes => ({
-  ...{ offset: 0, explain: false, withText: true, limit: 20, expired: new Date() },
+  ...{ offset: 0, explain: false, withText: true, withUnknownWords: true, limit: 20, expired: new Date() },
   ...(aged && { createdAfter: timeAt(aged[0] * memories), createdBefore: timeAt(aged[1] * memories) }),
   ...wishes,
 });
