@@ -162,14 +162,19 @@ command("delete", "delete a user and their own graph permanently; memories in a 
 
 program
   .command("forget")
-  .description("forget an address that is no user's: invitations to it, codes, mails, and the address in the audit")
+  .description("forget an address that is no user's: invitations to it, codes, and the address in the audit")
   .requiredOption("--email <address>", "the address", emailOf)
   .option(...YES_OPTION)
   .option(...JSON_OPTION)
   .action(async ({ email, json, yes }: { email: string; json?: true; yes?: true }) => {
     if (!yes) throw askToConfirm(`This would delete the invitations to ${email}, and the address in the audit.`);
-    await withServices((services) => forgetAddress(services, email));
-    console.log(json ? JSON.stringify({ email, forgotten: true }) : `Forgot ${email}.`);
+    const { invitations, earlierOf } = await withServices((services) => forgetAddress(services, email));
+    const kept = earlierOf.map(
+      (id) => `\nIt was the address of the user ${id}, whose audit keeps it until it is deleted.`,
+    );
+    const result = { email, forgotten: true, invitations, earlier_address_of: earlierOf };
+    const text = `Forgot ${email}. Invitations deleted: ${invitations}.${kept.join("")}`;
+    console.log(json ? JSON.stringify(result) : text);
   });
 
 function askToConfirm(consequence: string): WrongUse {

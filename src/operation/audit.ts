@@ -3,8 +3,8 @@ import type { Context } from "./context.js";
 import type { AuditNote } from "./operation.js";
 
 /**
- * Who does something: a user with their key; without a key, a new user; without both, the service, its operator, or
- * somebody without an account.
+ * Who does something: a user with their key, or by a mailed code without one; without both, the service, its operator,
+ * or somebody without an account.
  */
 export interface Actor {
   readonly userId: string | null;

@@ -5,6 +5,7 @@ import { signUp } from "../../src/features/access/sign-up.js";
 import { viewer } from "../../src/features/access/viewer.js";
 import { changeEmail } from "../../src/features/accounts/change-email.js";
 import { updateAccount } from "../../src/features/accounts/update-account.js";
+import { moveUserTo } from "../../src/features/accounts/manage-user.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
@@ -123,7 +124,7 @@ it("forgets the address of somebody who was only invited or began to sign up, bu
   expect((await forget(EMAIL)).errors).toMatch(/^Nothing was done\. .*--yes/);
   expect(await forget(owner.email, "--yes")).toMatchObject({ code: 1, errors: expect.stringContaining("user delete") });
   expect((await columnsWith(pool, EMAIL)).length).toBeGreaterThan(3);
-  expect((await forget("Ann@Example.com", "--yes")).output).toContain("Forgot");
+  expect((await forget("Ann@Example.com", "--yes")).output).toBe("Forgot Ann@Example.com. Invitations deleted: 2.\n");
 
   expect(await columnsWith(pool, EMAIL)).toEqual([]);
   const { events } = await owner.did(teamAudit, { teamId });
@@ -134,6 +135,13 @@ it("forgets the address of somebody who was only invited or began to sign up, bu
     "max_members: 10",
   ];
   expect(events.map(({ detail }) => detail)).toEqual(told);
+  await moveUserTo(world.services, admin.email, "new@example.com");
+  const { userId } = admin.caller;
+  expect((await forget(admin.email, "--yes", "--json")).json()).toMatchObject({
+    invitations: 0,
+    earlier_address_of: [userId],
+  });
+  expect((await forget(admin.email, "--yes")).output).toContain(`the user ${userId}, whose audit keeps it`);
 });
 
 it("takes an id wherever it takes an address", async () => {

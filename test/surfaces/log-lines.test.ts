@@ -85,6 +85,25 @@ it("logs why the database or a parser refuses something, but not what it refuses
       () => models.team.create({ data: { id, name: SECRET, ownerId: id, maxMembers: 0 } }),
     ],
     ['DatabaseError invalid input syntax for type uuid: "…"', () => pool.query("SELECT $1::uuid", [SECRET])],
+    [
+      'PrismaClientKnownRequestError Invalid input value: invalid input syntax for type uuid: "…"',
+      () => models.user.create({ data: { ...user, id: `A text\n\nand ${SECRET}` } }),
+    ],
+    [
+      'PrismaClientKnownRequestError Invalid input value: invalid input syntax for type uuid: "…"',
+      () => models.user.findMany({ where: { id: `A text\nand ${SECRET}` }, orderBy: { email: "asc" } }),
+    ],
+    [
+      'DatabaseError invalid input syntax for type uuid: "…"',
+      () => pool.query("SELECT $1::uuid", [`Error: x\n    at pasted (${SECRET})`]),
+    ],
+    [
+      'Error It failed: Invalid input value: invalid input syntax for type uuid: "…"',
+      () =>
+        models.user.create({ data: { ...user, id: SECRET } }).catch((cause: unknown) => {
+          throw new Error("It failed", { cause });
+        }),
+    ],
     ["DatabaseError invalid input syntax for type json", () => pool.query("SELECT $1::json", [SECRET])],
     ['DatabaseError syntax error in tsquery: "…"', () => pool.query("SELECT to_tsquery($1)", [`${SECRET} (`])],
     [
@@ -96,6 +115,13 @@ it("logs why the database or a parser refuses something, but not what it refuses
       "SyntaxError ",
       async () => Promise.reject(new SyntaxError(`Unexpected token 'n', "${SECRET}" is not valid JSON`)),
     ],
+    ["SyntaxError ", async () => void JSON.parse(`{"a": 1, "b": "${SECRET}" x, "c": "${"y".repeat(50)}"}`)],
+    ["SyntaxError ", async () => Promise.reject(new SyntaxError(`Unexpected token 'n', ..."${SECRET}"...`))],
+    [
+      "Error ungültige Eingabesyntax für Typ uuid:",
+      async () => Promise.reject(new Error(`ungültige Eingabesyntax für Typ uuid: »${SECRET}«`)),
+    ],
+    ['TypeError The "size" argument', async () => void Buffer.alloc(SECRET as never)],
   ];
 
   for (const [why, refused] of refusals) {

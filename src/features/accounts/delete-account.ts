@@ -26,7 +26,7 @@ export const deleteAccount = defineOperation({
     "What they stored in a team's graph stays there. The owner of a team must transfer or delete it first. A mail to " +
     "the address confirms it.",
   notes:
-    "Only ids of the user and their keys stay, in what they stored for a team and, for a while, in the audit. " +
+    "Their id, and those of their keys, stay in what they stored for a team and, for a while, in the audit. " +
     "If the answer is lost, repeat it: 401 for a key that was valid just before means that the account is deleted.",
   input: DeleteAccountInput,
   output: Deletion,

@@ -147,19 +147,32 @@ export async function deleteUserOf({ database, newId }: Services, address: strin
 }
 
 /**
- * Forgets the address of somebody who has no account, but was invited or began to sign up: invitations, codes, mails,
- * and the address in the audit.
+ * Forgets the address of somebody who has no account, but was invited or began to sign up: invitations, codes, mails
+ * that wait, except notices, and the address in the audit.
+ * @returns how many invitations were deleted, and the ids of users whose address it was: their audit keeps it.
  * @throws UserError for the address of a user.
  */
-export async function forgetAddress({ database, newId }: Services, address: string): Promise<void> {
+export async function forgetAddress({ database, newId }: Services, address: string): Promise<ForgottenAddress> {
   const email = normalEmail(address) ?? "";
-  await database.transaction(async (inner) => {
+  return database.transaction(async (inner) => {
     if ((await inner.models.user.count({ where: { email } })) > 0)
       throw new UserError(`${email} is the address of a user. \`user delete\` forgets it with the user.`);
+    const invitations = await inner.models.invitation.count({ where: { email } });
+    const changes = await inner.models.auditEntry.findMany({
+      where: { action: "changeEmail", detail: email },
+      select: { subject: true },
+      distinct: ["subject"],
+    });
     await forgetAddresses(inner, [{ email, until: STILL }]);
     const note = { teamId: null, subject: null };
     await recordAudit({ database: inner, newId, door: "operator" }, "forgetAddress", note, NOBODY);
+    return { invitations, earlierOf: changes.flatMap(({ subject }) => subject ?? []) };
   });
+}
+
+interface ForgottenAddress {
+  readonly invitations: number;
+  readonly earlierOf: readonly string[];
 }
 
 const SHOWN_MAX = 100;

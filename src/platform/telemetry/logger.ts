@@ -52,20 +52,35 @@ const { lineBytes, listed, messageLength, framesLength } = LIMITS.log;
 /** An error without the data that databases add, such as the refused row: it contains data of clients. */
 function withoutData(error: unknown): object {
   if (!(error instanceof Error)) return { message: cut(String(error), messageLength) };
-  const { type, message, stack, code } = stdSerializers.err(error) as unknown as Record<string, string>;
-  const shortMessage = cut(withoutValues(error.name, message ?? ""), messageLength);
-  // The stack starts with the message, which may be long.
-  const frames = /\n {4}at [^]*/.exec(stack?.slice(-4 * framesLength) ?? "")?.[0] ?? "";
-  return { type, message: shortMessage, stack: `${type}: ${shortMessage}${cut(frames, framesLength)}`, code };
+  const { type, code } = stdSerializers.err(error) as unknown as Record<string, string>;
+  const message = cut(reasonsOf(error), messageLength);
+  return { type, message, stack: `${type}: ${message}${cut(framesOf(error), framesLength)}`, code };
 }
 
-/**
- * Prisma's messages show the arguments of the call, or the code around it, and tell the reason in their last line.
- * PostgreSQL and JSON.parse quote the value that they refuse at the end: `invalid input syntax for type uuid: "…"`.
- */
-function withoutValues(name: string, message: string): string {
-  const reason = name.startsWith("PrismaClient") ? message.slice(message.lastIndexOf("\n") + 1) : message;
-  return reason.replace(/([:,]|\bvalue) "[^]*/, '$1 "…"');
+/** The frames of the stack behind the message, which may have lines like them: people store traces. */
+function framesOf({ message, stack = "" }: Error): string {
+  const at = stack.indexOf(message);
+  return at < 0 ? "" : stack.slice(at + message.length);
+}
+
+/** How many causes of an error are told. */
+const CAUSES_MAX = 3;
+
+function reasonsOf(error: Error, causes = CAUSES_MAX): string {
+  const reason = withoutValues(error);
+  return error.cause instanceof Error && causes > 0 ? `${reason}: ${reasonsOf(error.cause, causes - 1)}` : reason;
+}
+
+/** What Prisma tells before the reason: the call, and sometimes lines of the code around it. */
+const PRISMA_HEAD = /^\s*Invalid `[^`]*` invocation(?::| in\n[^\n]*)\n(?:(?:[ →][^\n]*)?\n)*/;
+/** PostgreSQL and JSON.parse quote the value that they refuse: `invalid input syntax for type uuid: "…"`. */
+const REFUSED_VALUE = /([:,]|\bvalue|\bstring) (?:\.\.\.)?\(?["'»«„“][^]*/;
+
+function withoutValues({ name, message }: Error): string {
+  // It shows all arguments, one in a line each, and then the reason in one line.
+  const isOfArguments = name === "PrismaClientValidationError";
+  const reason = isOfArguments ? message.slice(message.lastIndexOf("\n") + 1) : message.replace(PRISMA_HEAD, "");
+  return reason.replace(REFUSED_VALUE, '$1 "…"');
 }
 
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length)}…` : text);

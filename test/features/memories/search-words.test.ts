@@ -47,6 +47,7 @@ it("says which words no memory of the graph has, and what was looked for instead
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];
   await memoriesTitled(ann, "Autumn leaves are quoted", "Kubernetes upgrade", "Feature flag");
+  await memoriesTitled(ann, "da39a3ee5e6b4b0d3255bfef95601890afd807091a2b3c4d", "数据库已断开,请重新连接");
   await memoriesTitled(bob, "A leak");
   const unknownIn = async (query: string, wishes: object = {}) => {
     const { unknownWords, memories } = await ann.did(searchMemories, { query, ...wishes });
@@ -61,9 +62,12 @@ it("says which words no memory of the graph has, and what was looked for instead
     2,
     [
       ["kube", "kubernet"],
-      ["featureflag", "feature flag"],
+      ["featureflag", "featur flag"],
     ],
   ]);
+  // The lexicon has no word of more than 40 characters, nor two signs of a script without spaces.
+  expect(await unknownIn("da39a3ee5e6b4b0d3255bfef95601890afd807091a2b3c4d")).toEqual([1, []]);
+  expect(await unknownIn("数据库连接")).toEqual([1, []]);
   expect(await unknownIn("the of")).toEqual([0, []]);
   expect(await unknownIn("%")).toEqual([0, []]);
 });

@@ -3,10 +3,20 @@ import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
 import { isTelling } from "./names.js";
-import type { Piece, SearchQuery } from "./query.js";
+import type { Piece, QueryWord, SearchQuery } from "./query.js";
 import { TITLE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
-import { type Alike, type Known, keyOf, sortAlike, variantOfAlike, variantsOf, withAlike } from "./variants.js";
+import {
+  type Alike,
+  type Known,
+  LEXICON_LENGTH_MAX,
+  keyOf,
+  sortAlike,
+  stemsOf,
+  variantOfAlike,
+  variantsOf,
+  withAlike,
+} from "./variants.js";
 
 /** Words of the index that a memory must have together, and how many memories are expected to have them. */
 export interface Variant {
@@ -108,15 +118,21 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
     names: [...numbers, ...others].slice(0, LIMITS.search.names),
     unknown: unknown
+      .filter(isToldOf)
       .slice(0, LIMITS.search.unknownWords)
       .map((word) => ({ word: word.text, takenAs: insteadOf(variants[words.indexOf(word)] ?? []) })),
     memories,
   };
 }
 
+/** Two signs of a script without spaces are no word; and of longer words, the lexicon lacks those that memories have. */
+const isToldOf = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= LEXICON_LENGTH_MAX;
+
 /** What an unknown word was taken as; the first variant is the word itself. */
-const insteadOf = ([, ...others]: readonly Variant[]): Variant[] =>
-  [...new Map(others.map((variant) => [variant.text, variant])).values()].slice(0, LIMITS.search.takenAs);
+const insteadOf = ([, ...others]: readonly Variant[]): Variant[] => {
+  const byStems = new Map(others.map((variant) => [stemsOf(variant), variant]));
+  return [...byStems.values()].slice(0, LIMITS.search.takenAs);
+};
 
 /**
  * Keeps the first variants of each word. PostgreSQL looks up each in several places, and a graph may have all words that

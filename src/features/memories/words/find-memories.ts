@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../limits.js";
-import type { Database } from "../../../platform/database/database.js";
+import { type Database, isTimeout } from "../../../platform/database/database.js";
 import { type MemoryFilterInput, TagsMatch, filterValues, needsRows, tagsAskedFor } from "../memory-filter.js";
 import { type Concept, type TakenWord, literalConcept, resolve } from "./concepts.js";
 import { matchesOf, possibilitiesOf } from "./explain.js";
@@ -11,6 +11,7 @@ import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from 
 import { variantQuery } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
 import type { UnknownWord } from "./unknown-word.js";
+import { stemsOf } from "./variants.js";
 import { PROBED_MARGIN, type SearchBounds } from "./walk.js";
 
 /** Matches are counted up to this number, and no page goes beyond it. */
@@ -98,8 +99,8 @@ export async function findMemories(
 }
 
 /**
- * Names of what was looked for instead only what hits have: the lexicon has words of deleted memories for up to a day,
- * which nobody may read any more.
+ * Names of what was looked for instead only what hits have, by its stem: the lexicon has words of deleted memories for
+ * up to a day, which nobody may read any more. If that takes too long, the search succeeds without it.
  */
 async function tellUnknown(
   run: Run,
@@ -109,12 +110,18 @@ async function tellUnknown(
 ): Promise<UnknownWord[]> {
   const queries = unknown.flatMap(({ takenAs }) => takenAs.map((variant) => variantQuery(variant, "")));
   const ids = hits.slice(0, LIMITS.search.takenFrom).map(({ id }) => id);
-  const rows = queries.length > 0 && ids.length > 0 ? await run(matchesOfHits, { graphId, ids, queries }) : [];
+  const rows =
+    queries.length > 0 && ids.length > 0 ? await run(matchesOfHits, { graphId, ids, queries }).catch(noneInTime) : [];
   const had = new Set(rows.flatMap(({ places }) => places.map((place) => queries[place])));
   return unknown.map(({ word, takenAs }) => ({
     word,
-    takenAs: takenAs.filter((variant) => had.has(variantQuery(variant, ""))).map(({ text }) => text),
+    takenAs: takenAs.filter((variant) => had.has(variantQuery(variant, ""))).map(stemsOf),
   }));
+}
+
+function noneInTime(error: unknown): never[] {
+  if (isTimeout(error)) return [];
+  throw error;
 }
 
 const isHit = (row: HitRow): row is FoundRow => row.id !== null;

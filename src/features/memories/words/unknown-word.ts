@@ -8,8 +8,8 @@ export class UnknownWord {
 
   @Field(() => [String], {
     description:
-      `Up to ${LIMITS.search.takenAs} words that were looked for instead and that hits have, maybe without their ` +
-      "endings; empty if there is none.",
+      `Up to ${LIMITS.search.takenAs} words that were looked for instead, without their endings: only those that the ` +
+      `first ${LIMITS.search.takenFrom} hits of this page have.`,
   })
   takenAs!: string[];
 }

@@ -107,7 +107,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
   return variants;
 }
 
-const stemsOf = ({ lexemes }: Variant): string => lexemes.join(" ");
+export const stemsOf = ({ lexemes }: Variant): string => lexemes.join(" ");
 
 /** Whether a word of the graph is a stem itself: "files" is not, so "filesy" (which begins "filesystem") is no kin of it. */
 const isStem = ({ word, stem }: AlikeWord): boolean => stem.length === 0 || stem.includes(word);
@@ -191,10 +191,13 @@ function germanKinOf(stem: string): string[] {
 const speltOf = (alike: readonly AlikeWord[]): ReadonlyMap<string, AlikeWord> =>
   new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
 
-export const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
-  !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= 40 && /\p{L}{3}/u.test(text);
+/** The lexicon has no longer words, in characters: `learn_words`. */
+export const LEXICON_LENGTH_MAX = 40;
 
-export const mayBeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= 40;
+export const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
+  !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= LEXICON_LENGTH_MAX && /\p{L}{3}/u.test(text);
+
+export const mayBeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= LEXICON_LENGTH_MAX;
 
 export const variantOfAlike = ({ word, stem, documents }: AlikeWord, way: Variant["way"]): Variant => ({
   text: word,

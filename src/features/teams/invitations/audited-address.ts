@@ -51,5 +51,8 @@ export async function forgetAddressesInAudit(
  * of these people may never have had an account that they could delete.
  */
 export async function forgetInvitedInAudit({ models }: Pick<Database, "models">, teamId: string): Promise<void> {
-  await models.auditEntry.updateMany({ where: { teamId, action: { in: ACTIONS } }, data: { detail: null } });
+  await models.auditEntry.updateMany({
+    where: { teamId, action: { in: ACTIONS }, detail: { not: null } },
+    data: { detail: null },
+  });
 }
