@@ -203,7 +203,8 @@ function assertRestorable({ newId, now }: Context, input: RestoreMemoriesInput):
   }
   for (const [index, { id, from, to, createdAt }] of relationships.entries()) {
     check(`relationships.${index}.id`, id.toLowerCase() > last, "must be an id of the past");
-    check(`relationships.${index}.to`, from === to, MUST_DIFFER);
+    // Malformed ids have become this one: no memory has it, which says more.
+    check(`relationships.${index}.to`, from === to && from !== NIL_ID, MUST_DIFFER);
     check(`relationships.${index}.createdAt`, isFuture(createdAt), "must not be in the future");
   }
 }

@@ -6,7 +6,7 @@ import {
   createMemories,
 } from "../../../src/features/bulk/create-memories.js";
 import { DeleteMemoriesInput, deleteMemories } from "../../../src/features/bulk/delete-memories.js";
-import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
+import { RestoreMemoriesInput, restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
@@ -250,12 +250,18 @@ it("costs a request for each part of a request's items or texts, at least one", 
   const ids = Array.from({ length: itemsPerRequest + 1 }, () => "x");
   const costOfText = (size: number) => {
     const memories = ["x", "x".repeat(size - 1)].map((content) => Object.assign(new BulkMemoryInput(), { content }));
-    return createMemories.cost?.(Object.assign(new CreateMemoriesInput(), { memories, relationships: [] }));
+    const items = { memories, relationships: [] };
+    return [
+      createMemories.cost?.(Object.assign(new CreateMemoriesInput(), items)),
+      restoreMemories.cost?.(Object.assign(new RestoreMemoriesInput(), items)),
+    ];
   };
   const deletions = [{ ids }, { ids, dryRun: true }, { tags: ["x"] }, { tags: ["x"], dryRun: true }];
 
   expect(few).toEqual([1, 1, 1, 2, 2]);
-  expect([1, bytesPerRequest - 500, bytesPerRequest, 5 * bytesPerRequest].map(costOfText)).toEqual([1, 1, 2, 6]);
+  expect([1, bytesPerRequest - 500, bytesPerRequest, 5 * bytesPerRequest].map(costOfText)).toEqual(
+    [1, 1, 2, 6].map((cost) => [cost, cost]),
+  );
   expect(deletions.map((each) => deleteMemories.cost?.(Object.assign(new DeleteMemoriesInput(), each)))).toEqual([
     ...[2, 1, LIMITS.bulk.items / itemsPerRequest, 1],
   ]);

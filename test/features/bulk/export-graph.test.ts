@@ -103,20 +103,27 @@ it("keeps authors in the team when its owner or an admin restores, else names th
   const { url } = await world.serve();
   const { owner, admin, member } = await aTeam(world);
   const stranger = await world.user();
-  await aMemory(member);
+  const other = await aTeam(world);
+  const { id: to } = await aMemory(member);
   const records = await readExport(url, owner);
   const [memory = {}] = only(records, "memory");
-  const authorAfter = async (actor: Actor, author: unknown) => {
-    const id = newId();
-    await restore(actor, [{ ...memory, record: "memory", created_by: author, id }]);
-    return only(await readExport(url, owner), "memory").find((record) => record["id"] === id)?.["created_by"];
+  /** Who has made, changed and linked a memory that an actor restores, where its record names these. */
+  const authorsAfter = async (actor: Actor, creator: Actor, changer: Actor, linker: Actor) => {
+    const [id, by] = [newId(), { created_by: creator.caller.userId, updated_by: changer.caller.userId }];
+    const link = { id: newId(), from: id, to, type: "SOLVES", created_at: memory["created_at"] };
+    const linked = { record: "relationship", ...link, created_by: linker.caller.userId };
+    await restore(actor, [{ ...memory, record: "memory", id, ...by }, linked]);
+    const after = await readExport(url, owner);
+    const [made, joined] = [id, link.id].map((sought) => after.find((record) => record["id"] === sought));
+    const named = [made?.["created_by"], made?.["updated_by"], joined?.["created_by"]];
+    return named.map((author) => [owner, admin, member].find(({ caller }) => caller.userId === author));
   };
 
   for (const runner of [owner, admin]) {
-    expect(await authorAfter(runner, member.caller.userId)).toBe(member.caller.userId);
-    expect(await authorAfter(runner, stranger.caller.userId)).toBe(runner.caller.userId);
+    expect(await authorsAfter(runner, member, owner, admin)).toEqual([member, owner, admin]);
+    expect(await authorsAfter(runner, stranger, other.owner, other.member)).toEqual([runner, runner, runner]);
   }
-  expect(await authorAfter(member, owner.caller.userId)).toBe(member.caller.userId);
+  expect(await authorsAfter(member, owner, admin, owner)).toEqual([member, member, member]);
   // In their own graph nobody else has stored anything.
   const past = "2026-01-01T00:00:00.000Z";
   const note = { ...NOTE, id: newId(), createdAt: past, updatedAt: past, createdBy: member.caller.userId };
@@ -127,7 +134,7 @@ it("keeps authors in the team when its owner or an admin restores, else names th
 });
 
 let ids = 0;
-const newId = () => `01900000-0000-7000-8000-${String(ids++).padStart(12, "0")}`;
+const newId = () => `01900000-0000-7000-8abc-${String(ids++).padStart(12, "0")}`;
 
 it("restores nothing dated in the future, and leaves existing records unchanged", async () => {
   await using world = await createWorld();
@@ -162,6 +169,8 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
   for (const [lost, what] of [
     [link, "leads to"],
     [{ ...link, from: link.to, to: note.id }, "starts from"],
+    // Of malformed ids no two are the same memory.
+    [{ ...link, from: "one", to: "two" }, "starts from"],
   ] as const) {
     const dangling = await ann.does(restoreMemories, { memories: [note], relationships: [known, lost] });
     expect(dangling).toBeRefused("not_found");
@@ -169,6 +178,7 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
     expect(dangling).toMatchObject({ failure: { message: expect.stringContaining(message) as string } });
   }
   for (const wrong of [
+    { to: note.id },
     { createdAt: soon },
     { id: "00000000-0000-0000-0000-000000000000" },
     { id: "f0000000-0000-4000-8000-000000000000" },
@@ -194,9 +204,12 @@ it("refuses repeated ids and ids of other graphs, and leaves room for further ve
 
   expect(await restoring({ memories: [note, { ...note, id: note.id.toUpperCase() }] })).toBeRefused("bad_request");
   expect(await restoring({ memories: [{ ...note, version: 1_000_000_001 }] })).toBeRefused("bad_request");
-  const memories = [{ ...note, version: 1_000_000_000 }, other, third];
+  expect(await restoring({})).toBeRefused("bad_request");
+  const inCapitals = ({ id, ...rest }: typeof note) => ({ ...rest, id: id.toUpperCase() });
+  const memories = [{ ...note, version: 1_000_000_000 }, inCapitals(other), third];
   expect(await restoring({ memories, relationships: [link, { ...link, type: "CAUSES" }] })).toBeRefused("bad_request");
-  expect(await restoring({ memories, relationships: [link] })).toMatchObject({ ok: true });
+  const relationships = [{ ...link, id: link.id.toUpperCase() }];
+  expect(await ann.did(restoreMemories, { memories, relationships })).toMatchObject({ memories: 3, relationships: 1 });
   expect(await restoring({ relationships: [{ ...link, to: third.id }] })).toBeRefused("bad_request");
   expect(await ann.did(restoreMemories, { relationships: [link] })).toMatchObject({ existingRelationships: 1 });
   expect(await ann.did(updateMemory, { id: note.id, title: "C" })).toMatchObject({ version: 1_000_000_001 });
