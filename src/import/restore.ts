@@ -79,8 +79,11 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   };
   for await (const line of readExport(place, format, lengthMax)) {
     count.add(line);
-    if (line.kind === "start") await onStart(count.announced);
-    else if (line.kind !== "end") {
+    if (line.kind === "start") {
+      // The next export may have the same memories, of which a call may have each once.
+      await send();
+      await onStart(count.announced);
+    } else if (line.kind !== "end") {
       if (line.kind !== kind || waiting.length === READ_AT_ONCE) await send();
       kind = line.kind;
       waiting.push(inPresentNames(line.fields));

@@ -221,6 +221,8 @@ it("restores exports that stand one after another in a file, and refuses such a 
     code: 0,
     output: expect.stringContaining("Restored 2 memories") as string,
   });
+  // As after `cat` of the exports of several days.
+  expect((await run(one + one)).output).toContain("There already: 2 memories");
   expect((await run(one.replace(/\n\{"record":"memory".*\n/, "\n") + other)).errors).toContain(
     "is not the whole export",
   );
@@ -248,6 +250,8 @@ it("says how to get another key if the server refuses this one, or its format is
     const ran = await runHere(exportProgram, [file, "--url", url, "--key", key], {});
     expect(ran).toEqual({ code: 1, output: "", errors: `${KEY_REFUSED}\n` });
   }
+  const without = await runHere(exportProgram, [file, "--url", url], {});
+  expect(without).toMatchObject({ code: 1, errors: expect.stringMatching(/^An API key is needed: /) });
 });
 
 it.each(["jsonl", "memorygraph"])("restores an export in %s that other programs have rewritten", async (format) => {
