@@ -67,10 +67,11 @@ export interface Answering extends Pick<Context, "database" | "publicUrl" | "bil
 
 /** Called in a transaction. */
 export async function accept(context: Answering, token: string): Promise<Invitation> {
-  const { teamId } = await findOwnInvitation(context, token);
+  const invitation = await findOwnInvitation(context, token);
+  const { teamId } = invitation;
   // Locks in the order of every change to a team: first the team, then its rows.
   await lockRow(context.database, "team", { id: teamId });
-  const settled = await settleInvitation(context, await invitationOf(context, token), "accepted");
+  const settled = await settleInvitation(context, invitation, "accepted");
   const seated = await addMember(context, settled);
   if (!seated) throw new AlreadyInTeam();
   await assertStillAddressed(context, settled);
