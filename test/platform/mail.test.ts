@@ -498,6 +498,39 @@ it("ends a run only when all of its mails have ended, even if one of them fails"
   expect((await world.database.models.mail.findMany()).map(({ email }) => email)).toEqual(["ann@example.com"]);
 });
 
+it("lists mails that wait, the oldest first, with the reasons, and retries the one that is named", async () => {
+  await using world = await createWorld();
+  const { mail } = world.database.models;
+  const ids = Array.from({ length: 3 }, () => world.services.newId());
+  const later = new Date("2030-01-02T03:04:05Z");
+  await mail.createMany({
+    data: ids.map((id, n) => ({
+      ...{ id, kind: "sign_up", email: `p${n}@example.com`, attempts: n, dueAt: later },
+      ...{ lastError: n === 0 ? null : `550 No, ${n}`, createdAt: new Date(Date.now() - 1_000 * n) },
+    })),
+  });
+
+  const listed = await inWords(world, "list");
+  const retried = await command(world, "retry", ids[1] ?? "", "--json");
+  const mails = await mail.findMany({ orderBy: { id: "asc" } });
+  const all = await inWords(world, "retry");
+
+  const rows = [2, 1, 0].map((n) => `${ids[n]}  sign-up  ${n}      2030-01-02 03:04 UTC  p${n}@example.com\n`);
+  const reasons = [2, 1].map((n) => `${ids[n]}  550 No, ${n}\n`);
+  expect(listed.replace(/^MAIL .* TO$/m, "1").replace(/^MAIL .* FAILED$/m, "2")).toBe(
+    `1\n${rows.join("")}\n2\n${reasons.join("")}`,
+  );
+  expect(retried).toEqual({ ids: [ids[1]] });
+  expect(mails.map(({ attempts, dueAt }) => [attempts, dueAt < later])).toEqual([
+    [0, false],
+    [0, true],
+    [2, false],
+  ]);
+  expect(all).toBe("Mails that are retried now: 2.\n");
+  await mail.deleteMany();
+  expect(await inWords(world, "list")).toBe("No mails are waiting.\n");
+});
+
 /** A user creates a team and invites Bob as an admin. */
 async function inviteBob(world: World, { team = "Team" } = {}) {
   const owner = await world.user();
@@ -521,6 +554,8 @@ async function errorsOfMails({ database }: World): Promise<Array<string | null>>
 
 const retryNow = (world: World) => command(world, "retry", "--json");
 
-async function command({ databaseUrl }: World, ...words: readonly string[]): Promise<unknown> {
-  return JSON.parse((await runHere(program, words, { DATABASE_URL: databaseUrl })).output);
-}
+const command = async (world: World, ...words: readonly string[]): Promise<unknown> =>
+  JSON.parse(await inWords(world, ...words));
+
+const inWords = async ({ databaseUrl }: World, ...words: readonly string[]): Promise<string> =>
+  (await runHere(program, words, { DATABASE_URL: databaseUrl })).output;

@@ -1,4 +1,3 @@
-import { UUID } from "../../operation/id.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import type { ClaimedMail } from "./mail-statements.js";
@@ -38,7 +37,6 @@ export async function readWaitingMails({ models }: Database): Promise<WaitingMai
  * error are already due or being sent.
  */
 export async function retryMails(database: Database, id: string | undefined): Promise<string[]> {
-  if (id !== undefined && !UUID.test(id)) return [];
   const due = await database.models.mail.updateManyAndReturn({
     where: { lastError: { not: null }, ...(id !== undefined && { id }) },
     data: { dueAt: await timeOf(database), attempts: 0 },
