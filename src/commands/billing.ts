@@ -45,7 +45,7 @@ program
     const reachable = url ?? publicUrl;
     if (!reachable) throw new UserError("Stripe must reach the service: give --url https://…, or set PUBLIC_URL.");
     const stripe = stripeClient(stripeSecretKey, stripeApiBase);
-    const made = await setUpAccount(stripe, { ...prices, url: reachable.replace(/\/+$/, "") }).catch((error: unknown) =>
+    const made = await setUpAccount(stripe, { ...prices, url: reachable }).catch((error: unknown) =>
       explainStripeError(error, stripeApiBase),
     );
     console.log(json ? JSON.stringify(inRestNames(made)) : describeSetup(made));
@@ -108,7 +108,7 @@ const inRestNames = ({ monthlyPriceId, yearlyPriceId, portalId, webhookSecret, m
 });
 
 function outcomeOf({ teamId, before, after }: Reconciled): string {
-  if (!after) return `${teamId}  the payment provider failed`;
+  if (!after) return `${teamId}  the payment provider failed, or another change took too long: try again`;
   const [then, now] = [before, after].map(({ status, seats }) =>
     seats === null ? status : `${status}, ${seats} seats`,
   );

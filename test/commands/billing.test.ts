@@ -19,6 +19,7 @@ describe("setup", () => {
 
     const first = await runProcess("billing", setUp, environment);
     const second = await billing(environment, ...setUp);
+    const inWords = await billing({ ...environment, PUBLIC_URL: "https://memory.example.com/" }, "setup");
 
     const made = JSON.parse(first.output) as Record<string, string>;
     expect(made).toEqual({
@@ -29,6 +30,13 @@ describe("setup", () => {
       made: ["product", "price by the month", "price by the year", "customer portal", "webhook endpoint"],
     });
     expect(JSON.parse(second.output)).toEqual({ ...made, webhook_secret: null, made: [] });
+    const settings = [
+      `STRIPE_TEAM_PRICE_ID=${made["monthly_price_id"]}`,
+      `STRIPE_YEARLY_PRICE_ID=${made["yearly_price_id"]}`,
+      `STRIPE_PORTAL_ID=${made["portal_id"]}`,
+      "# STRIPE_WEBHOOK_SECRET was printed when the endpoint was created; Stripe's dashboard shows it",
+    ];
+    expect(inWords.output).toBe(`\nEverything exists already.\n\n  ${settings.join("\n  ")}\n\n`);
     const stripe = stripeClient(standIn.secretKey, standIn.url);
     const [endpoint] = (await stripe.webhookEndpoints.list()).data;
     expect(endpoint).toMatchObject({ url: "https://memory.example.com/billing/stripe-webhook", status: "enabled" });
@@ -36,13 +44,21 @@ describe("setup", () => {
     const portal = await stripe.billingPortal.configurations.retrieve(made["portal_id"] ?? "");
     expect(portal.features).toMatchObject({
       ...{
-        subscription_cancel: { enabled: true },
-        subscription_update: { enabled: true, default_allowed_updates: ["price"] },
+        subscription_cancel: { enabled: true, mode: "at_period_end" },
+        subscription_update: {
+          ...{ enabled: true, default_allowed_updates: ["price"], proration_behavior: "always_invoice" },
+        },
       },
       ...{ invoice_history: { enabled: true }, payment_method_update: { enabled: true } },
     });
-    const price = await stripe.prices.retrieve(made["yearly_price_id"] ?? "");
-    expect(price).toMatchObject({ unit_amount: 8_000, currency: "usd", recurring: { interval: "year" } });
+    for (const [price, unit_amount, interval] of [
+      [made["monthly_price_id"] ?? "", 800, "month"],
+      [made["yearly_price_id"] ?? "", 8_000, "year"],
+    ] as const) {
+      expect(await stripe.prices.retrieve(price)).toMatchObject({
+        ...{ unit_amount, currency: "usd", recurring: { interval } },
+      });
+    }
   });
 
   it("creates everything once when it runs several times at once, also after a change of the amount", async () => {
@@ -129,14 +145,18 @@ describe("setup", () => {
     expect(JSON.stringify(portal?.features.subscription_update.products)).toContain(idIn(second));
   });
 
-  it("lets owners change the address of their invoices in the portal, also in one of an earlier release", async () => {
+  it("corrects a portal and an endpoint of an earlier release, or that somebody has changed", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
     const setUp = ["setup", "--url", "https://x.example.com", "--json"];
+    const { billingPortal, webhookEndpoints } = stripeClient(standIn.secretKey, standIn.url);
+    const portals = billingPortal.configurations;
+    // Of another program in the same account.
+    const other = await portals.create({ features: { invoice_history: { enabled: true } } });
     const made = JSON.parse((await billing(environment, ...setUp)).output) as Record<string, string>;
     const prices = [made["monthly_price_id"] ?? "", made["yearly_price_id"] ?? ""];
-    const portals = stripeClient(standIn.secretKey, standIn.url).billingPortal.configurations;
-    const mayChange = async () => (await portals.list()).data[0]?.features.customer_update.allowed_updates;
+    const mayChange = async () =>
+      (await portals.retrieve(made["portal_id"] ?? "")).features.customer_update.allowed_updates;
     expect(await mayChange()).toContain("email");
     const products = [{ product: "memory_graph_team", prices }];
     await portals.update(made["portal_id"] ?? "", {
@@ -148,10 +168,21 @@ describe("setup", () => {
       },
     });
 
+    const endpointNow = async () => (await webhookEndpoints.list()).data[0];
+    await webhookEndpoints.update((await endpointNow())?.id ?? "", {
+      enabled_events: ["invoice.paid"],
+      disabled: true,
+    });
+
     const again = await billing(environment, ...setUp);
 
-    expect(JSON.parse(again.output)).toMatchObject({ made: ["the customer portal's settings"] });
+    expect(JSON.parse(again.output)).toMatchObject({
+      made: ["the customer portal's settings", "the webhook endpoint's events"],
+    });
     expect(await mayChange()).toContain("email");
+    expect(await portals.retrieve(other.id)).toEqual(other);
+    const paused = expect.arrayContaining(["invoice.paid", "customer.subscription.paused"]) as string[];
+    expect(await endpointNow()).toMatchObject({ status: "enabled", enabled_events: paused });
   });
 
   it("sells in any currency, whose amounts the pages of the stand-in show", async () => {
@@ -218,7 +249,10 @@ describe("reconcile", () => {
     const environment = { DATABASE_URL: world.databaseUrl, ...environmentOf(world.stripe) };
 
     const first = await billing(environment, "reconcile", "--json");
+    await world.database.models.billingAccount.update({ where: { teamId: paid.teamId }, data: { seats: 99 } });
     const second = await billing(environment, "reconcile", "--team", paid.teamId);
+    const again = await billing(environment, "reconcile", "--team", paid.teamId);
+    const unknown = await billing(environment, "reconcile", "--team", world.services.newId());
     world.stripe.fail({ kind: "502-html", times: 99 });
     const failed = await billing(environment, "reconcile");
     await world.database.pool.query("DELETE FROM team WHERE id = $1", [paid.teamId]);
@@ -232,7 +266,11 @@ describe("reconcile", () => {
       ],
     });
     expect(await accountNow(world, paid)).toMatchObject({ status: "active", seats: 7 });
-    expect(second.output).toBe(`${paid.teamId}  active, 7 seats\nTeams: 1, failed: 0.\n`);
+    expect(second.output).toBe(`${paid.teamId}  active, 99 seats → active, 7 seats\nTeams: 1, failed: 0.\n`);
+    expect(again.output).toBe(`${paid.teamId}  active, 7 seats\nTeams: 1, failed: 0.\n`);
+    expect(unknown).toEqual({
+      ...{ code: 1, output: "", errors: "No team with this id has used Stripe. Check the id.\n" },
+    });
     for (const { code, output } of [failed, failedAgain]) {
       expect([code, output]).toEqual([1, expect.stringContaining("Teams: 2, failed: 2.")]);
     }
