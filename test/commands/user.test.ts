@@ -144,6 +144,42 @@ it("forgets the address of somebody who was only invited or began to sign up, bu
   expect((await forget(admin.email, "--yes")).output).toContain(`the user ${userId}, whose audit keeps it`);
 });
 
+it("says in words what it has done", async () => {
+  await using world = await createWorld();
+  const say = async (command: string, ...words: string[]) =>
+    (await run(world, "user", command, "--email", EMAIL, ...words)).output;
+
+  const made = await say("create", "--name", "Ann");
+  const another = await say("key", "--name", "Laptop");
+  const shown = await say("show");
+  const done = [
+    await say("plan", "--plan", "pro"),
+    await say("rename"),
+    await say("verify"),
+    await say("suspend"),
+    (await say("show")).replace(/^[^]*\n(Suspended .*)\n[^]*$/, "$1\n"),
+    await say("unsuspend"),
+    await say("revoke-keys", "--yes"),
+    await say("change-email", "--to", EMAIL),
+    await say("delete", "--yes"),
+  ];
+
+  const key = String.raw`\n\n  User  \S{36}\n  Key   mg_live_\w{38}   \(shown only now\)\n\n$`;
+  expect(made).toMatch(new RegExp(`^Created the user ${EMAIL}, plan free\\.${key}`));
+  expect(another).toMatch(new RegExp(`^Created another key for ${EMAIL}\\.${key}`));
+  expect(shown).toMatch(/\nAddress +ann@example\.com, not verified\nName +Ann\nPlan +free\n/);
+  expect(shown).toMatch(/\nKeys +2\nTeam +none\nOwn graph +0 memories, 0 bytes\n/);
+  expect(shown).toMatch(/\nmg_live_\w{4} +Laptop +never +never +\S{36}\nmg_live_\w{4} +First key +never +never /);
+  expect(done).toEqual([
+    ...[`Plan pro: ${EMAIL}.\n`, `Renamed: ${EMAIL}.\n`, `Verified: ${EMAIL}.\n`, `Suspended: ${EMAIL}.\n`],
+    expect.stringMatching(/^Suspended +since \d{4}-\d\d-\d\dT\S+Z\n$/),
+    ...[`No longer suspended: ${EMAIL}.\n`, `Revoked keys of ${EMAIL}: 2.\n`, `Changed: ${EMAIL}.\n`],
+    `Deleted the user ${EMAIL}.\n`,
+  ]);
+  // No mail tells of what an operator does.
+  expect(await world.database.models.mail.count()).toBe(0);
+});
+
 it("takes an id wherever it takes an address", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: EMAIL });

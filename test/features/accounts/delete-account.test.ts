@@ -24,6 +24,7 @@ import { createBillingWorld } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
 import { sendAll, startMailServer } from "../../support/mail-server.js";
+import { waitingForLocks } from "../../support/locks.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
 import { countTrips } from "../../support/round-trips.js";
 import { deadlocks, manyAtOnce } from "../../support/races.js";
@@ -193,11 +194,14 @@ it("deletes the address from requests to the payment provider, but for one that 
   await billingRequest.create({
     data: { ...asked, id: world.services.newId(), outcome: "done", endedAt: new Date() },
   });
+  await billingRequest.create({
+    data: { ...asked, id: world.services.newId(), kind: "checkout", outcome: "done", endedAt: new Date() },
+  });
 
   await member.did(deleteAccount, { email: member.email });
 
   const requests = await billingRequest.findMany({ orderBy: { id: "asc" } });
-  expect(requests.map((row) => row.request)).toEqual([request, {}]);
+  expect(requests.map((row) => row.request)).toEqual([request, {}, request]);
 });
 
 it("keeps the address in a request to the payment provider no longer than it may have to be resent", async () => {
@@ -304,6 +308,26 @@ describe("at the same moment", () => {
       expect(await brokenInvariants(world)).toEqual([]);
       expect(world.bugs).toEqual([]);
     }
+  });
+
+  it("takes the user out of a team that they are just joining", async () => {
+    await using world = await createWorld();
+    const { owner, teamId } = await aTeam(world);
+    const ann = await world.user();
+    const joining = await world.database.pool.connect();
+    await joining.query("BEGIN");
+    const member = [ann.caller.userId, teamId];
+    await joining.query("INSERT INTO team_member (user_id, team_id, role) VALUES ($1, $2, 'member')", member);
+
+    const going = goes(ann);
+    await expect.poll(() => waitingForLocks(world)).toBe(1);
+    await joining.query("COMMIT");
+    joining.release();
+
+    expect((await going).ok).toBe(true);
+    const { events } = await owner.did(teamAudit, { teamId });
+    expect(events[0]).toMatchObject({ action: "deleteAccount", subject: ann.caller.userId });
+    expect(await brokenInvariants(world)).toEqual([]);
   });
 
   it("causes no deadlock while members and owner join and leave", async () => {

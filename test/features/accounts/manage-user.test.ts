@@ -8,15 +8,19 @@ import { createWorld } from "../../support/world.js";
 
 type Change = (services: Services, address: string) => Promise<unknown>;
 
-/** Every change that an operator makes of a user, and its name in the audit. */
-const CHANGES: Readonly<Record<string, readonly [action: string, change: Change]>> = {
-  setPlan: ["setPlan", (services, address) => accounts.setPlan(services, address, "pro")],
+/** Every change that an operator makes of a user, and its name and detail in the audit. */
+const CHANGES: Readonly<Record<string, readonly [action: string, change: Change, detail?: string]>> = {
+  setPlan: ["setPlan", (services, address) => accounts.setPlan(services, address, "free"), "plan: pro → free"],
   renameUser: ["renameUser", (services, address) => accounts.renameUser(services, address, "Ann")],
   verifyUser: ["verifyUser", accounts.verifyUser],
-  moveUserTo: ["changeEmail", (services, address) => accounts.moveUserTo(services, address, "new@example.com")],
+  moveUserTo: [
+    "changeEmail",
+    (services, address) => accounts.moveUserTo(services, address, "new@example.com"),
+    "ann@example.com",
+  ],
   suspendUser: ["suspendUser", accounts.suspendUser],
   unsuspendUser: ["unsuspendUser", accounts.unsuspendUser],
-  revokeKeysOf: ["revokeKeys", accounts.revokeKeysOf],
+  revokeKeysOf: ["revokeKeys", accounts.revokeKeysOf, "keys: 1"],
   deleteUserOf: ["deleteUser", accounts.deleteUserOf],
 };
 
@@ -27,15 +31,18 @@ it("knows every change of a user by an operator", () => {
   expect(exported.filter((name) => !ofNoUser.includes(name)).sort()).toEqual(Object.keys(CHANGES).sort());
 });
 
-it.each(Object.entries(CHANGES))("records in the audit that an operator did %s", async (_name, [action, change]) => {
-  await using world = await createWorld();
-  const ann = await world.user();
+it.each(Object.entries(CHANGES))(
+  "records in the audit that an operator did %s",
+  async (_name, [action, change, detail = null]) => {
+    await using world = await createWorld();
+    const ann = await world.user({ email: "ann@example.com" });
 
-  await change(world.services, ann.email);
+    await change(world.services, ann.email);
 
-  const recorded = { action, subject: ann.caller.userId, door: "operator", actorId: null, keyId: null };
-  expect(await world.database.models.auditEntry.findMany()).toEqual([expect.objectContaining(recorded)]);
-});
+    const recorded = { action, detail, subject: ann.caller.userId, door: "operator", actorId: null, keyId: null };
+    expect(await world.database.models.auditEntry.findMany()).toEqual([expect.objectContaining(recorded)]);
+  },
+);
 
 it("leaves no key to a thief who makes another one at the same moment", async () => {
   await using world = await createWorld();
