@@ -7,7 +7,7 @@ import { aTeam, anInvitee } from "../support/teams.js";
 
 const DAYS = { RETENTION_KEYS_DAYS: "10", RETENTION_INVITATIONS_DAYS: "20", RETENTION_AUDIT_DAYS: "30" };
 
-it("deletes keys, invitations, counts, audit entries and OAuth records after their retention time", async () => {
+it("deletes keys, codes, results, invitations, counts, audit entries and OAuth records after their retention time", async () => {
   await using world = await createWorld();
   const staff = await aTeam(world);
   const { pool, models } = world.database;
@@ -23,10 +23,22 @@ it("deletes keys, invitations, counts, audit entries and OAuth records after the
       ({ action }) => action,
     ),
     oauth: (await models.oAuthRecord.findMany()).map(({ kind }) => kind),
+    codes: (await models.signUpCode.findMany()).map(({ email }) => email),
+    results: (await models.idempotentResult.findMany()).map(({ part }) => part),
   });
   await pool.query(
     `INSERT INTO oauth_record (kind, hash, payload, expires_at)
      VALUES ('expired', sha256('1'), '{}', now()), ('lives', sha256('2'), '{}', now() + interval '1 hour')`,
+  );
+  await pool.query(
+    `INSERT INTO sign_up_code (mail_id, email, hash, long_hash, created_at, expires_at)
+     VALUES (gen_random_uuid(), 'expired', sha256('1'), sha256('2'), now() - interval '15 minutes', now()),
+       (gen_random_uuid(), 'lives', sha256('1'), sha256('2'), now() - interval '14 minutes', now() + interval '1 minute')`,
+  );
+  await pool.query(
+    `INSERT INTO idempotent_result (user_id, key_hash, part, fingerprint, result, created_at)
+     SELECT $1, '', hours::text, '', '', now() - make_interval(hours => hours) FROM unnest('{47,48}'::int[]) hours`,
+    [userId],
   );
   await pool.query(
     `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes, created_at, revoked_at, expires_at)
@@ -53,7 +65,7 @@ it("deletes keys, invitations, counts, audit entries and OAuth records after the
   });
   const before = await kept();
 
-  await world.serve(DAYS);
+  await world.serve({ ...DAYS, RETENTION_RESULTS_HOURS: "48" });
 
   expect(before).toMatchObject({ invitations: 2, allowances: 3, audit: ["test old", "test young"] });
   await expect.poll(kept).toEqual({
@@ -63,6 +75,8 @@ it("deletes keys, invitations, counts, audit entries and OAuth records after the
     allowances: 2,
     audit: ["test young"],
     oauth: ["lives"],
+    codes: ["lives"],
+    results: ["47"],
   });
   expect(world.bugs).toEqual([]);
 });

@@ -382,7 +382,7 @@ it("deletes events after a month, and requests with an outcome after three", asy
   await sendEvent(world, eventOf("evt_old", "cus_x"));
   await sendEvent(world, eventOf("evt_new", "cus_x"));
   await world.database.pool.query(
-    "UPDATE payment_event SET received_at = now() - interval '31 days' WHERE id = 'evt_old'",
+    `UPDATE payment_event SET received_at = now() - interval '1 day' * CASE id WHEN 'evt_old' THEN 31 ELSE 29 END`,
   );
 
   const { billingAccount, billingRequest } = world.database.models;
