@@ -149,12 +149,12 @@ it("says in words what it has done", async () => {
   const say = async (command: string, ...words: string[]) =>
     (await run(world, "user", command, "--email", EMAIL, ...words)).output;
 
-  const made = await say("create", "--name", "Ann");
+  const made = await say("create");
   const another = await say("key", "--name", "Laptop");
   const shown = await say("show");
   const done = [
     await say("plan", "--plan", "pro"),
-    await say("rename"),
+    await say("rename", "--name", "Ann"),
     await say("verify"),
     await say("suspend"),
     (await say("show")).replace(/^[^]*\n(Suspended .*)\n[^]*$/, "$1\n"),
@@ -167,7 +167,7 @@ it("says in words what it has done", async () => {
   const key = String.raw`\n\n  User  \S{36}\n  Key   mg_live_\w{38}   \(shown only now\)\n\n$`;
   expect(made).toMatch(new RegExp(`^Created the user ${EMAIL}, plan free\\.${key}`));
   expect(another).toMatch(new RegExp(`^Created another key for ${EMAIL}\\.${key}`));
-  expect(shown).toMatch(/\nAddress +ann@example\.com, not verified\nName +Ann\nPlan +free\n/);
+  expect(shown).toMatch(/\nAddress +ann@example\.com, not verified\nName +none\nPlan +free\n/);
   expect(shown).toMatch(/\nKeys +2\nTeam +none\nOwn graph +0 memories, 0 bytes\n/);
   expect(shown).toMatch(/\nmg_live_\w{4} +Laptop +never +never +\S{36}\nmg_live_\w{4} +First key +never +never /);
   expect(done).toEqual([
@@ -290,7 +290,8 @@ it("gives a user the address back that a thief has changed, and forgets the thie
 it("refuses with one sentence what it cannot do, with exit code 2 if it was called wrongly", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: EMAIL });
-  await ann.did(createTeam, { name: "Team", maxMembers: 5 });
+  const { id } = await ann.did(createTeam, { name: "Team", maxMembers: 5 });
+  expect((await run(world, "user", "show", "--email", EMAIL)).output).toContain(`\nTeam       Team (owner), ${id}\n`);
   const attempts: [number, string[]][] = [
     [1, ["show", "--email", "bob@example.com"]],
     [2, ["plan", "--email", EMAIL]],
@@ -339,6 +340,7 @@ it("shows by id or address who a user is: keys without secrets, last use, mails 
     mails: [{ kind: "sign_up", attempts: 3, last_error: "550 no" }],
   });
   expect(output).toContain("Last used  2030-01-02 03:04 UTC\n");
+  expect(output).toMatch(/\nmg_live_\w{4} +First key +2030-01-02 03:04 UTC +never +\S{36}\n/);
   expect(output).toMatch(/\nsign_up +\d{4}-.* 3 +550 no\n/);
   for (const text of [byId.output, output]) expect(text).not.toContain(key);
 });
