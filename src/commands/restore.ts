@@ -15,7 +15,7 @@ export const program = commandLine({
   examples: ["npm run restore -- backup.sql.gz", "DATABASE_URL=… npm run restore -- backup.sql.gz"],
   notes:
     "It writes to the configured database: DATABASE_URL, or the embedded one in DATA_DIR, which is created if it is not\n" +
-    "there. A database with users is refused. The file must be of the same version of the service.",
+    "there. One that is not empty is refused. The file must be of the same version of the service.",
 })
   .argument("<file>", "the file to read")
   .option(...JSON_OPTION)

@@ -368,7 +368,7 @@ it("verifies a target's certificate by each mode that asks for TLS, without a wa
   expect([code, errors]).toEqual([1, expect.stringMatching(/^[^\n]*(offers no TLS|is not trusted)[^\n]*\n$/)]);
 });
 
-it("refuses a file that is cut, changed, of another schema or no backup, and restores nothing", async () => {
+it("refuses a file that is cut, changed, of another schema or no backup, and a target with any row", async () => {
   await using source = await fillWorld(10);
   await using target = await createWorld();
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
@@ -393,6 +393,9 @@ it("refuses a file that is cut, changed, of another schema or no backup, and res
       /damaged|too early|no backup|into another empty database/,
     );
   }
+  // As where a server with embeddings has started before.
+  await target.database.models.embeddingModel.create({ data: { model: "one" } });
+  await expect(readDatabase(addressOf(target), Readable.from([whole]))).rejects.toThrow("database is not empty");
   const file = join(folder, "plain");
   await writeFile(file, text);
   const plain = await runHere(restore, [file], { DATABASE_URL: target.databaseUrl });

@@ -83,7 +83,7 @@ export function readDatabase(
     const tables = await namesOfTables(client);
     // This also locks the tables: what is empty now stays empty.
     for (const table of tables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
-    await assertEmpty(client);
+    await assertEmpty(client, tables);
     const counts = await readTables(client, source, tell);
     // Checks the deferred constraints now, since PostgreSQL alters no table with pending checks.
     await client.query("SET CONSTRAINTS ALL IMMEDIATE");
@@ -186,10 +186,16 @@ async function tablesOf(client: pg.Client): Promise<Table[]> {
 const namesOfTables = async (client: pg.Client): Promise<string[]> =>
   (await tablesOf(client)).map(({ name }) => `"${name}"`);
 
-async function assertEmpty(client: pg.Client): Promise<void> {
-  const { rows } = await client.query("SELECT FROM user_account LIMIT 1");
-  if (rows.length > 0)
-    throw new StartError("The target database is not empty. Give a new one, so that nothing there is overwritten.");
+/** Also a server without users may have stored something, such as a row that the source has, too. */
+async function assertEmpty(client: pg.Client, tables: readonly string[]): Promise<void> {
+  const all = tables.map((table) => `SELECT 1 FROM ${table}`).join(" UNION ALL ");
+  const { rows } = await client.query(`${all} LIMIT 1`);
+  if (rows.length > 0) {
+    throw new StartError(
+      "The target database is not empty. Give a new one, on which no server has started, so that nothing there is " +
+        "overwritten.",
+    );
+  }
 }
 
 /** Runs the source's lines: the head, the tables, the end. */
