@@ -5,6 +5,7 @@ import { createTeam } from "../../src/features/teams/create-team.js";
 import { myTeam } from "../../src/features/teams/get-team.js";
 import { updateTeam } from "../../src/features/teams/update-team.js";
 import { LIMITS } from "../../src/limits.js";
+import { SCOPES } from "../../src/operation/permission.js";
 import { PRODUCT } from "../../src/operation/product.js";
 import { failStatements } from "../support/failing-statements.js";
 import { opens } from "../support/keys.js";
@@ -38,6 +39,8 @@ it("leads from the mail's link into the team: invitation, code, answer, key", as
   const [key = ""] = /mg_live_\w+/.exec(third.text) ?? [];
   expect(await opens(world, key)).toBe(true);
   const { models } = world.database;
+  const keys = await models.apiKey.findMany({ where: { user: { email: BOB } } });
+  expect(keys).toMatchObject([{ name: "Invitation", scopes: SCOPES, expiresAt: null }]);
   const members = await models.teamMember.findMany({ where: { teamId, role: "admin" }, include: { user: true } });
   expect(members.map(({ user }) => user.email)).toEqual([BOB]);
   const audited = await models.auditEntry.findMany({ where: { door: "page" }, orderBy: { id: "asc" } });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { acceptInvitation } from "../../../../src/features/teams/invitations/answer-invitation.js";
+import { InvitationNotPending } from "../../../../src/features/teams/invitations/invitation.js";
 import { resendInvitation } from "../../../../src/features/teams/invitations/resend-invitation.js";
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
 import { updateTeam } from "../../../../src/features/teams/update-team.js";
@@ -46,6 +47,8 @@ it("refuses one that is answered, revoked, expired or another team's, and member
   await letExpire(world, late.invitation.id);
   const expired = { teamId: staff.teamId, invitationId: late.invitation.id };
   expect(await staff.owner.does(resendInvitation, expired)).toBeRefused("conflict", "invitation_expired");
+  // Also where somebody has sent it again since an answer was refused.
+  expect(new InvitationNotPending("pending").reason).toBe("invitation_expired");
   expect(await world.database.models.mail.count({ where: { attempts: { gt: 0 } } })).toBe(0);
 });
 
