@@ -84,8 +84,8 @@ export class RecentActivity {
 
   @Field(() => Int, {
     description:
-      `How many such problems there are: the last changed ${PROBLEMS_MAX.toLocaleString("en")} problems and errors ` +
-      "are looked at.",
+      `How many such problems there are, among the last changed ${PROBLEMS_MAX.toLocaleString("en")} problems and ` +
+      `errors of the last changed ${CHANGED_MAX.toLocaleString("en")} memories.`,
   })
   unresolvedTotal!: number;
 
