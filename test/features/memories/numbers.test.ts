@@ -88,6 +88,8 @@ it("looks for numbers by patterns that are short, and that PostgreSQL reads a te
     "123456789012",
     "999,999,999,999,999",
     "123456abc",
+    "30 seconds",
+    "15min",
   ]) {
     const [pattern = ""] = patternsOf(query);
     expect(pattern.length).toBeGreaterThan(10);

@@ -56,6 +56,10 @@ it.each([
   ["1200000", "1 200 000"],
   ["500ms", "500 ms"],
   ["16GB", "16 GB"],
+  ["30s", "30 seconds"],
+  ["15min", "15 minutes"],
+  ["2 h", "2 hours"],
+  ["90ms", "90 milliseconds"],
 ])("finds %s also as %s, and vice versa, whether or not another memory has it as it is", async (one, other) => {
   await using world = await createWorld();
   const ann = await world.user();

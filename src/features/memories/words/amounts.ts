@@ -33,3 +33,23 @@ const shortFormsOf = (whole: string): string[] =>
     const told = `${digits} ${decimals.replace(/0+$/, "")}`.trim();
     return [`${told}${unit}`, ...(unit === "m" ? [`${told} million`] : [])];
   });
+
+const DURATION = /^[^\p{L}\p{N}]*(\d{1,6})\s*(\p{L}{1,12})[^\p{L}\p{N}]*$/u;
+/** Units of time, each by its names. "m" is a million, and "d" is none: "3d" is mostly something else. */
+export const DURATIONS = [
+  ["ms", "millisecond", "milliseconds"],
+  ["s", "sec", "secs", "second", "seconds"],
+  ["min", "mins", "minute", "minutes"],
+  ["h", "hr", "hrs", "hour", "hours"],
+];
+
+/** Other ways to write how long something takes: "30s" is also "30 seconds" and "30 sec", and vice versa. */
+export function otherDurations(term: string): string[] {
+  const [, digits = "", unit = ""] = DURATION.exec(term.toLowerCase()) ?? [];
+  const same = DURATIONS.find((names) => names.includes(unit)) ?? [];
+  // The index has no "s" alone.
+  const forms = same.flatMap((name) =>
+    name.length > 3 ? [`${digits} ${name}`] : [digits + name, `${digits} ${name}`],
+  );
+  return forms.filter((form) => form !== term && !form.endsWith(" s"));
+}

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../limits.js";
-import { otherAmounts } from "./amounts.js";
+import { DURATIONS, otherAmounts, otherDurations } from "./amounts.js";
 import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { otherScripts } from "./han.js";
@@ -71,9 +71,13 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
 const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
 const NAME_AT_END = /[\p{L}\p{N}][-_./][\p{L}\p{N}]+\s*$/u;
-/** A time such as "5 pm", or an amount such as "1.5 million", is one term. */
-const PHRASE_OR_TERM =
-  /"([^"]+)"|(?<!\S)\d{1,2}(?::\d\d)?\s+[ap]\.?m\b|(?<!\S)\d{1,6}(?:[.,]\d{1,2})?\s+million\b|\S+/gi;
+/** A time such as "5 pm", an amount such as "1.5 million", or a duration such as "30 seconds", is one term. */
+const MANY_WORDS = [
+  String.raw`\d{1,2}(?::\d\d)?\s+[ap]\.?m`,
+  String.raw`\d{1,6}(?:[.,]\d{1,2})?\s+million`,
+  String.raw`\d{1,6}\s+(?:${DURATIONS.flat().join("|")})`,
+];
+const PHRASE_OR_TERM = new RegExp(String.raw`"([^"]+)"|(?<!\S)(?:${MANY_WORDS.join("|")})\b|\S+`, "gi");
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
 const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
@@ -283,7 +287,7 @@ function wordsOf(term: string): QueryWord[] {
   });
 }
 
-const otherNumbers = (term: string): string[] => [...otherAmounts(term), ...otherTimes(term)];
+const otherNumbers = (term: string): string[] => [...otherAmounts(term), ...otherDurations(term), ...otherTimes(term)];
 
 function wordsAlone(term: string): QueryWord[] {
   return (term.match(WORD) ?? []).flatMap((word) => {
