@@ -46,10 +46,12 @@ it("finds a name with punctuation among more memories with its words than a sear
   await using world = await createWorld();
   const ann = await world.user();
   await manyMemories(world, ann, 1_200, "Plan C.");
-  await aMemory(ann, { title: "A toolchain", content: "It is made for C++ alone." });
+  await aMemory(ann, { title: "A toolchain", content: "It is made for C++ alone, and has --no-plan." });
+  await aMemory(ann, { title: "Plan", content: "It has no name." });
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
   expect((await found(ann, "c++"))[0]).toBe("A toolchain");
+  expect((await found(ann, "no plan")).slice(0, 2).toSorted()).toEqual(["A toolchain", "Plan"]);
   expect((await found(ann, "c"))[0]).not.toBe("A toolchain");
 });
 
@@ -172,6 +174,21 @@ it("ranks a text that has the words of a query as one above a title and a text t
   await aMemory(ann, { title: "Too many statements", content: "It was ProductResolver that sent them." });
 
   expect(await found(ann, "product resolver")).toEqual(["Too many statements", "Ten products"]);
+});
+
+it.each([
+  ["product-resolver", "Product resolvers wait.", "ProductResolver sends them."],
+  ["product::resolver", "Product resolvers wait.", "ProductResolver sends them."],
+  ["product\\resolver", "Product resolvers wait.", "It is lib/product/resolver.ts that sends them."],
+  ["no resolver", "No resolver waits.", "Send them with --no-resolver."],
+  ["on before resolve", "On and before: it resolves.", "Send them by onBeforeResolve."],
+])("ranks a name above its words: by %s", async (query, words, name) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Too slow", content: words, importance: 1 });
+  await aMemory(ann, { title: "Too many", content: name });
+
+  expect(await found(ann, query)).toEqual(["Too many", "Too slow"]);
 });
 
 it("gives a name no weight above 1, though nearly all memories have its parts", async () => {

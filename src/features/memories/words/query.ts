@@ -69,8 +69,8 @@ export interface SearchQuery {
 const RUN = new RegExp(`${UNSPACED}+`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
-const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-_./][\p{L}\p{N}]+)+/gu;
-const NAME_AT_END = /[\p{L}\p{N}][-_./][\p{L}\p{N}]+\s*$/u;
+const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:(?:[-_./\\]|::)[\p{L}\p{N}]+)+/gu;
+const NAME_AT_END = /[\p{L}\p{N}](?:[-_./\\]|::)[\p{L}\p{N}]+\s*$/u;
 /** A time such as "5 pm", an amount such as "1.5 million", or a duration such as "30 seconds", is one term. */
 const MANY_WORDS = [
   String.raw`\d{1,2}(?::\d\d)?\s+[ap]\.?m`,
@@ -118,7 +118,7 @@ export function readQuery(query: string): SearchQuery {
   const last = words.at(-1);
   const endsInWord = /[\p{L}\p{N}]\s*$/u.test(text);
   const names = kept.flatMap(({ term }) =>
-    Array.from(term.matchAll(NAME), ([name]) => name.replace(/[-_./]/g, ""))
+    Array.from(term.matchAll(NAME), ([name]) => name.replace(/[^\p{L}\p{N}]/gu, ""))
       .flatMap((name) => (VERSION.test(term) ? [otherVersion(name), name] : [name]))
       .map(pieceAsWritten),
   );
