@@ -19,6 +19,7 @@ const BY_HAND: Readonly<Record<string, readonly string[]>> = {
   ],
   "few of the rows are looked for": [
     "INDEX audit_entry_address ON audit_entry USING btree (detail) WHERE (action = ANY (ARRAY['inviteMember'::text, 'resendInvitation'::text, 'revokeInvitation'::text]))",
+    "INDEX audit_entry_changed_email ON audit_entry USING btree (subject) WHERE (action = 'changeEmail'::text)",
     "INDEX billing_operation_customer_by ON billing_operation USING btree (actor_id) WHERE (kind = 'customer'::text)",
     "INDEX graph_abandoned ON graph USING btree (id) WHERE ((user_id IS NULL) AND (team_id IS NULL))",
     "INDEX graph_usage_words_doubted_at_idx ON graph_usage USING btree (words_doubted_at) WHERE (words_doubted_at IS NOT NULL)",

@@ -65,7 +65,7 @@ const PAIRS: Readonly<Record<string, (scene: Scene) => Promise<readonly [Ask, As
     const [id] = await scene.chain(3);
     return [
       ["ann", "updateMemory", { id, type: "problem" }],
-      ["ann", "recentActivity", { days: 7, offset: 0 }],
+      ["ann", "recentActivity", { days: 7, offset: 0, unresolvedOffset: 0 }],
     ];
   },
   async "a memory is deleted while something is linked to it"(scene) {
