@@ -112,6 +112,8 @@ export class Connections {
   trackUnsent(socket: Socket, response: ServerResponse, bytes: number, until: "close" | "drain" = "close"): void {
     const connection = this.#all.get(socket);
     if (!connection) return;
+    // Before this answer it had nothing to read.
+    if (connection.unsent === 0) connection.takenAt = performance.now();
     const add = (more: number) => {
       connection.unsent += more;
       connection.peers.unsent += more;

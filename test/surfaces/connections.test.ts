@@ -123,6 +123,38 @@ it("closes connections with large heads or several requests while heads take too
     .toBe(200);
 });
 
+it("closes the connection whose answers wait for longest, not the one that is open for longest", async () => {
+  const server = createServer();
+  onTestFinished(() => void server.close().closeAllConnections());
+  const connections = new Connections(
+    server,
+    { ...LIMITS.http, unsentBytesPerAddress: 1_000 },
+    { behindProxies: false },
+  );
+  const socketsOf = new Map<string, Socket>();
+  const arrived = async (path: string) => expect.poll(() => socketsOf.has(path), PATIENCE).toBe(true);
+  server.on("request", (request, response) => {
+    connections.beginRequest(request, response);
+    socketsOf.set(request.url ?? "", request.socket);
+    if (request.url === "/short") response.end();
+    else connections.trackUnsent(request.socket, response, 600);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const reading = openSocket(url);
+  reading.write(asking("/short"));
+  await arrived("/short");
+  const deaf = openSocket(url);
+  deaf.write(asking("/first"));
+  await arrived("/first");
+
+  reading.write(asking("/second"));
+  await arrived("/second");
+
+  expect(socketsOf.get("/first")?.destroyed).toBe(true);
+  expect(socketsOf.get("/second")?.destroyed).toBe(false);
+});
+
 it("counts the parts of streamed answers as unread answers", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({}, undefined, { unsentBytesPerAddress: 6_000_000, stalledAnswerMs: 600_000 });
