@@ -125,7 +125,7 @@ it("closes connections with large heads or several requests while heads take too
 
 it("closes the connection whose answers wait for longest, not the one that is open for longest", async () => {
   const server = createServer();
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const connections = new Connections(
     server,
     { ...LIMITS.http, unsentBytesPerAddress: 1_000 },

@@ -104,6 +104,18 @@ it("logs why the database or a parser refuses something, but not what it refuses
           throw new Error("It failed", { cause });
         }),
     ],
+    [
+      "TypeError fetch failed: connect ECONNREFUSED",
+      async () =>
+        Promise.reject(
+          new TypeError("fetch failed", { cause: new AggregateError([new Error("connect ECONNREFUSED ::1:80")]) }),
+        ),
+    ],
+    [
+      "Error No such price: 'price_1'; a",
+      async () => Promise.reject(new Error("No such price: 'price_1'; a similar one")),
+    ],
+    ["Error ", async () => Promise.reject(Object.assign(new Error(SECRET), { message: undefined, stack: null }))],
     ["DatabaseError invalid input syntax for type json", () => pool.query("SELECT $1::json", [SECRET])],
     ['DatabaseError syntax error in tsquery: "…"', () => pool.query("SELECT to_tsquery($1)", [`${SECRET} (`])],
     [

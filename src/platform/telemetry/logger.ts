@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from "pino";
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pino";
 import { LIMITS } from "../../limits.js";
 import { LogStream, STANDARD_OUTPUT } from "./log-stream.js";
 
@@ -51,32 +51,39 @@ const { lineBytes, listed, messageLength, framesLength } = LIMITS.log;
 
 /** An error without the data that databases add, such as the refused row: it contains data of clients. */
 function withoutData(error: unknown): object {
-  if (!(error instanceof Error)) return { message: cut(String(error), messageLength) };
-  const { type, code } = stdSerializers.err(error) as unknown as Record<string, string>;
+  if (!(error instanceof Error))
+    return { message: cut(withoutValues({ name: "", message: String(error) }), messageLength) };
+  const type = error.constructor.name;
+  const { code } = error as NodeJS.ErrnoException;
   const message = cut(reasonsOf(error), messageLength);
   return { type, message, stack: `${type}: ${message}${cut(framesOf(error), framesLength)}`, code };
 }
 
 /** The frames of the stack behind the message, which may have lines like them: people store traces. */
-function framesOf({ message, stack = "" }: Error): string {
-  const at = stack.indexOf(message);
-  return at < 0 ? "" : stack.slice(at + message.length);
+function framesOf({ message, stack }: Error): string {
+  if (typeof stack !== "string") return "";
+  const at = message ? stack.indexOf(message) : stack.search(/\n {4}at /);
+  return at < 0 ? "" : stack.slice(at + (message?.length ?? 0));
 }
 
 /** How many causes of an error are told. */
 const CAUSES_MAX = 3;
 
 function reasonsOf(error: Error, causes = CAUSES_MAX): string {
+  const { cause = error instanceof AggregateError ? (error.errors[0] as unknown) : undefined } = error;
   const reason = withoutValues(error);
-  return error.cause instanceof Error && causes > 0 ? `${reason}: ${reasonsOf(error.cause, causes - 1)}` : reason;
+  if (!(cause instanceof Error) || causes === 0) return reason;
+  return [reason, reasonsOf(cause, causes - 1)].filter((one) => one !== "").join(": ");
 }
 
 /** What Prisma tells before the reason: the call, and sometimes lines of the code around it. */
 const PRISMA_HEAD = /^\s*Invalid `[^`]*` invocation(?::| in\n[^\n]*)\n(?:(?:[ →][^\n]*)?\n)*/;
 /** PostgreSQL and JSON.parse quote the value that they refuse: `invalid input syntax for type uuid: "…"`. */
-const REFUSED_VALUE = /([:,]|\bvalue|\bstring) (?:\.\.\.)?\(?["'»«„“][^]*/;
+const REFUSED_VALUE = /([:,]|\bvalue|\bstring) (?:\.\.\.)?(?:["»«„“]|\(')[^]*/;
 
-function withoutValues({ name, message }: Error): string {
+function withoutValues({ name, message: told }: { readonly name: string; readonly message: unknown }): string {
+  // An error of other people's code may have anything as its message.
+  const message = typeof told === "string" ? told : "";
   // It shows all arguments, one in a line each, and then the reason in one line.
   const isOfArguments = name === "PrismaClientValidationError";
   const reason = isOfArguments ? message.slice(message.lastIndexOf("\n") + 1) : message.replace(PRISMA_HEAD, "");

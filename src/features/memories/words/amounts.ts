@@ -49,7 +49,7 @@ export function otherDurations(term: string): string[] {
   const same = DURATIONS.find((names) => names.includes(unit)) ?? [];
   // The index has no "s" alone.
   const forms = same.flatMap((name) =>
-    name.length > 3 ? [`${digits} ${name}`] : [digits + name, `${digits} ${name}`],
+    name.length > 4 ? [`${digits} ${name}`] : [digits + name, `${digits} ${name}`],
   );
   return forms.filter((form) => form !== term && !form.endsWith(" s"));
 }

@@ -40,8 +40,6 @@ export interface Concept {
   readonly besideShare: number;
   /** Whether it is a name as a whole: it scores in addition to its parts, but a memory need not have it. */
   readonly isExtra: boolean;
-  /** Whether it is a name that the query has not written as one: other memories with its words are as good. */
-  readonly isGuess?: boolean;
   /** Whether any memory is known to have it. */
   readonly isKnown: boolean;
 }
@@ -153,25 +151,16 @@ interface Resolved {
   readonly memories: number;
 }
 
-/**
- * Concepts for the names of a query, in addition to those of their parts. Stop words are in the index only as a part of
- * names, so "no verify" may be the name "--no-verify".
- */
-function findNames({ names, words }: SearchQuery, { concepts, known, memories }: Resolved): Concept[] {
-  const isKnown = (piece: Piece): boolean => known.get(keyOf(piece))?.known ?? false;
-  const written = names.filter(isKnown);
-  const stopWords = words.filter(({ piece }) => known.get(keyOf(piece))?.lexemes.length === 0);
-  const guessed = new Map(stopWords.flatMap(({ compounds }) => compounds.map((piece) => [piece.text, piece])));
-  for (const { text } of written) guessed.delete(text);
-  const isExtra = concepts.length > 0;
-  const conceptsOf = (pieces: readonly Piece[], isGuess: boolean): Concept[] =>
-    pieces.flatMap((piece) => {
-      const { lexemes = [], documents = 0 } = known.get(keyOf(piece)) ?? {};
-      const variant: Variant = { text: piece.text, lexemes, way: "word", documents: Math.max(1, documents) };
-      return lexemes.length > 0 ? [{ ...conceptOf(piece.text, [variant], memories), isExtra, isGuess }] : [];
-    });
-  // In a query without other concepts, a name of stop words such as "and/or" is required.
-  return [...conceptsOf(written, false), ...(isExtra ? conceptsOf([...guessed.values()].filter(isKnown), true) : [])];
+/** Concepts for the names of a query, in addition to those of their parts. */
+function findNames({ names }: SearchQuery, { concepts, known, memories }: Resolved): Concept[] {
+  return names.flatMap((piece) => {
+    const row = known.get(keyOf(piece));
+    if (!row?.known || row.lexemes.length === 0) return [];
+    const { text } = piece;
+    const variant: Variant = { text, lexemes: row.lexemes, way: "word", documents: Math.max(1, row.documents) };
+    // In a query without other concepts, a name of stop words such as "and/or" is required.
+    return [{ ...conceptOf(text, [variant], memories), isExtra: concepts.length > 0 }];
+  });
 }
 
 /** A concept for the longer names that the last name of a query begins. */

@@ -60,9 +60,8 @@ export function chooseLookUps(asked: Asked): LookUps {
   if (asked.isPhrase) return lookUpPhrase(asked);
   const rare = rareAmong(asked.scored, asked.bounds.candidates);
   const names = rareNames(asked, rare);
-  const all = [...rare, ...names];
-  if (!rare.every(({ isGuess }) => isGuess)) return lookUpRare(asked, all);
-  return all.length > 0 ? lookUpNames(asked, all) : lookUpAllCommon(asked);
+  if (rare.length > 0) return lookUpRare(asked, [...rare, ...names]);
+  return names.length > 0 ? lookUpNames(asked, names) : lookUpAllCommon(asked);
 }
 
 function lookUpAllCommon(asked: Asked): LookUps {

@@ -77,12 +77,20 @@ export function withoutFirst(plan: Plan): Plan {
   return first ? { ...plan, gates: [{ ...first, query: NOTHING, further: null }, ...others] } : plan;
 }
 
-/** The concepts that are scored: the known ones first, and of these the rarest. */
-const scoreRarest = (concepts: readonly Concept[], everything: number, bounds: SearchBounds): Scored[] =>
-  concepts
-    .toSorted((one, other) => Number(other.isKnown) - Number(one.isKnown) || documentsOf(one) - documentsOf(other))
+/**
+ * The concepts that are scored: the known ones first, and of these the rarest. At most half of them are names as wholes:
+ * the parts of these count, too.
+ */
+function scoreRarest(concepts: readonly Concept[], everything: number, bounds: SearchBounds): Scored[] {
+  const rarest = concepts.toSorted(
+    (one, other) => Number(other.isKnown) - Number(one.isKnown) || documentsOf(one) - documentsOf(other),
+  );
+  const extras = new Set(rarest.filter(({ isExtra }) => isExtra).slice(bounds.concepts / 2));
+  return rarest
+    .filter((concept) => !extras.has(concept))
     .slice(0, bounds.concepts)
     .map((concept, place) => ({ ...concept, worth: concept.weight / everything, place }));
+}
 
 const pairsOf = (concepts: readonly Concept[]): string[] =>
   concepts

@@ -77,7 +77,7 @@ const MANY_WORDS = [
   String.raw`\d{1,6}(?:[.,]\d{1,2})?\s+million`,
   String.raw`\d{1,6}\s+(?:${DURATIONS.flat().join("|")})`,
 ];
-const PHRASE_OR_TERM = new RegExp(String.raw`"([^"]+)"|(?<!\S)(?:${MANY_WORDS.join("|")})\b|\S+`, "gi");
+const PHRASE_OR_TERM = new RegExp(String.raw`"([^"]+)"|(?<!\S)(?:${MANY_WORDS.join("|")})\b(?![-_./\\:]+\w)|\S+`, "gi");
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
 const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });

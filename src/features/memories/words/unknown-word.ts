@@ -9,7 +9,7 @@ export class UnknownWord {
   @Field(() => [String], {
     description:
       `Up to ${LIMITS.search.takenAs} words that were looked for instead, without their endings: only those that the ` +
-      `first ${LIMITS.search.takenFrom} hits of this page have.`,
+      `first ${LIMITS.search.takenFrom} hits by words of this page have.`,
   })
   takenAs!: string[];
 }
