@@ -58,6 +58,7 @@ it.each([
   ["16GB", "16 GB"],
   ["30s", "30 seconds"],
   ["15min", "15 minutes"],
+  ["45mins", "45 minutes"],
   ["2 h", "2 hours"],
   ["90ms", "90 milliseconds"],
 ])("finds %s also as %s, and vice versa, whether or not another memory has it as it is", async (one, other) => {

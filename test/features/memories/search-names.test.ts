@@ -176,6 +176,7 @@ it("ranks a text that has the words of a query as one above a title and a text t
 
 it.each([
   ["product-resolver", "Product resolvers wait.", "ProductResolver sends them."],
+  ["5 min-heap", "For 5 min it waits in a heap.", "Its 5 minHeap objects wait."],
   ["product::resolver", "Product resolvers wait.", "ProductResolver sends them."],
   ["product\\resolver", "Product resolvers wait.", "It is lib/product/resolver.ts that sends them."],
 ])("ranks a name above its words: by %s", async (query, words, name) => {

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
+import { findMemories } from "../../../src/features/memories/words/find-memories.js";
+import { matchesOfHits } from "../../../src/features/memories/words/search-statements.js";
 import { IRREGULAR_FORMS } from "../../../src/features/memories/words/vocabulary.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";
 import { type Actor, createWorld } from "../../support/world.js";
@@ -70,6 +72,28 @@ it("says which words no memory of the graph has, and what was looked for instead
   expect(await unknownIn("数据库连接")).toEqual([1, []]);
   expect(await unknownIn("the of")).toEqual([0, []]);
   expect(await unknownIn("%")).toEqual([0, []]);
+});
+
+it.each([
+  { what: "in time", error: Object.assign(new Error("canceling statement"), { code: "57014" }), told: { total: 1 } },
+  { what: "at all", error: new Error("gone"), told: "gone" },
+])("finds the same if what was looked for instead is not looked up $what, unless it fails", async ({ error, told }) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Autumn leaves");
+  const wishes = { query: "leak", limit: 20, offset: 0, explain: false, withText: false, withUnknownWords: true };
+
+  const found = world.database.search((run) => {
+    const failing: typeof run = (statement, values) =>
+      statement.name === matchesOfHits.name ? Promise.reject(error) : run(statement, values);
+    return findMemories(failing, ann.caller.personalGraphId, wishes);
+  });
+
+  expect(await found.catch(({ message }: Error) => message)).toEqual(
+    typeof told === "string"
+      ? told
+      : expect.objectContaining({ ...told, unknownWords: [{ word: "leak", takenAs: [] }] }),
+  );
 });
 
 it("names at most twelve unknown words, and of each five that it was taken as", async () => {

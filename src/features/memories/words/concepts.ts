@@ -12,7 +12,6 @@ import {
   LEXICON_LENGTH_MAX,
   keyOf,
   sortAlike,
-  stemsOf,
   variantOfAlike,
   variantsOf,
   withAlike,
@@ -129,10 +128,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
 const isToldOf = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= LEXICON_LENGTH_MAX;
 
 /** What an unknown word was taken as; the first variant is the word itself. */
-const insteadOf = ([, ...others]: readonly Variant[]): Variant[] => {
-  const byStems = new Map(others.map((variant) => [stemsOf(variant), variant]));
-  return [...byStems.values()].slice(0, LIMITS.search.takenAs);
-};
+const insteadOf = ([, ...others]: readonly Variant[]): Variant[] => others.slice(0, LIMITS.search.takenAs);
 
 /**
  * Keeps the first variants of each word. PostgreSQL looks up each in several places, and a graph may have all words that
