@@ -43,6 +43,8 @@ it("upgrades a database of the first version and keeps all its data", async () =
   const { rows } = await client.query<{ hash: string }>("SELECT unnest(former_payers) AS hash FROM billing_account");
   const addresses = ["ann@example.com", "cid@example.com", "old@example.com"];
   expect(rows.map(({ hash }) => hash).sort()).toEqual(addresses.map((one) => sha256(one).toString("hex")).sort());
+  const invited = await client.query("SELECT detail FROM audit_entry WHERE action = 'inviteMember' ORDER BY detail");
+  expect(invited.rows).toEqual([{ detail: "bob@example.com, role: member" }, { detail: null }]);
   await client.end();
   const log = loggerTo({ write: () => {} }, "silent");
   await using app = await startApp(readConfig({ PORT: "0", NODE_ENV: "test" }), url, log);
@@ -135,6 +137,13 @@ async function fill(client: pg.Client, key: string): Promise<void> {
     `INSERT INTO invitation (id, team_id, email, role, invited_by, expires_at)
      VALUES ($1, $2, 'bob@example.com', 'member', $3, now() + interval '7 days')`,
     [randomUUID(), team, user],
+  );
+  // Of this team and of one that was deleted.
+  await client.query(
+    `INSERT INTO audit_entry (id, team_id, actor_id, door, action, detail)
+     VALUES (gen_random_uuid(), $1, $2, 'rest', 'inviteMember', 'bob@example.com, role: member'),
+       (gen_random_uuid(), gen_random_uuid(), $2, 'rest', 'inviteMember', 'dan@example.com, role: member')`,
+    [team, user],
   );
   await client.query(
     "INSERT INTO audit_entry (id, team_id, actor_id, door, action) VALUES ($1, $2, $3, 'rest', 'createTeam')",
