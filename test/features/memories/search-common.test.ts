@@ -165,14 +165,14 @@ it("finds what dates let pass, wherever in the graph it is", async () => {
   expect(few.found).toEqual(Array.from({ length: 10 }, (_, n) => 6_000 + n));
 });
 
-it("finds memories with any of many tags, however many have one", async () => {
+it.each(["tags", "types"] as const)("finds memories with any of many %s, however many have one", async (name) => {
   await using world = await createWorld({ fresh: true });
   using graph = await commonGraph(world, {
-    "tags = '{common}'": "n % 3 = 0",
-    "tags = '{rare}'": "n % 1000 = 500",
+    [name === "tags" ? "tags = '{common}'" : "type = 'common'"]: "n % 3 = 0",
+    [name === "tags" ? "tags = '{rare}'" : "type = 'rare'"]: "n % 1000 = 500",
   });
-  const anyOf = (tag: string) => ({
-    tags: [tag, ...Array.from({ length: 49 }, (_, n) => `other${n}`)],
+  const anyOf = (one: string) => ({
+    [name]: [one, ...Array.from({ length: 49 }, (_, n) => `other${n}`)],
     tagsMatch: TagsMatch.ANY,
   });
   const multiples = Array.from({ length: BOUNDS.candidates }, (_, n) => 3 * n);
