@@ -90,6 +90,36 @@ describe("a subscription that must not exist", () => {
     expect(await openInvoices()).toBe(0);
   });
 
+  it("is ended once if the answer to its end is lost", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { customer, stripe } = await withDeclinedCard(world);
+    const items = [{ price: world.stripe.priceId, quantity: 9 }];
+    const { id: second } = await stripe.subscriptions.create({ customer, items });
+
+    world.stripe.fail({ kind: "cut-after", method: "DELETE" });
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
+
+    // The client repeated the request, and the provider refused to end what has ended.
+    expect(world.stripe.requests.filter(({ method }) => method === "DELETE")).toHaveLength(2);
+    expect((await stripe.subscriptions.retrieve(second)).status).toBe("canceled");
+    expect((await stripe.invoices.list({ subscription: second })).data.map(({ status }) => status)).toEqual(["void"]);
+  });
+
+  it("leaves an invoice that the provider does not void, and tells the operator", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { payer, customer, stripe } = await withDeclinedCard(world);
+    const items = [{ price: world.stripe.priceId, quantity: 9 }];
+    const { id: second } = await stripe.subscriptions.create({ customer, items });
+    const [invoice] = (await stripe.invoices.list({ subscription: second })).data;
+
+    world.stripe.fail({ kind: "400", path: /\/void$/ });
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
+
+    expect((await stripe.subscriptions.retrieve(second)).status).toBe("canceled");
+    const facts = { team_id: payer.teamId, subscription: second, invoice: invoice?.id };
+    expect(world.bugs).toMatchObject([{ alert: "invoiceOfEndedSubscription", ...facts }]);
+  });
+
   it("is ended if its team was deleted", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const payer = await aPayer(world);
