@@ -35,3 +35,13 @@ it("loads a graph that needs more than half of that once a minute", () => {
   expect(loadsOf(loads, "one", 900, 2 * LATER - 1)).toBe(0);
   expect(loadsOf(loads, "one", 900, 2 * LATER)).toBe(1);
 });
+
+it("refuses graphs that take each other's place, until what they took of a minute's loads is earned again", () => {
+  const loads = new VectorLoads(1_000, 1_000);
+
+  expect(loadsOf(loads, "one", 400, LATER)).toBe(1);
+  expect(loadsOf(loads, "another", 400, LATER)).toBe(1);
+  expect(() => loads.take("third", 400, LATER)).toThrow("EMBEDDINGS_MEMORY_MB could be larger");
+  expect(() => loads.check("third", 2 * LATER - 1)).toThrow(NoRoomForVectors);
+  expect(loadsOf(loads, "third", 400, 2 * LATER)).toBe(1);
+});
