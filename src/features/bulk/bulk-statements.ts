@@ -1,6 +1,6 @@
 import { snakeCase } from "../../operation/names.js";
 import { type SqlType, defineStatement } from "../../platform/database/statement.js";
-import { CONTENTS, CONTENT_TYPES, jsonColumns } from "../memories/index.js";
+import { CONTENTS, CONTENT_TYPES, jsonColumns, rowsWith } from "../memories/index.js";
 
 /** The SQL that converts a column of the JSON to its stored value. */
 const valueOf = (name: keyof typeof CONTENT_TYPES): string =>
@@ -30,7 +30,8 @@ export const storeMemories = defineStatement({
     ON CONFLICT DO NOTHING RETURNING id`,
 });
 
-const END: Readonly<Record<string, SqlType>> = { id: "uuid", fromId: "uuid", type: "text", toId: "uuid" };
+const LINK = { id: "uuid", fromId: "uuid", type: "text", toId: "uuid" } as const;
+
 /**
  * The stored relationships that have the ends and the type, or the id, of one of these, given as JSON. SQL, since a
  * call has hundreds. The order leaves PostgreSQL only the unique index: by another one it reads all of a memory, or of
@@ -39,15 +40,15 @@ const END: Readonly<Record<string, SqlType>> = { id: "uuid", fromId: "uuid", typ
 export const relationshipsAlike = defineStatement({
   name: "relationships_alike",
   values: { graphId: "uuid", relationships: "json" },
-  row: { id: "uuid", fromId: "uuid", type: "text", toId: "uuid" },
+  row: LINK,
   text: `
     SELECT r.id, r.from_id AS "fromId", r.type, r.to_id AS "toId"
-    FROM json_to_recordset(:relationships) AS given(${jsonColumns(END)}) CROSS JOIN LATERAL (
+    FROM json_to_recordset(:relationships) AS given(${jsonColumns(LINK)}) CROSS JOIN LATERAL (
       (SELECT id, from_id, type, to_id FROM relationship
        WHERE graph_id = :graphId AND (from_id, type, to_id) >= (given."fromId", given.type, given."toId")
        ORDER BY from_id, type, to_id LIMIT 1)
       UNION ALL
-      (SELECT id, from_id, type, to_id FROM relationship WHERE graph_id = :graphId AND id = given.id OFFSET 0)
+      (${rowsWith("relationship", "id", "given.id", "id, from_id, type, to_id")})
     ) r
     WHERE r.id = given.id OR (r.from_id, r.type, r.to_id) = (given."fromId", given.type, given."toId")`,
 });

@@ -12,12 +12,9 @@ const ROW = {
   ...({ ...LINK_TYPES, createdAt: "timestamptz" } as const),
 };
 
-/**
- * `OFFSET 0` makes PostgreSQL find the memory's own relationships before it sorts. Otherwise it would read those of the
- * whole graph in the order of an index.
- */
+/** By `rowsWith`, PostgreSQL finds the memory's own relationships before it sorts, instead of reading all in order. */
 const selectAtEnd = (end: "from_id" | "to_id"): string => `
-      SELECT * FROM (SELECT * FROM relationship WHERE graph_id = :graphId AND ${end} = :memoryId OFFSET 0) own
+      SELECT * FROM (${rowsWith("relationship", end, ":memoryId")}) own
       WHERE (:before IS NULL OR id < :before) AND (:types IS NULL OR type = ANY(:types))`;
 
 /**

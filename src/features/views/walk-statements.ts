@@ -1,6 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import { defineStatement, jsonAs } from "../../platform/database/statement.js";
-import { AMONG_IDS } from "../memories/index.js";
+import { AMONG_IDS, rowsWith } from "../memories/index.js";
 import type { GraphEdge, GraphNode } from "./memory-graph.js";
 
 /**
@@ -8,8 +8,7 @@ import type { GraphEdge, GraphNode } from "./memory-graph.js";
  * relationship; with `strongest`, only so many of them, by the strongest relationships. `vias` and `relationshipIds`
  * tell how each of `ids` was reached, at the same place. All are texts of ids with commas between them, the given ids
  * too: reading 10,000 rows would keep Node from all other work for 20 ms. SQL, to look at a limited number of
- * relationships, even where they lead to memories already known. `OFFSET 0` makes PostgreSQL look up the relationships
- * of each memory, one memory after the other.
+ * relationships, even where they lead to memories already known.
  */
 export const stepFrom = defineStatement({
   name: "step_from",
@@ -37,9 +36,7 @@ export const idsIn = (text = ""): string[] => (text === "" ? [] : text.split(","
 function stepsBy(here: "from_id" | "to_id", there: "from_id" | "to_id", direction: "in" | "out"): string {
   return `
       SELECT r.${there} AS id, r.${here} AS via, r.id AS relationship_id, r.type, r.strength
-      FROM here CROSS JOIN LATERAL (
-        SELECT * FROM relationship WHERE graph_id = :graphId AND ${here} = here.id OFFSET 0
-      ) r
+      FROM here CROSS JOIN LATERAL (${rowsWith("relationship", here, "here.id")}) r
       WHERE :direction <> '${direction === "out" ? "in" : "out"}'`;
 }
 
@@ -48,6 +45,7 @@ function textOf(column: string): string {
 }
 
 const { drawnFrom, edges } = LIMITS.views;
+const EDGE = "id, from_id, to_id, type, strength";
 
 /**
  * The memories of a drawing and the strongest relationships between them, one more than the limit if there are more.
@@ -63,10 +61,8 @@ export const drawing = defineStatement({
     WITH node AS MATERIALIZED (
       SELECT id AS "memoryId", type, title, importance FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}
     ), seen AS MATERIALIZED (
-      SELECT r.* FROM node CROSS JOIN LATERAL (
-        SELECT id, from_id, to_id, type, strength FROM relationship
-        WHERE graph_id = :graphId AND from_id = node."memoryId" OFFSET 0
-      ) r LIMIT ${drawnFrom}
+      SELECT r.* FROM node CROSS JOIN LATERAL (${rowsWith("relationship", "from_id", 'node."memoryId"', EDGE)}) r
+      LIMIT ${drawnFrom}
     )
     SELECT (SELECT count(*) >= ${drawnFrom} FROM seen) AS "isCapped",
       (SELECT coalesce(json_agg(node ORDER BY "memoryId" DESC), '[]') FROM node) AS nodes,

@@ -1,4 +1,5 @@
 import { type RowOf, defineStatement, jsonAs, listOf } from "../../../platform/database/statement.js";
+import { rowsWith } from "../many-statements.js";
 import { ROW_FILTERS } from "../memory-filter.js";
 import type { SupersedingMemory } from "../superseding-memory.js";
 
@@ -93,16 +94,15 @@ export const matchesOfHits = defineStatement({
   name: "search_matches",
   values: { graphId: "uuid", ids: "uuid[]", queries: "text[]" },
   row: { id: "uuid", places: "int4[]" },
-  // `OFFSET 0` makes PostgreSQL read the vector once for all queries, not again for each.
+  // `OFFSET 0` in `rowsWith` makes PostgreSQL read the vector once for all queries, not again for each.
   text: `
     WITH given AS MATERIALIZED (
       SELECT place::int - 1 AS place, query::tsquery AS query
       FROM unnest(:queries) WITH ORDINALITY AS asked (query, place)
     )
     SELECT read.id, ARRAY(SELECT given.place FROM given WHERE read.search @@ given.query ORDER BY given.place) AS places
-    FROM unnest(:ids) AS wanted (id) CROSS JOIN LATERAL (
-      SELECT m.id, m.search || ''::tsvector AS search FROM memory m
-      WHERE m.graph_id = :graphId AND m.id = wanted.id OFFSET 0) AS read`,
+    FROM unnest(:ids) AS wanted (id)
+    CROSS JOIN LATERAL (${rowsWith("memory", "id", "wanted.id", "id, search || ''::tsvector AS search")}) AS read`,
 });
 
 /**
