@@ -1,9 +1,10 @@
 import { MAX_ID } from "../../operation/id.js";
 import { defineStatement } from "../../platform/database/statement.js";
 import { LINK_COLUMNS, LINK_TYPES, rowsWith } from "../memories/index.js";
+import { UNSEEN } from "./relationship.js";
 
 const COLUMNS = [...LINK_COLUMNS]
-  .filter(([name]) => name !== "createdBy")
+  .filter(([name]) => !(name in UNSEEN))
   .map(([name, column]) => `${column} AS "${name}"`)
   .join(", ");
 

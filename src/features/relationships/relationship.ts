@@ -6,7 +6,6 @@ import { defineRelation } from "../../operation/relation.js";
 import type { Relationship as RelationshipRow } from "../../platform/prisma/client.js";
 import {
   LINK_CONTENTS,
-  MEMORY_EXAMPLE,
   MEMORY_RELATIONSHIP_EXAMPLE,
   MemoryRelationship,
   type Place,
@@ -48,17 +47,14 @@ export class Relationship {
 }
 
 /** A relationship as the documentation shows it. */
-export const RELATIONSHIP_EXAMPLE: Relationship = {
-  graphId: MEMORY_EXAMPLE.graphId,
-  id: MEMORY_RELATIONSHIP_EXAMPLE.relationshipId,
-  from: MEMORY_RELATIONSHIP_EXAMPLE.from,
-  to: MEMORY_RELATIONSHIP_EXAMPLE.to,
-  type: MEMORY_RELATIONSHIP_EXAMPLE.type,
-  strength: MEMORY_RELATIONSHIP_EXAMPLE.strength,
-  confidence: MEMORY_RELATIONSHIP_EXAMPLE.confidence,
-  context: MEMORY_RELATIONSHIP_EXAMPLE.context,
-  createdAt: MEMORY_RELATIONSHIP_EXAMPLE.createdAt,
-};
+export const RELATIONSHIP_EXAMPLE = itselfOf(MEMORY_RELATIONSHIP_EXAMPLE);
+
+/** The relationship itself, without the point of view of a memory. */
+function itselfOf(seen: MemoryRelationship): Relationship {
+  const { relationshipId: id, memory, from, to, type, strength, confidence, context = null, createdAt } = seen;
+  const said = linkContentsOf({ strength, confidence, context });
+  return { graphId: memory.graphId, id, from, to, type, ...said, createdAt };
+}
 
 export const fromMemoryOfRelationship = defineMemoryRelation({
   of: Relationship,
@@ -92,13 +88,10 @@ export const relationshipOfMemoryRelationship = defineRelation<MemoryRelationshi
   description: "The relationship itself, with its own direction; null if it was deleted meanwhile.",
   permission: "memories:read",
   failures: [RelationshipNotFound],
-  follow(context, { relationshipId: id, memory: { graphId }, ...seen }, asked) {
+  follow(context, seen, asked) {
     // The source may lack some fields, such as `context`. The relationship is read only if one of these is requested.
-    if (LINK_CONTENTS.some((name) => seen[name] === undefined && asked().has(name))) {
-      return loadRelationship(context, { graphId, id });
-    }
-    const { from, to, type, strength, confidence, context: stored = null, createdAt } = seen;
-    return { ...linkContentsOf({ strength, confidence, context: stored }), graphId, id, from, to, type, createdAt };
+    const lacks = LINK_CONTENTS.some((name) => seen[name] === undefined && asked().has(name));
+    return lacks ? loadRelationship(context, seen) : itselfOf(seen);
   },
 });
 
@@ -108,12 +101,15 @@ export const contextOfMemoryRelationship = defineRelation<MemoryRelationship, st
   to: () => String,
   permission: "memories:read",
   failures: [RelationshipNotFound],
-  follow: async (context, { relationshipId: id, memory: { graphId }, context: stored }) =>
-    stored === undefined ? (await loadRelationship(context, { graphId, id })).context : stored,
+  follow: async (context, seen) =>
+    seen.context === undefined ? (await loadRelationship(context, seen)).context : seen.context,
 });
 
-async function loadRelationship(context: Context, place: Place): Promise<Relationship> {
-  const found = await load(context, relationshipsAt, place);
+async function loadRelationship(
+  context: Context,
+  { relationshipId: id, memory: { graphId } }: MemoryRelationship,
+): Promise<Relationship> {
+  const found = await load(context, relationshipsAt, { graphId, id });
   if (!found) throw new RelationshipNotFound();
   return found;
 }
