@@ -51,7 +51,7 @@ export {
   hintBeyondEnd,
   hintOfTypes,
 } from "./common-fields.js";
-export { MemoryHead } from "./memory-head.js";
+export { MemoryHead, headOf } from "./memory-head.js";
 export { NewMemory, assertHolds } from "./memory-input.js";
 export { MemoryExists } from "./memory-exists.js";
 export { AMONG_IDS, relationshipsOfEach, removeMemories, rowsWith, storeRelationships } from "./many-statements.js";

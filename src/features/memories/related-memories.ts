@@ -10,6 +10,7 @@ import { MemoryNotFound } from "./memory.js";
 import { withResolvedId } from "./resolve-memory-id.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE, PROBLEM_EXAMPLE } from "./memory-example.js";
 import { expiryFor } from "./memory-filter.js";
+import { headOf } from "./memory-head.js";
 import { withMemories } from "./memory-relations.js";
 import { RelatedMemory } from "./related-memory.js";
 import { type RelatedRow, relatedStatement } from "./related-statement.js";
@@ -131,10 +132,7 @@ export const relatedMemories = defineOperation({
     output: {
       memories: [
         {
-          memoryId: PROBLEM_EXAMPLE.id,
-          type: PROBLEM_EXAMPLE.type,
-          title: PROBLEM_EXAMPLE.title,
-          graphId: PROBLEM_EXAMPLE.graphId,
+          ...headOf(PROBLEM_EXAMPLE),
           relationship: MEMORY_RELATIONSHIP_EXAMPLE.type,
           direction: MEMORY_RELATIONSHIP_EXAMPLE.direction,
           depth: 1,

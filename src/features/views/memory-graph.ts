@@ -12,6 +12,7 @@ import {
   MemoryNotFound,
   NoTeamGraph,
   chosenGraphId,
+  headOf,
   resolveMemoryIds,
 } from "../memories/index.js";
 import { findSurroundings } from "./find-surroundings.js";
@@ -20,6 +21,7 @@ import { drawing } from "./walk-statements.js";
 const NODES_MAX = 500;
 const DEPTH_MAX = 5;
 const { edges: EDGES_MAX, drawnFrom: LOOKED_AT } = LIMITS.views;
+const LINK = MEMORY_RELATIONSHIP_EXAMPLE;
 
 @ArgsType()
 export class MemoryGraphInput extends GraphInput {
@@ -99,22 +101,13 @@ export const memoryGraph = defineOperation({
     input: { memoryId: MEMORY_EXAMPLE.id },
     output: {
       nodes: [
-        {
-          ...{ memoryId: MEMORY_EXAMPLE.id, type: MEMORY_EXAMPLE.type, title: MEMORY_EXAMPLE.title },
-          importance: MEMORY_EXAMPLE.importance,
-        },
-        {
-          memoryId: MEMORY_RELATIONSHIP_EXAMPLE.memory.id,
-          type: MEMORY_RELATIONSHIP_EXAMPLE.memory.type,
-          title: MEMORY_RELATIONSHIP_EXAMPLE.memory.title,
-          importance: 0.7,
-        },
+        { ...headOf(MEMORY_EXAMPLE), importance: MEMORY_EXAMPLE.importance },
+        { ...headOf(LINK.memory), importance: 0.7 },
       ],
       edges: [
         {
-          relationshipId: MEMORY_RELATIONSHIP_EXAMPLE.relationshipId,
-          ...{ from: MEMORY_RELATIONSHIP_EXAMPLE.from, to: MEMORY_RELATIONSHIP_EXAMPLE.to },
-          ...{ type: MEMORY_RELATIONSHIP_EXAMPLE.type, strength: MEMORY_RELATIONSHIP_EXAMPLE.strength },
+          ...{ relationshipId: LINK.relationshipId, from: LINK.from, to: LINK.to },
+          ...{ type: LINK.type, strength: LINK.strength },
         },
       ],
       isCapped: false,

@@ -18,6 +18,7 @@ import {
   type Place,
   RelationshipTypesField,
   chosenGraphId,
+  headOf,
   hintOfTypes,
   defineMemoryRelation,
   resolveEnds,
@@ -94,6 +95,9 @@ export const memoryOfStep = defineMemoryRelation({
   placeOf: ({ graphId, memoryId: id }) => ({ graphId, id }),
 });
 
+const LINK = MEMORY_RELATIONSHIP_EXAMPLE;
+const NO_RELATIONSHIP = { relationshipId: null, relationship: null, direction: null, strength: null, context: null };
+
 export const memoryPath = defineOperation({
   name: "memoryPath",
   effect: "reads",
@@ -136,25 +140,14 @@ export const memoryPath = defineOperation({
     },
   },
   example: {
-    input: { fromMemoryId: MEMORY_EXAMPLE.id, toMemoryId: MEMORY_RELATIONSHIP_EXAMPLE.to },
+    input: { fromMemoryId: MEMORY_EXAMPLE.id, toMemoryId: LINK.to },
     output: {
       length: 1,
       steps: [
+        { ...headOf(MEMORY_EXAMPLE), ...NO_RELATIONSHIP },
         {
-          ...{ memoryId: MEMORY_EXAMPLE.id, type: MEMORY_EXAMPLE.type, title: MEMORY_EXAMPLE.title },
-          ...{ relationshipId: null, relationship: null, direction: null, strength: null, context: null },
-          graphId: MEMORY_EXAMPLE.graphId,
-        },
-        {
-          memoryId: MEMORY_RELATIONSHIP_EXAMPLE.memory.id,
-          type: MEMORY_RELATIONSHIP_EXAMPLE.memory.type,
-          title: MEMORY_RELATIONSHIP_EXAMPLE.memory.title,
-          relationshipId: MEMORY_RELATIONSHIP_EXAMPLE.relationshipId,
-          relationship: MEMORY_RELATIONSHIP_EXAMPLE.type,
-          direction: MEMORY_RELATIONSHIP_EXAMPLE.direction,
-          strength: MEMORY_RELATIONSHIP_EXAMPLE.strength,
-          context: MEMORY_RELATIONSHIP_EXAMPLE.context,
-          graphId: MEMORY_EXAMPLE.graphId,
+          ...{ ...headOf(LINK.memory), relationshipId: LINK.relationshipId, relationship: LINK.type },
+          ...{ direction: LINK.direction, strength: LINK.strength, context: LINK.context },
         },
       ],
       isCapped: false,
@@ -183,8 +176,7 @@ export const memoryPath = defineOperation({
 
 const ATTEMPTS = 3;
 
-const HEAD = { id: true, type: true, title: true } as const;
-const NO_RELATIONSHIP = { relationshipId: null, relationship: null, direction: null, strength: null, context: null };
+const HEAD = { graphId: true, id: true, type: true, title: true } as const;
 
 /** Reads the memories on a path, from its start along the relationships; undefined if one of them was deleted. */
 async function readSteps(
@@ -201,8 +193,7 @@ async function readSteps(
   const memories = new Map(heads.map((head) => [head.id, head]));
   const first = memories.get(start);
   if (!first) return undefined;
-  const stepTo = ({ id: memoryId, type, title }: typeof first) => ({ memoryId, type, title, graphId });
-  const steps: PathStep[] = [{ ...stepTo(first), ...NO_RELATIONSHIP }];
+  const steps: PathStep[] = [{ ...headOf(first), ...NO_RELATIONSHIP }];
   for (const relationshipId of relationshipIds) {
     const relationship = found.find(({ id }) => id === relationshipId);
     if (!relationship) return undefined;
@@ -211,7 +202,7 @@ async function readSteps(
     const direction = isAlong ? Direction.OUT : Direction.IN;
     const next = memories.get(isAlong ? toId : fromId);
     if (!next) return undefined;
-    steps.push({ ...stepTo(next), relationshipId, relationship: type, direction, strength, context });
+    steps.push({ ...headOf(next), relationshipId, relationship: type, direction, strength, context });
   }
   return steps;
 }

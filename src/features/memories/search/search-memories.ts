@@ -11,6 +11,7 @@ import { MEMORY_EXAMPLE } from "../memory-example.js";
 import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { isMerged, mergeByRank } from "./merge-by-rank.js";
 import { MemoryFilterInput, expiryFor } from "../memory-filter.js";
+import { headOf } from "../memory-head.js";
 import { withMemories } from "../memory-relations.js";
 import { UnknownWord } from "../words/unknown-word.js";
 import { type Found, type Hit, type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
@@ -117,18 +118,10 @@ export class SearchTooSlow extends Failure {
   }
 }
 
-const { graphId, id, type, title, content, summary, tags, updatedAt } = MEMORY_EXAMPLE;
+const { content, summary, tags, updatedAt } = MEMORY_EXAMPLE;
 const HIT_EXAMPLE = {
-  graphId,
-  memoryId: id,
-  type,
-  title,
-  summary,
-  tags,
-  updatedAt,
-  snippet: content,
-  supersededBy: null,
-  matches: null,
+  ...{ ...headOf(MEMORY_EXAMPLE), summary, tags, updatedAt },
+  ...{ snippet: content, supersededBy: null, matches: null },
 };
 
 export const searchMemories = defineOperation({
