@@ -102,12 +102,9 @@ export async function findFurther(
   const unlike = misspeltOf(unknown)
     .filter((word) => whole.includes(word) && !alike.longer.has(word.text) && !hasSpellings(word, alike))
     .slice(0, LIMITS.search.begunWrongly);
-  const asked = new Map(
-    unlike.flatMap(({ text }) => otherBeginnings(text).map((other): [string, string] => [other, text])),
-  );
-  const begun = new Map(
-    unlike.flatMap(({ text }) => otherFirstLetters(text).map((other): [string, string] => [other, text])),
-  );
+  const wordsBy = (ways: (text: string) => string[]): ReadonlyMap<string, string> =>
+    new Map(unlike.flatMap(({ text }) => ways(text).map((other): [string, string] => [other, text])));
+  const [asked, begun] = [wordsBy(otherBeginnings), wordsBy(otherFirstLetters)];
   const middles = whole
     .slice(0, LIMITS.search.misspelt)
     .flatMap(({ text }) => splitInThree(text, (part) => spelt.has(part)).flatMap(([, middle = ""]) => middle))

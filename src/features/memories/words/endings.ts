@@ -11,25 +11,25 @@ interface Grammar {
   readonly least: number;
 }
 
-const variants = (words: string): string[] => ["", ...words.split(/\s+/).filter(Boolean)];
+const affixes = (words: string): string[] => ["", ...words.split(/\s+/).filter(Boolean)];
 
 const GRAMMARS: readonly Grammar[] = [
   {
     script: /^\p{Script=Arabic}+$/u,
-    before: variants("ال و وال ب بال ل لل"),
-    behind: variants("ه ات ين ون ي يه ها ا"),
+    before: affixes("ال و وال ب بال ل لل"),
+    behind: affixes("ه ات ين ون ي يه ها ا"),
     least: 3,
   },
   {
     script: /^\p{Script=Hebrew}+$/u,
-    before: variants("ה ו וה ב ל מ ש"),
-    behind: variants("ה ת ים ות י ית"),
+    before: affixes("ה ו וה ב ל מ ש"),
+    behind: affixes("ה ת ים ות י ית"),
     least: 3,
   },
   {
     script: /^\p{Script=Cyrillic}+$/u,
     before: [""],
-    behind: variants(
+    behind: affixes(
       `а я о е ы и і у ю ь ой ей еи ои ом ем ам ям ами ями ах ях ов ев ів ія ії ію ия ии ию ие ием иями иях
        ая яя ое ее ого его ому ему ым им ых их ую юю ыи ии ими ыми`,
     ),
@@ -38,13 +38,13 @@ const GRAMMARS: readonly Grammar[] = [
   {
     script: /^\p{Script=Greek}+$/u,
     before: [""],
-    behind: variants("α ας ες ων η ης ο ος ου οι ους ε ατα ατος ματα ματος"),
+    behind: affixes("α ας ες ων η ης ο ος ου οι ους ε ατα ατος ματα ματος"),
     least: 4,
   },
   {
     script: /^[\p{Script=Devanagari}\p{M}]+$/u,
     before: [""],
-    behind: variants("ा े ी ि ो ों ें ियाँ ियां ियों ाएँ ाएं ाओं एँ एं ओं"),
+    behind: affixes("ा े ी ि ो ों ें ियाँ ियां ियों ाएँ ाएं ाओं एँ एं ओं"),
     least: 3,
   },
 ];

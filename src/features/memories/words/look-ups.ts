@@ -1,4 +1,4 @@
-import { type Concept, type Variant, sum } from "./concepts.js";
+import { type Concept, sum } from "./concepts.js";
 import { type Narrowing, alternativesOf, isWide } from "./narrowing.js";
 import {
   type Scan,
@@ -194,7 +194,7 @@ const commonAmong = ({ scored, bounds }: Asked): Scored[] =>
     .filter(({ isExtra }) => !isExtra)
     .slice(0, bounds.commonConcepts)
     // What only begins with a common word is left out: it would count as if it were the word.
-    .map((concept) => ({ ...concept, variants: sureVariants(concept) }));
+    .map(withoutBegun);
 
 /** How many memories have a concept, counted once for each variant. */
 export const documentsOf = ({ variants }: Concept): number => sum(variants.map(({ documents }) => documents));
@@ -202,14 +202,13 @@ const documentsOfAll = (concepts: readonly Concept[]): number => sum(concepts.ma
 
 /** Concepts without the words that they only begin, the rarest first: the whole query asks for what was written. */
 const withoutBeginnings = (concepts: readonly Concept[]): Concept[] =>
-  concepts
-    .map((concept) => ({ ...concept, variants: sureVariants(concept) }))
-    .toSorted((one, other) => documentsOf(one) - documentsOf(other));
+  concepts.map(withoutBegun).toSorted((one, other) => documentsOf(one) - documentsOf(other));
 
-/** The variants of a known word without the words that it only begins. */
-function sureVariants({ variants }: Concept): readonly Variant[] {
-  const known = variants.filter(({ way }) => way !== "beginning");
-  return known.some(({ way, documents }) => way !== "word" || documents > 1) ? known : variants;
+/** A concept without the words that it only begins, unless the graph has nothing else of it. */
+function withoutBegun<Some extends Concept>(concept: Some): Some {
+  const known = concept.variants.filter(({ way }) => way !== "beginning");
+  const isKnown = known.some(({ way, documents }) => way !== "word" || documents > 1);
+  return isKnown ? { ...concept, variants: known } : concept;
 }
 
 /** How many memories should have all of these concepts if concepts were independent; mostly there are more. */

@@ -298,6 +298,12 @@ function wordsAlone(term: string): QueryWord[] {
   });
 }
 
+/** What most words do not have. */
+const NOTHING_ELSE: Omit<QueryWord, "text" | "piece"> = {
+  ...{ parts: [], asWritten: [], groups: [], forms: [], compounds: [], composed: [] },
+  ...{ otherScripts: [], acronyms: [], synonyms: [], isPair: false, isLast: false },
+};
+
 /** A number that may be written in groups, or apart from its unit. */
 const GROUPED = /^(?:\d{4,12}|\d{1,6}\p{L}{2,3})$/u;
 
@@ -308,19 +314,14 @@ function plainWord(word: string): QueryWord {
     .split(" ");
   const same = synonymsOf(word.toLowerCase());
   return {
+    ...NOTHING_ELSE,
     text: word.toLowerCase(),
     piece: pieceToStem(word),
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     groups: GROUPED.test(word) ? (splitWord(word)[0] ?? []).map(pieceToStem) : [],
     forms: (FORMS.get(word.toLowerCase()) ?? []).map(pieceToStem),
-    compounds: [],
-    composed: [],
-    otherScripts: [],
-    acronyms: [],
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
-    isPair: false,
-    isLast: false,
   };
 }
 
@@ -330,18 +331,7 @@ function neighboursOf(run: string, many: number): QueryWord[] {
   const places = Math.max(1, characters.length - many + 1);
   const parts = characters.slice(0, places).map((_, place) => characters.slice(place, place + many).join(""));
   return parts.map((text) => ({
-    text,
-    piece: pieceAsWritten(text),
-    parts: [],
-    asWritten: [],
-    groups: [],
-    forms: [],
-    compounds: [],
-    composed: [],
-    otherScripts: otherScripts(text),
-    acronyms: [],
-    synonyms: [],
-    isPair: true,
-    isLast: false,
+    ...NOTHING_ELSE,
+    ...{ text, piece: pieceAsWritten(text), otherScripts: otherScripts(text), isPair: true },
   }));
 }

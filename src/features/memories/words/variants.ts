@@ -33,17 +33,18 @@ export interface Alike {
 }
 
 export function sortAlike(found: readonly AlikeWord[]): Alike {
+  const spelt = new Map<string, AlikeWord>();
   const near = new Map<string, AlikeWord[]>();
   const longer = new Map<string, AlikeWord[]>();
   for (const one of found) {
-    const { asked, begins } = one;
-    if (asked === "") continue;
+    const { asked, begins, word } = one;
     const same = begins ? longer : near;
     const others = same.get(asked);
-    if (others) others.push(one);
+    if (asked === "") spelt.set(word, one);
+    else if (others) others.push(one);
     else same.set(asked, [one]);
   }
-  return { spelt: speltOf(found), near, longer };
+  return { spelt, near, longer };
 }
 
 interface Finds {
@@ -93,14 +94,10 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     ...(isUnknown && mayBeSplit(word) ? splitsOf(word, spelt) : []),
   ];
   const isUnlike = isUnknown && variants.length === written.length && found.every(([words]) => words.length === 0);
-  if (isUnlike && mayBeSplit(word))
-    variants.push(
-      ...knownSplits(
-        knownPartOf(word.text, (part) => spelt.has(part)),
-        spelt,
-        "apart",
-      ),
-    );
+  if (isUnlike && mayBeSplit(word)) {
+    const parts = knownPartOf(word.text, (part) => spelt.has(part));
+    variants.push(...knownSplits(parts, spelt, "apart"));
+  }
   for (const made of found.flatMap(([words, way]) => words.map((other) => variantOfAlike(other, way)))) {
     if (!variants.some((variant) => stemsOf(variant) === stemsOf(made))) variants.push(made);
   }
@@ -187,10 +184,6 @@ function germanKinOf(stem: string): string[] {
   return [plural ? singular : `${singular}${weak ? "n" : "en"}`];
 }
 
-/** The words that were looked up as they are, by their text. */
-const speltOf = (alike: readonly AlikeWord[]): ReadonlyMap<string, AlikeWord> =>
-  new Map(alike.flatMap((found) => (found.asked === "" ? [[found.word, found] as const] : [])));
-
 /** The lexicon has no longer words, in characters: `learn_words`. */
 export const LEXICON_LENGTH_MAX = 40;
 
@@ -199,30 +192,23 @@ export const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
 
 export const mayBeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= LEXICON_LENGTH_MAX;
 
-export const variantOfAlike = ({ word, stem, documents }: AlikeWord, way: Variant["way"]): Variant => ({
-  text: word,
-  lexemes: stem.length > 0 ? stem : [word],
-  way,
-  documents: Math.max(1, documents),
+export const variantOfAlike = (alike: AlikeWord, way: Variant["way"]): Variant => ({
+  ...{ text: alike.word, lexemes: lexemesOf(alike), way, documents: Math.max(1, alike.documents) },
 });
+
+const lexemesOf = ({ word, stem }: AlikeWord): readonly string[] => (stem.length > 0 ? stem : [word]);
 
 /**
  * The ways to split a word into two words that are known, else into three, else into groups of a number, else into one
  * and a stop word.
  */
 export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWord>): Variant[] {
-  const inTwo = knownSplits(splitWord(text), spelt);
-  if (inTwo.length > 0) return inTwo;
-  const inThree = knownSplits(
-    splitInThree(text, (part) => spelt.has(part)),
-    spelt,
-  );
-  if (inThree.length > 0) return inThree;
-  const inGroups = knownSplits(
-    groupNumber(text, (group) => spelt.has(group)),
-    spelt,
-  );
-  return inGroups.length > 0 ? inGroups : knownSplits(splitFromStopWord(text), spelt);
+  const isKnown = (part: string): boolean => spelt.has(part);
+  for (const split of [splitWord, splitInThree, groupNumber, splitFromStopWord]) {
+    const found = knownSplits(split(text, isKnown), spelt);
+    if (found.length > 0) return found;
+  }
+  return [];
 }
 
 function knownSplits(
@@ -233,7 +219,7 @@ function knownSplits(
   return splits.flatMap((parts) => {
     const found = parts.flatMap((part) => spelt.get(part) ?? []);
     if (found.length < parts.length) return [];
-    const lexemes = [...new Set(found.flatMap(({ word, stem }) => (stem.length > 0 ? stem : [word])))];
+    const lexemes = [...new Set(found.flatMap(lexemesOf))];
     const documents = Math.max(1, Math.min(...found.map((part) => part.documents)));
     return [{ text: parts.join(" "), lexemes, way, documents }];
   });
