@@ -34,6 +34,23 @@ export interface Walk {
   readonly suffices: readonly boolean[];
 }
 
+interface Walked {
+  readonly narrowing: Narrowing;
+  readonly memories: number;
+  readonly bounds: SearchBounds;
+}
+
+/**
+ * How many memories to read before the index, which takes as long as many memories match: the newest and the oldest,
+ * where these should have as many hits as a gate wants; or the newest that pass the filters, where few pass.
+ */
+export const walkFor = (gates: readonly Expectation[], walked: Walked): Walk =>
+  walked.narrowing.isFiltered ? walkFiltered(gates, walked) : walkBothEnds(gates, walked);
+
+const matchesOf = ({ expected }: Expectation): number => Math.max(1, expected ?? 0);
+const sufficesFor = (gates: readonly Expectation[], rowsFor: (gate: Expectation) => number): boolean[] =>
+  gates.map((gate) => gate.expected === null || rowsFor(gate) > 0);
+
 /** How many times more memories are read than should be needed: so either half suffices if the other has no hits. */
 const WALK_MARGIN = 2.2;
 /** The same where some of both halves have shown how many hits are there. */
@@ -42,7 +59,28 @@ export const PROBED_MARGIN = 1.4;
 const WIDE_FOR_MATCHES = 3;
 /** So many times more memories are read with them. */
 const WIDE_ROWS = 1.5;
-/** The same where only the newest are read. */
+
+function walkBothEnds(gates: readonly Expectation[], { narrowing, memories, bounds }: Walked): Walk {
+  const { walkedBytesPerMemory, walkedBytesPerRow, walkedForMatches } = LIMITS.search;
+  const rowsFor = (gate: Expectation): number => {
+    const matches = matchesOf(gate);
+    const rows = Math.ceil(WALK_MARGIN * ((gate.limit * memories) / matches));
+    return rows <= bounds.walkedRows && rows * walkedForMatches <= matches ? rows : 0;
+  };
+  const half = Math.ceil(Math.max(...gates.map(rowsFor)) / 2);
+  const suffices = sufficesFor(gates, rowsFor);
+  const walk = { isFiltered: false, newest: half, oldest: half, shareMost: 1, suffices };
+  const alternatives = alternativesOf(narrowing);
+  if (alternatives.length === 0) return { ...walk, bytes: memories * walkedBytesPerMemory, shareLeast: 0 };
+  const hasWide = alternatives.some(isWide);
+  const rowsMost = bounds.walkedRows * (hasWide ? WIDE_ROWS : 1);
+  const forMatches = hasWide ? WIDE_FOR_MATCHES : walkedForMatches;
+  const wanted = PROBED_MARGIN * bounds.candidates;
+  const shareLeast = Math.max(wanted / rowsMost, Math.sqrt((wanted * forMatches) / Math.max(1, memories)));
+  return { ...walk, bytes: walkedBytesPerRow * (wanted / shareLeast), shareLeast };
+}
+
+/** How many times more memories are read than should be needed where only the newest are read. */
 const FILTERED_MARGIN = 1.1;
 /** Memories that pass a filter are read first if so many times more memories, or fewer, match the words. */
 const COMMON_IF_FILTERED = 16;
@@ -53,50 +91,23 @@ const FILTERED_IN_SMALL = { least: 1_000, share: 0.02 };
 /** The share of memories that types or tags are taken to let pass beside a filter, if they are few. */
 const SHARE_NARROWED = 1 / 8;
 
-/**
- * How many memories to read before the index, which takes as long as many memories match: the newest and the oldest,
- * where these should have as many hits as a gate wants; or the newest that pass the filters, where few pass.
- */
-export function walkFor(
-  gates: readonly Expectation[],
-  { narrowing, memories, bounds }: { narrowing: Narrowing; memories: number; bounds: SearchBounds },
-): Walk {
-  const { walkedBytesPerMemory, walkedBytesPerRow, walkedForMatches, examined } = LIMITS.search;
+function walkFiltered(gates: readonly Expectation[], { narrowing, memories, bounds }: Walked): Walk {
+  const { walkedBytesPerRow, examined } = LIMITS.search;
   const { least, share } = FILTERED_IN_SMALL;
-  const filteredMost = Math.min(bounds.walkedRows * WALKED_IF_FILTERED, Math.max(least, memories * share));
-  const alternatives = alternativesOf(narrowing);
-  const isNarrow = alternatives.some((some) => !isWide(some));
-  const narrowed = isNarrow ? SHARE_NARROWED : 1;
-  const needed = ({ limit, expected }: Expectation): number => {
-    const matches = Math.max(1, expected ?? 0);
-    const rows = (limit * memories) / matches;
-    if (narrowing.isFiltered) {
-      const isCommon = matches * COMMON_IF_FILTERED >= memories && matches > examined / gates.length;
-      return isCommon ? Math.ceil(Math.min(filteredMost, (FILTERED_MARGIN * rows) / narrowed)) : 0;
-    }
-    const read = Math.ceil(WALK_MARGIN * rows);
-    return read <= bounds.walkedRows && read * walkedForMatches <= matches ? read : 0;
+  const rowsMost = Math.min(bounds.walkedRows * WALKED_IF_FILTERED, Math.max(least, memories * share));
+  const narrowed = alternativesOf(narrowing).some((some) => !isWide(some)) ? SHARE_NARROWED : 1;
+  const rowsFor = (gate: Expectation): number => {
+    const matches = matchesOf(gate);
+    const isCommon = matches * COMMON_IF_FILTERED >= memories && matches > examined / gates.length;
+    const rows = (FILTERED_MARGIN * ((gate.limit * memories) / matches)) / narrowed;
+    return isCommon ? Math.ceil(Math.min(rowsMost, rows)) : 0;
   };
-  const rows = Math.max(...gates.map(needed));
-  const newest = narrowing.isFiltered ? rows : Math.ceil(rows / 2);
+  const newest = Math.max(...gates.map(rowsFor));
   const [most] = gates.toSorted((one, other) => (other.expected ?? 0) - (one.expected ?? 0));
-  const found = (rows * narrowed * (most?.expected ?? 0)) / Math.max(1, memories);
-  const isNarrowed = !narrowing.isFiltered && alternatives.length > 0;
-  const isKnown = !narrowing.isFiltered && !isNarrowed;
-  const wanted = PROBED_MARGIN * bounds.candidates;
-  const hasWide = alternatives.some(isWide);
-  const rowsMost = bounds.walkedRows * (hasWide ? WIDE_ROWS : 1);
-  const forMatches = hasWide ? WIDE_FOR_MATCHES : walkedForMatches;
-  const shareLeast = Math.max(wanted / rowsMost, Math.sqrt((wanted * forMatches) / Math.max(1, memories)));
+  const found = (newest * narrowed * (most?.expected ?? 0)) / Math.max(1, memories);
   return {
-    isFiltered: narrowing.isFiltered,
-    newest,
-    oldest: narrowing.isFiltered ? 0 : newest,
-    bytes: isKnown
-      ? memories * walkedBytesPerMemory
-      : walkedBytesPerRow * (narrowing.isFiltered ? rows : wanted / shareLeast),
+    ...{ isFiltered: true, newest, oldest: 0, bytes: walkedBytesPerRow * newest, shareLeast: 0 },
     shareMost: most && found >= most.limit ? 1 : Math.min(1, (found * gates.length) / examined),
-    shareLeast: isNarrowed ? shareLeast : 0,
-    suffices: gates.map((gate) => gate.expected === null || needed(gate) > 0),
+    suffices: sufficesFor(gates, rowsFor),
   };
 }
