@@ -132,7 +132,7 @@ function groupsOf<Item>(items: readonly Item[], keyOf: (item: Item) => string): 
 
 function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comparedMax: number): Occurrence[] {
   const lower = comparable(text);
-  const comparing: Comparing = { text: lower.length === text.length ? lower : text, compared: 0 };
+  const comparing: Comparing = { text, lower: lower.length === text.length ? lower : text, compared: 0 };
   const found: Occurrence[] = [];
   const counted = new Set<Occurrence>();
   const counts = new Map<Concept, number>();
@@ -147,7 +147,7 @@ function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comp
     if (counted.size === countedMax && at > last + NEAR) break;
     const [said] = match;
     const candidates = lexemes[match.findIndex((part, group) => group > 0 && part !== undefined) - 1] ?? [];
-    const hit = firstAt(comparing, at, { of: candidates, text });
+    const hit = firstAt(comparing, at, candidates);
     pattern.lastIndex = hit?.end ?? at + ((said.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
     if (!hit) continue;
     const { which } = hit;
@@ -182,20 +182,17 @@ function* firstAfter(places: readonly Occurrence[], counted: ReadonlySet<Occurre
 
 interface Comparing {
   readonly text: string;
+  /** The text in the form in which letters are compared, at the same places. */
+  readonly lower: string;
   /** How many letters were compared. */
   compared: number;
 }
 
-interface Candidates {
-  readonly of: readonly Sought[];
-  readonly text: string;
-}
-
-/** The longest of the lexemes that the text has at a place, and where it ends. */
-function firstAt(comparing: Comparing, at: number, { of, text }: Candidates) {
-  for (const which of of) {
+/** The first of the lexemes, which is the longest, that the text has at a place, and where it ends. */
+function firstAt(comparing: Comparing, at: number, candidates: readonly Sought[]) {
+  for (const which of candidates) {
     const end = endOf(which.letters, comparing, at);
-    if (end !== undefined && fits(text, at, end, which)) return { which, end };
+    if (end !== undefined && fits(comparing.text, at, end, which)) return { which, end };
   }
   return undefined;
 }
@@ -205,7 +202,7 @@ function firstAt(comparing: Comparing, at: number, { of, text }: Candidates) {
  * between letters, as in a name of several parts.
  */
 function endOf(letters: readonly string[], comparing: Comparing, at: number): number | undefined {
-  const { text } = comparing;
+  const { lower: text } = comparing;
   let end = at;
   for (let index = 0; index < letters.length; index++) {
     const letter = letters[index] ?? "";
