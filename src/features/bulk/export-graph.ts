@@ -75,7 +75,7 @@ export const exportGraph = defineOperation({
     if (place.graphId !== graphId) throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
     const rows = await readForPage<StoredRecord>(limit, (last, take) =>
-      READERS[place.list](context, graphId, { ...place, after: last?.id ?? place.after }, take),
+      readRecords(context, { ...place, after: last?.id ?? place.after }, take),
     );
     const { items, nextCursor } = await pageOf(context, rows, input, ({ id }) => writePlace({ ...place, after: id }));
     const isLast = nextCursor === null && place.list === "r";
@@ -102,19 +102,13 @@ function readPlace(text: string | null): Place | undefined {
 }
 
 type StoredRecord = GraphRecord & { readonly id: string };
-type Read = (context: Context, graphId: string, place: Place, take: number) => Promise<StoredRecord[]>;
 
 /** Ids are in the order of time, so memories come before the relationships that lead to them. */
-const READERS: Readonly<Record<Place["list"], Read>> = {
-  async m({ database }, graphId, { after, until }, take) {
-    const rows = await database.run(memoriesBetween, { graphId, after, until, take });
-    return rows.map((row) => recordOf("memory", row) as StoredRecord);
-  },
-  async r({ database }, graphId, { after, until }, take) {
-    const rows = await database.run(relationshipsBetween, { graphId, after, until, take });
-    return rows.map((row) => recordOf("relationship", row) as StoredRecord);
-  },
-};
+async function readRecords({ database }: Context, { list, ...place }: Place, take: number): Promise<StoredRecord[]> {
+  const page = { ...place, take };
+  if (list === "m") return (await database.run(memoriesBetween, page)).map((row) => recordOf("memory", row));
+  return (await database.run(relationshipsBetween, page)).map((row) => recordOf("relationship", row));
+}
 
 async function describeGraph({ database, now }: Context, graphId: string): Promise<GraphRecord> {
   const { graphUsage, relationship } = database.models;
@@ -127,10 +121,10 @@ async function describeGraph({ database, now }: Context, graphId: string): Promi
  * Assigns the fields one by one: V8 takes literals and copies of a whole page for objects that live long, and allocates
  * them where only a full garbage collection finds them. So an export grew the process by 100 MB.
  */
-function recordOf(record: GraphRecord["record"], row: object): GraphRecord {
+function recordOf(record: GraphRecord["record"], row: object): StoredRecord {
   const made: { record: GraphRecord["record"]; [field: string]: unknown } = { record };
   for (const [name, value] of Object.entries(row) as [string, unknown][]) {
     made[snakeCase(name)] = value instanceof Date ? value.toISOString() : value;
   }
-  return made;
+  return made as StoredRecord;
 }
