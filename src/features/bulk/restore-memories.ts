@@ -146,7 +146,7 @@ export const restoreMemories = defineOperation({
     output: { memories: 1, existingMemories: 0, relationships: 0, existingRelationships: 0 },
   },
   cost: (input) => costOfStoring(input),
-  check: (context, input) => assertRestorable(context, input),
+  check: assertRestorable,
   audit: ({ caller }, input, { memories, relationships }) => ({
     teamId: chosenTeamId(caller, input),
     subject: null,
