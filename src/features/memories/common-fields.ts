@@ -76,9 +76,3 @@ export function hintOfTypes(types: unknown): string {
   });
   return hints.join("");
 }
-
-/** Tells an agent that left out more than there are. */
-export const hintBeyondEnd = (memories: unknown, total: unknown): string | undefined =>
-  Array.isArray(memories) && memories.length === 0 && Number(total) > 0
-    ? `There is nothing after the first ${Number(total)}: give a smaller offset.`
-    : undefined;

@@ -48,7 +48,6 @@ export {
   TypesField,
   RelationshipTypeForm,
   RelationshipTypesField,
-  hintBeyondEnd,
   hintOfTypes,
 } from "./common-fields.js";
 export { MemoryHead, headOf } from "./memory-head.js";

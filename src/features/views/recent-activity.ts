@@ -17,7 +17,6 @@ import {
   IncludeExpiredField,
   expiryFor,
   chosenGraphId,
-  hintBeyondEnd,
   readSuperseding,
 } from "../memories/index.js";
 import { type MemoryInJson, NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
@@ -143,7 +142,10 @@ export const recentActivity = defineOperation({
       const older = "search_memories also finds older ones.";
       return isNarrowed ? older : `Nothing was stored or changed in a year. ${older}`;
     },
-    hintOf: ({ memories, total }) => hintBeyondEnd(memories, total),
+    hintOf: ({ memories, total }) =>
+      Array.isArray(memories) && memories.length === 0 && Number(total) > 0
+        ? `There is nothing after the first ${Number(total)}: give a smaller offset.`
+        : undefined,
   },
   example: {
     input: { days: 7 },
