@@ -13,6 +13,7 @@ import { UUID } from "../operation/id.js";
 import { explainUnreachable, stripeClient } from "../platform/billing/stripe-client.js";
 import { UserError } from "../features/access/index.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { inSnakeCase } from "./in-snake-case.js";
 import { addressOf } from "./service-options.js";
 import { withServices } from "./with-database.js";
 
@@ -48,7 +49,7 @@ program
     const made = await setUpAccount(stripe, { ...prices, url: reachable }).catch((error: unknown) =>
       explainStripeError(error, stripeApiBase),
     );
-    console.log(json ? JSON.stringify(inRestNames(made)) : describeSetup(made));
+    console.log(json ? JSON.stringify(inSnakeCase(made)) : describeSetup(made));
   });
 
 program
@@ -98,14 +99,6 @@ ${made.length === 0 ? "Everything exists already." : `Created: ${made.join(", ")
   STRIPE_PORTAL_ID=${portalId}
   ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was printed when the endpoint was created; Stripe's dashboard shows it"}
 `;
-
-const inRestNames = ({ monthlyPriceId, yearlyPriceId, portalId, webhookSecret, made }: AccountSetup) => ({
-  monthly_price_id: monthlyPriceId,
-  yearly_price_id: yearlyPriceId,
-  portal_id: portalId,
-  webhook_secret: webhookSecret,
-  made,
-});
 
 function outcomeOf({ teamId, before, after }: Reconciled): string {
   if (!after) return `${teamId}  the payment provider failed, or another change took too long: try again`;

@@ -2,6 +2,7 @@ import "reflect-metadata";
 import { InvalidArgumentError } from "commander";
 import { type LargeGraph, type MiscountedGraph, largestGraphs, verifyGraphs } from "../features/memories/index.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { inSnakeCase } from "./in-snake-case.js";
 import { countInWords, tableOf } from "./table.js";
 import { withDatabase } from "./with-database.js";
 
@@ -28,7 +29,7 @@ program
     await withDatabase(async (database) => {
       for await (const graph of verifyGraphs(database, { repair })) wrong.push(graph);
     });
-    if (json) console.log(JSON.stringify({ graphs: wrong.map(miscountedToJson), repaired: repair }));
+    if (json) console.log(JSON.stringify({ graphs: inSnakeCase(wrong), repaired: repair }));
     else if (wrong.length === 0) console.log("The stored sizes of all graphs are correct.");
     else {
       console.log(`${tableOfMiscounted(wrong)}\n`);
@@ -66,8 +67,6 @@ const largeToJson = ({ graphId, memories, bytes, owner }: LargeGraph) => ({
   team_id: owner?.teamId ?? null,
   email: owner?.email ?? null,
 });
-
-const miscountedToJson = ({ graphId, counted, held }: MiscountedGraph) => ({ graph_id: graphId, counted, held });
 
 function tableOfMiscounted(graphs: readonly MiscountedGraph[]): string {
   const sizeOf = ({ memories, bytes }: MiscountedGraph["held"]) =>

@@ -21,6 +21,7 @@ import { InvalidInput } from "../operation/failure.js";
 import { withinBounds } from "../operation/within-bounds.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
+import { inSnakeCase } from "./in-snake-case.js";
 import { countInWords, listOf, minuteOf, tableOf } from "./table.js";
 import { withServices } from "./with-database.js";
 
@@ -234,23 +235,7 @@ function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: s
   });
 }
 
-const userToJson = ({ id, email, name, plan, keys, team, memories, bytes, ...others }: ShownUser) => ({
-  ...{ user_id: id, email, name, plan, keys, team, memories, bytes },
-  active_keys: others.activeKeys.map(({ lastUsedAt, expiresAt, ...key }) => ({
-    ...key,
-    last_used_at: lastUsedAt,
-    expires_at: expiresAt,
-  })),
-  mails: others.mails.map(({ lastError, createdAt, ...mail }) => ({
-    ...mail,
-    last_error: lastError,
-    created_at: createdAt,
-  })),
-  last_used_at: others.lastUsedAt,
-  email_verified_at: others.emailVerifiedAt,
-  suspended_at: others.suspendedAt,
-  created_at: others.createdAt,
-});
+const userToJson = ({ id: userId, ...shown }: ShownUser) => inSnakeCase({ userId, ...shown });
 
 const whenOf = (time: Date | null): string => (time ? minuteOf(time) : "never");
 

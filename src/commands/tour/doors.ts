@@ -1,5 +1,5 @@
 import { callService, stoppedBy } from "../../import/call-service.js";
-import { snakeCase } from "../../operation/names.js";
+import { inSnakeCase } from "../in-snake-case.js";
 import { showJson } from "./show-json.js";
 
 /** A user with a key, and the shell variable that is shown instead of the key. */
@@ -138,9 +138,3 @@ function parse(text: string): unknown {
 
 const objectOf = (value: unknown): Json => (typeof value === "object" && value !== null ? (value as Json) : {});
 const objectIn = (value: unknown, name: string): Json => objectOf(objectOf(value)[name]);
-
-function inSnakeCase(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inSnakeCase);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), inSnakeCase(member)]));
-}
