@@ -1,5 +1,6 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { TourStopped } from "./guide.js";
 
 const WAIT_MS = 15_000;
@@ -22,11 +23,7 @@ export class Mails {
    * @throws TourStopped when there is none after `WAIT_MS`.
    */
   async find(address: string, pattern: RegExp): Promise<{ file: string; found: string }> {
-    for (
-      const end = performance.now() + WAIT_MS;
-      performance.now() < end;
-      await new Promise((done) => setTimeout(done, POLL_MS))
-    ) {
+    for (const end = performance.now() + WAIT_MS; performance.now() < end; await sleep(POLL_MS)) {
       for (const file of await this.files()) {
         if (this.known.has(file)) continue;
         const [head, text] = await Promise.all([
