@@ -48,7 +48,6 @@ export interface Door {
 type Json = Readonly<Record<string, unknown>>;
 
 const REQUEST_TIMEOUT_MS = 30_000;
-const WIDTH = 96;
 
 export const restDoor = (url: string): Door => ({
   show: ({ as, rest: { method, path, body } }) => showCurl({ url: url + path, method, as, body }),
@@ -66,7 +65,7 @@ export const graphqlDoor = (url: string): Door => ({
     return [
       `POST ${url}/graphql, ${who}`,
       `  ${document}`,
-      ...(variables ? [`  variables ${showJson(variables, WIDTH, "  ")}`] : []),
+      ...(variables ? [`  variables ${showJson(variables, "  ")}`] : []),
     ].join("\n");
   },
   async ask({ as, graphql: { document, variables } }) {
@@ -122,7 +121,7 @@ export function showCurl({
   return [
     `curl -s ${isUsual ? "" : `-X ${method} `}${quote(url)}`,
     ...(headers.length > 0 ? [headers.join(" ")] : []),
-    ...(body ? [`-d ${quote(showJson(body, WIDTH, "  "))}`] : []),
+    ...(body ? [`-d ${quote(showJson(body, "  "))}`] : []),
   ].join(" \\\n  ");
 }
 

@@ -3,7 +3,7 @@ import { UserError } from "../../features/access/index.js";
 import { codeOf } from "../../import/call-service.js";
 import { ImportStopped } from "../../import/import-stopped.js";
 import { type Answer, type Door, type Person, type Question, type Refusal, send, showCurl } from "./doors.js";
-import { shorten, showJson } from "./show-json.js";
+import { WIDTH, shorten, showJson } from "./show-json.js";
 
 /** The tour cannot continue. The message says why and what to do. */
 export class TourStopped extends UserError {}
@@ -33,7 +33,6 @@ export interface StepReport {
   readonly shows: string;
 }
 
-const WIDTH = 96;
 const INDENT = "   ";
 
 /** Runs the steps, shows each with its answer, and stops at the first unexpected answer. */
@@ -93,7 +92,7 @@ export class Guide {
   }
 
   private showAnswer(status: string, body: unknown): void {
-    const text = body === null ? "" : showJson(shorten(body), WIDTH);
+    const text = body === null ? "" : showJson(shorten(body));
     this.print(indent(this.paint("dim", `${status}\n${text}`.trimEnd())));
   }
 

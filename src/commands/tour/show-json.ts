@@ -1,33 +1,35 @@
+/** How many characters a line has. */
+export const WIDTH = 96;
 /** How many items of a list, and characters of a text, are shown of an answer. */
 const ITEMS_SHOWN = 3;
 const TEXT_SHOWN = 300;
 
 /**
- * JSON for people: on one line if it fits into `width` characters, otherwise with as many members per line as fit. The
- * first line begins with the indent and a name of `nameLength` characters.
+ * JSON for people: on one line if it fits, otherwise with as many members per line as fit. The first line begins with
+ * the indent and a name of `nameLength` characters.
  */
-export function showJson(value: unknown, width: number, indent = "", nameLength = 0): string {
+export function showJson(value: unknown, indent = "", nameLength = 0): string {
   const line = onOneLine(value);
-  const fits = indent.length + nameLength + line.length <= width;
+  const fits = indent.length + nameLength + line.length <= WIDTH;
   if (fits || typeof value !== "object" || value === null) return line;
   const inner = `${indent}  `;
   const names = Array.isArray(value) ? [] : Object.keys(value).map((name) => `${JSON.stringify(name)}: `);
   const members = Object.values(value).map((member, index) => {
     const name = names[index] ?? "";
-    return name + showJson(member, width, inner, name.length);
+    return name + showJson(member, inner, name.length);
   });
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  return `${open}\n${fillLines(members, width, inner)}\n${indent}${close}`;
+  return `${open}\n${fillLines(members, inner)}\n${indent}${close}`;
 }
 
 /** Puts members on one line while they fit; a member that needs several lines gets its own. */
-function fillLines(members: readonly string[], width: number, indent: string): string {
+function fillLines(members: readonly string[], indent: string): string {
   const lines: string[] = [];
   for (const [index, member] of members.entries()) {
     const text = index < members.length - 1 ? `${member},` : member;
     const last = lines.at(-1);
     const joined = `${last} ${text}`;
-    const fits = last !== undefined && !joined.includes("\n") && joined.length <= width;
+    const fits = last !== undefined && !joined.includes("\n") && joined.length <= WIDTH;
     if (fits) lines.splice(-1, 1, joined);
     else lines.push(indent + text);
   }
