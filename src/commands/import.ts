@@ -3,14 +3,14 @@ import { dryRun } from "../import/dry-run.js";
 import { type ImportWork, estimateSeconds, requestsFor, secondsLeft, showDuration } from "../import/estimate.js";
 import { type ExportFormat, exportFormatOf } from "../import/export-lines.js";
 import { type ImportedGraph, bytesIn } from "../import/graph.js";
-import { Refused } from "../import/graph-store.js";
+import { isRefusal } from "../import/graph-store.js";
 import { ImportStopped } from "../import/import-stopped.js";
 import { IMPORTED } from "../import/imported-id.js";
 import { showProgress } from "../import/progress.js";
 import { readGraphFile } from "../import/read-file.js";
 import { readNotesFolder } from "../import/read-folder.js";
 import { plainReport, textReport } from "../import/report.js";
-import { isRefusal, newRestoreReport, restoreFile } from "../import/restore.js";
+import { newRestoreReport, restoreFile } from "../import/restore.js";
 import { type ImportReport, newReport, runImport } from "../import/run-import.js";
 import { ServiceClient } from "../import/service-client.js";
 import { LIMITS } from "../limits.js";
@@ -129,8 +129,7 @@ async function importFile(file: string, options: Options): Promise<void> {
       process.exitCode = EXIT_INTERRUPTED;
       return;
     }
-    const isKnown = error instanceof ImportStopped || error instanceof Refused;
-    throw isKnown ? new ImportStopped(`${error.message}\n${done}`) : error;
+    throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
   }
   if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: true })));
   else console.log(`${headline(file, options)}\n\n${textReport(report)}`);

@@ -1,4 +1,5 @@
 import type { DatedNote, Link, Note } from "./graph.js";
+import { ImportStopped } from "./import-stopped.js";
 
 export interface StoredMemory {
   readonly id: string;
@@ -66,3 +67,6 @@ export class Refused extends Error {
     super(message);
   }
 }
+
+/** Whether an error is a refusal, of one item or of all, and no bug. */
+export const isRefusal = (error: unknown): error is Error => error instanceof Refused || error instanceof ImportStopped;

@@ -100,11 +100,9 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
  * @throws ImportStopped for every other refusal.
  */
 function stopUnlessDangling(error: unknown, kind: Kind): never {
-  const isDangling = kind === "relationship" && error instanceof Refused && error.reason === NOT_FOUND;
+  const isDangling = kind === "relationship" && error instanceof Refused && error.reason === "not_found";
   throw error instanceof Refused && !isDangling ? new ImportStopped(error.message) : error;
 }
-
-const NOT_FOUND = "not_found";
 
 const importedIdOf = ({ client_id: id }: JsonObject): string | undefined =>
   typeof id === "string" && id.startsWith(IMPORTED) ? id : undefined;
@@ -125,9 +123,3 @@ async function readImportedIds(client: Restoring["client"]): Promise<ReadonlySet
   for await (const { client_id: id } of client.memories(undefined)) if (id?.startsWith(IMPORTED)) ids.add(id);
   return ids;
 }
-
-/**
- * Whether a refusal ended the run. Every refusal does, except that of a relationship without its memories: a graph that
- * lacks a record is not the same graph.
- */
-export const isRefusal = (error: unknown): error is Error => error instanceof Refused || error instanceof ImportStopped;
