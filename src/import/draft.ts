@@ -56,6 +56,10 @@ export class GraphDraft {
   readonly #notTaken: NotTaken[] = [];
   readonly #ignored: NotTaken[] = [];
   readonly #notCarried = new Map<string, number>();
+  /** What `finish` makes: the keys of notes by their entries, the notes, and the links by their ends and types. */
+  readonly #keys = new Map<Entry, string>();
+  readonly #notes = new Map<string, Note>();
+  readonly #links = new Map<string, Link>();
 
   /** Reports something that was read and is not in the graph. A part is reported but not counted. */
   refuse(kind: Kind, what: string, reason: string): void {
@@ -109,7 +113,7 @@ export class GraphDraft {
     this.#found.push(found);
   }
 
-  /** @param createMissing whether names that occur only in relationships become memories. */
+  /** Call it once. @param createMissing whether names that occur only in relationships become memories. */
   finish({ createMissing = false }: FinishOptions = {}): ImportedGraph {
     const missing = this.#found.flatMap(({ from, to, line }) =>
       line ? [] : [from, to].filter((end) => !this.#entryOf(end)),
@@ -118,15 +122,12 @@ export class GraphDraft {
       this.addMemory({ place: name, name, texts: [], details: [], tags: [], grows: true });
     }
     for (const { to, line } of this.#found) if (line && !this.#entryOf(to)) line.of.details.add(line.text);
-    const keys = new Map<Entry, string>();
-    const notes = this.#notes(keys);
-    const links = new Map<string, Link>();
-    for (const found of this.#found)
-      if (!found.line || this.#entryOf(found.to)) this.#addLink(found, { keys, notes, links });
+    this.#makeNotes();
+    for (const found of this.#found) if (!found.line || this.#entryOf(found.to)) this.#makeLink(found);
     return {
       tag: this.#entries.every(({ grows }) => grows) ? TAG : undefined,
-      notes,
-      links,
+      notes: this.#notes,
+      links: this.#links,
       memories: this.#memories,
       relationships: this.#relationships,
       others: this.#others,
@@ -173,26 +174,24 @@ export class GraphDraft {
   }
 
   /** Memories that grow have their names as keys. Others with the same type, title and content are merged. */
-  #notes(keys: Map<Entry, string>): Map<string, Note> {
-    const notes = new Map<string, Note>();
+  #makeNotes(): void {
     const identities = new Map<string, string>();
     for (const entry of [...this.#entries].sort((one, other) => Number(other.grows) - Number(one.grows))) {
       // No name has a NUL, so the key of another memory is none of these names.
-      const key = entry.grows ? entry.name : `${entry.name}\0${keys.size}`;
+      const key = entry.grows ? entry.name : `${entry.name}\0${this.#keys.size}`;
       const note = makeNote(key, entry, (what, reason) => this.refuse("part", what, reason));
       const identity = JSON.stringify([note.type, note.title, note.content]);
-      const same = entry.grows ? undefined : notes.get(identities.get(identity) ?? "");
-      keys.set(entry, same?.key ?? key);
+      const same = entry.grows ? undefined : this.#notes.get(identities.get(identity) ?? "");
+      this.#keys.set(entry, same?.key ?? key);
       const problem = noteProblem(note);
       if (same) {
         this.#memories.merged++;
-        notes.set(same.key, { ...same, ...this.#united(same, note) });
+        this.#notes.set(same.key, { ...same, ...this.#united(same, note) });
       } else if (problem === undefined) {
-        notes.set(key, note);
+        this.#notes.set(key, note);
         identities.set(identity, key);
       } else this.#notTaken.push({ kind: "memory", what: labelOf(note), reason: problem });
     }
-    return notes;
   }
 
   /** Merges the other fields of two memories with the same content; where they differ, the first one is kept. */
@@ -233,27 +232,27 @@ export class GraphDraft {
   }
 
   /** Merges two relationships of one type between the same notes, with the contexts of both. */
-  #addLink(found: FoundRelationship, { keys, notes, links }: Linking): void {
+  #makeLink(found: FoundRelationship): void {
     this.#relationships.read++;
     const named = relationshipType(found.type) ?? "RELATED_TO";
     const better = betterTypeFor(named);
     const { name: type, isTurned } = better && !better.mayBeNoun ? better : { name: named, isTurned: false };
     const findEnd = (end: string): End => {
       const entry = this.#entryOf(end);
-      return { end, entry, key: entry && keys.get(entry) };
+      return { end, entry, key: entry && this.#keys.get(entry) };
     };
     const [first, second] = [findEnd(found.from), findEnd(found.to)];
     const said = [first.entry?.name ?? found.from, found.type, second.entry?.name ?? found.to];
     const label = `relationship ${said.map(quote).join(" ")} (${found.place})`;
     const [from, to] = isTurned ? [second, first] : [first, second];
     const own = [lostInType(found.type, named), ...found.context].filter((text) => text !== undefined);
-    const problem = this.#linkProblem([from, to], notes) ?? textProblem(own.join(" "));
+    const problem = this.#linkProblem(from, to) ?? textProblem(own.join(" "));
     if (problem !== undefined || from.key === undefined || to.key === undefined) {
       this.#notTaken.push({ kind: "relationship", what: label, reason: problem ?? "" });
       return;
     }
     const place = JSON.stringify([from.key, type, to.key]);
-    const same = links.get(place);
+    const same = this.#links.get(place);
     if (same) this.#relationships.merged++;
     const { strength, confidence, createdAt } = found;
     for (const [name, value, earlier] of [
@@ -272,7 +271,7 @@ export class GraphDraft {
       );
     }
     const earlier = named === type ? [] : [{ type: named, isTurned }];
-    links.set(place, {
+    this.#links.set(place, {
       ...{ earlier: [...(same?.earlier ?? []), ...earlier] },
       ...{ from: from.key, to: to.key, type, label: same?.label ?? label },
       ...{ strength: same?.strength ?? strength, confidence: same?.confidence ?? confidence },
@@ -281,9 +280,9 @@ export class GraphDraft {
     });
   }
 
-  #linkProblem([from, to]: readonly [End, End], notes: ReadonlyMap<string, Note>): string | undefined {
+  #linkProblem(from: End, to: End): string | undefined {
     for (const { end, entry, key } of [from, to]) {
-      const isRefused = entry ? key === undefined || !notes.has(key) : this.#refused.has(end);
+      const isRefused = entry ? key === undefined || !this.#notes.has(key) : this.#refused.has(end);
       if (isRefused) return `the memory ${quote(entry?.name ?? end)} was not imported`;
       if (!entry) return `the file has no memory called ${quote(end)}: --create-missing creates one`;
     }
@@ -301,12 +300,6 @@ function firstOf(first: Kept = {}, second: Kept = {}): Kept {
 
 export interface FinishOptions {
   readonly createMissing?: boolean | undefined;
-}
-
-interface Linking {
-  readonly keys: ReadonlyMap<Entry, string>;
-  readonly notes: ReadonlyMap<string, Note>;
-  readonly links: Map<string, Link>;
 }
 
 interface End {
