@@ -196,28 +196,20 @@ export class GraphDraft {
 
   /** Merges the other fields of two memories with the same content; where they differ, the first one is kept. */
   #united(first: Note, second: Note): Partial<Note> {
-    const lost = (["summary", "importance"] as const).filter(
-      (field) => second[field] !== undefined && first[field] !== undefined && first[field] !== second[field],
-    );
-    for (const field of lost) {
-      this.refuse("part", `the ${field} of a repeat of ${labelOf(first)}: ${second[field]}`, "the first one is kept");
+    const lose = (field: string, value: unknown, reason = "the first one is kept") =>
+      this.refuse("part", `the ${field} of a repeat of ${labelOf(first)}: ${String(value)}`, reason);
+    for (const field of ["summary", "importance"] as const) {
+      if (differ(first[field], second[field])) lose(field, second[field]);
     }
     const tags = [...new Set([...first.tags, ...second.tags])];
-    for (const tag of tags.slice(TAGS_MAX)) {
-      const what = `the tag of a repeat of ${labelOf(first)}: ${quote(tag)}`;
-      this.refuse("part", what, `a memory has at most ${TAGS_MAX} tags`);
-    }
+    for (const tag of tags.slice(TAGS_MAX)) lose("tag", quote(tag), `a memory has at most ${TAGS_MAX} tags`);
     const [one, other] = [first.kept?.context ?? {}, second.kept?.context ?? {}];
     const both = { ...other, ...one };
     const isKept = fitsContext(both);
-    if (!isKept) {
-      const what = `the context of a repeat of ${labelOf(first)}: ${quote(JSON.stringify(other))}`;
-      this.refuse("part", what, "with it, the context would be too large");
-    }
+    if (!isKept) lose("context", quote(JSON.stringify(other)), "with it, the context would be too large");
     for (const [name, value] of isKept ? Object.entries(other) : []) {
-      if (!(name in one) || isDeepStrictEqual(one[name], value)) continue;
-      const what = `the context of a repeat of ${labelOf(first)}: ${quote(JSON.stringify({ [name]: value }))}`;
-      this.refuse("part", what, "the first one is kept");
+      const isLost = name in one && !isDeepStrictEqual(one[name], value);
+      if (isLost) lose("context", quote(JSON.stringify({ [name]: value })));
     }
     if (first.kept?.clientId !== undefined && second.kept?.clientId !== undefined) this.notCarry("id");
     return {
@@ -254,12 +246,8 @@ export class GraphDraft {
     const place = JSON.stringify([from.key, type, to.key]);
     const same = this.#links.get(place);
     if (same) this.#relationships.merged++;
-    const { strength, confidence, createdAt } = found;
-    for (const [name, value, earlier] of [
-      ["strength", strength, same?.strength],
-      ["confidence", confidence, same?.confidence],
-    ] as const) {
-      if (earlier !== undefined && value !== undefined && earlier !== value) own.push(`${name}: ${value}`);
+    for (const name of ["strength", "confidence"] as const) {
+      if (differ(same?.[name], found[name])) own.push(`${name}: ${found[name]}`);
     }
     const context = joinTexts(same?.context, own);
     if (context !== undefined && isLonger(context, CONTEXT_MAX)) {
@@ -274,8 +262,8 @@ export class GraphDraft {
     this.#links.set(place, {
       ...{ earlier: [...(same?.earlier ?? []), ...earlier] },
       ...{ from: from.key, to: to.key, type, label: same?.label ?? label },
-      ...{ strength: same?.strength ?? strength, confidence: same?.confidence ?? confidence },
-      createdAt: same?.createdAt ?? createdAt,
+      ...{ strength: same?.strength ?? found.strength, confidence: same?.confidence ?? found.confidence },
+      createdAt: same?.createdAt ?? found.createdAt,
       context: context === undefined ? undefined : cut(context, CONTEXT_MAX),
     });
   }
@@ -289,6 +277,10 @@ export class GraphDraft {
     return from.key === to.key ? "it links a memory to itself" : undefined;
   }
 }
+
+/** Whether both are given, and the second is lost. */
+const differ = (first: unknown, second: unknown): boolean =>
+  first !== undefined && second !== undefined && first !== second;
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
