@@ -163,10 +163,9 @@ const shortNames = new Map(
   }),
 );
 
+/** All runs of so many neighbours. */
 const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryWord[][] =>
-  lengths
-    .flatMap((length) => words.map((_, place) => words.slice(place, place + length)))
-    .filter((run) => run.length >= 2);
+  lengths.flatMap((length) => words.slice(length - 1).map((_, place) => words.slice(place, place + length)));
 
 /**
  * Adds to each word its compounds with neighbours, and short forms of several words: "sign up" is "signup", "open api
@@ -174,7 +173,7 @@ const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryW
  */
 function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const first = words.slice(0, LIMITS.search.joined);
-  const threes = runsOf(first, [3]).filter((run) => run.length === 3);
+  const threes = runsOf(first, [3]);
   const joined = [...[...runsOf(words, [2]), ...threes].filter((run) => !isOfNumbers(run)), ...numbersOf(first)]
     .filter((run) => !run.some(({ isPair }) => isPair))
     .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
@@ -189,7 +188,7 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
     return short.map((text) => ({ run, piece: pieceToStem(text), isKnown: true }));
   });
   const initials = runsOf(first, ACRONYM_LENGTHS)
-    .filter((run) => run.length >= 3 && run.every(({ text }) => SPELT_OUT.test(text)))
+    .filter((run) => run.every(({ text }) => SPELT_OUT.test(text)))
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
   const composed = composedOf(first);
@@ -244,8 +243,7 @@ const LINKS = ["", "s", "n"];
  * "Rechnungsnummer".
  */
 function composedOf(words: readonly QueryWord[]) {
-  const runs = runsOf(words, [2, 3]).filter((run) => run.length <= 3);
-  return runs.flatMap((run) => {
+  return runsOf(words, [2, 3]).flatMap((run) => {
     const of = run.filter((_, place) => place === 0 || place === run.length - 1);
     const [one, other] = of.map(({ text }) => text);
     if (!one || !other || !of.every(({ text, isPair }) => !isPair && COMPOSABLE.test(text))) return [];
