@@ -177,11 +177,9 @@ async function assertNotTurned({ models }: Database, { graphId, fromId, type, to
  * Refuses two memories that replace each other: readers would be sent back and forth.
  * @throws InvalidInput
  */
-async function assertNotReplaced({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
+async function assertNotReplaced(database: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
   if (type !== "REPLACES") return;
-  const turned = { graphId, fromId: toId, type, toId: fromId };
-  if (!(await models.relationship.findUnique({ where: { graphId_fromId_type_toId: turned }, select: { id: true } })))
-    return;
+  if (!(await findLink(database, { graphId, fromId: toId, type, toId: fromId }))) return;
   const message =
     "REPLACES this memory already. Read both: update the one that is to hold, or delete the one that is wrong";
   throw new InvalidInput([{ path: "toMemoryId", message }]);
@@ -207,8 +205,10 @@ async function makeLink(database: Database, { graphId, ...link }: Link): Promise
 }
 
 /** @throws RelationshipExists */
-async function refuseExisting({ models }: Database, link: Link): Promise<void> {
-  const key = { graphId_fromId_type_toId: link };
-  const existing = await models.relationship.findUnique({ where: key, select: { id: true } });
+async function refuseExisting(database: Database, link: Link): Promise<void> {
+  const existing = await findLink(database, link);
   if (existing) throw new RelationshipExists(existing.id);
 }
+
+const findLink = ({ models }: Database, link: Link) =>
+  models.relationship.findUnique({ where: { graphId_fromId_type_toId: link }, select: { id: true } });
