@@ -107,9 +107,13 @@ async function addSuperseding(database: Context["database"], memories: readonly 
     memory.supersededBy = newer ? { memoryId: newer.id, title: newer.title } : null;
     if (!newer && relationshipsTotal > relationships.length) others.push(memory);
   }
-  if (others.length === 0) return;
-  const found = await readSuperseding({ database }, others);
-  for (const [index, memory] of others.entries()) memory.supersededBy = found[index] ?? null;
+  if (others.length > 0) await setSuperseding({ database }, others);
+}
+
+/** Reads `supersededBy` of memories, and sets it. */
+export async function setSuperseding(context: Pick<Context, "database">, memories: readonly Memory[]): Promise<void> {
+  const found = await readSuperseding(context, memories);
+  for (const [index, memory] of memories.entries()) memory.supersededBy = found[index] ?? null;
 }
 
 /**

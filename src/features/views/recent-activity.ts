@@ -2,7 +2,6 @@ import { ArgsType, Field, Int, ObjectType } from "type-graphql";
 import { DAY_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
-import type { Context } from "../../operation/context.js";
 import { defineOperation } from "../../operation/operation.js";
 import { withinPage } from "../../operation/page.js";
 import type { RowOf } from "../../platform/database/statement.js";
@@ -17,7 +16,7 @@ import {
   IncludeExpiredField,
   expiryFor,
   chosenGraphId,
-  readSuperseding,
+  setSuperseding,
 } from "../memories/index.js";
 import { type MemoryInJson, NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
 import { TypeCount } from "./type-count.js";
@@ -180,7 +179,8 @@ export const recentActivity = defineOperation({
     const wanted = [...open, ...memoriesOf("memories", rows)];
     const shown = await withinPage(context, wanted);
     const isForAgents = context.door === "mcp";
-    if (isForAgents) await markReplaced(context, shown);
+    // So that an agent does not take a decision of last week for one that still holds. GraphQL has a relation for it.
+    if (isForAgents) await setSuperseding(context, shown);
     return {
       total,
       totalIsCapped: counts?.isCapped ?? false,
@@ -199,12 +199,6 @@ export const recentActivity = defineOperation({
 });
 
 type Row = RowOf<typeof recentActivityOf>;
-
-/** So that an agent does not take a decision of last week for one that still holds. GraphQL has a relation for it. */
-async function markReplaced({ database }: Pick<Context, "database">, memories: readonly Memory[]): Promise<void> {
-  const newer = await readSuperseding({ database }, memories);
-  for (const [index, memory] of memories.entries()) memory.supersededBy = newer[index] ?? null;
-}
 
 /** The memories of a list, in its order. */
 const memoriesOf = (list: Row["list"], rows: readonly Row[]): Memory[] =>
