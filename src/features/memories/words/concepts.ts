@@ -69,8 +69,8 @@ export interface Concepts {
 /** A word that more memories have is not looked up in other forms: some would be other words, as "date" for "data". */
 const ENOUGH = 20;
 
-/** Finds out what the words of a query stand for in a graph. */
-export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Concepts> {
+/** Looks up the words of a query in a graph, and the words of the graph that may be meant. */
+async function lookUp(query: SearchQuery, lookups: Lookups) {
   const pieces = piecesOf(query);
   const rows = pieces.length > 0 ? await lookups.words(pieces) : [];
   const known = new Map(rows.map((row) => [keyOf(pieces[row.place - 1]), row]));
@@ -90,13 +90,17 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text, languages)]));
   const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
+  return { words, unknown, begun, known, alike, forms, inflections, memories };
+}
+
+/** Finds out what the words of a query stand for in a graph. */
+export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Concepts> {
+  const { words, unknown, begun, memories, ...found } = await lookUp(query, lookups);
+  const { known, alike } = found;
   const named = alike.longer.get(begun?.text ?? "") ?? [];
   const variants = limitVariants(
     words.map((word) =>
-      withAlike(word, {
-        ...{ known, alike, forms, inflections },
-        ...{ isUnknown: unknown.includes(word), named: word.isLast ? named : [] },
-      }),
+      withAlike(word, { ...found, isUnknown: unknown.includes(word), named: word.isLast ? named : [] }),
     ),
   );
   const concepts = words.map((word, place) => {
