@@ -30,7 +30,7 @@ export class ShareMemoriesInput {
   @SetSize(1, SHARED_MAX)
   ids?: string[] | null;
 
-  @Field(() => Boolean, { defaultValue: false, description: `All of them, if one call can move them.` })
+  @Field(() => Boolean, { defaultValue: false, description: "All of them, if one call can move them." })
   all!: boolean;
 
   @Field(() => Boolean, {

@@ -58,7 +58,8 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
   const first = claimed.filter(({ attempts }) => attempts === 1);
   const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
   let failed = false;
-  for (let group = groups.shift(); group; group = groups.shift()) {
+  // Also those that are added meanwhile.
+  for (const group of groups) {
     const failure = group.length > 0 ? await embedTogether(context, group) : null;
     if (!failure) continue;
     const works = await isWorking(context);

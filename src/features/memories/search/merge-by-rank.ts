@@ -7,7 +7,8 @@ import { readSuperseding } from "../read-memories.js";
 import type { Found, Hit, SearchWishes } from "../words/find-memories.js";
 import { TUNING } from "../words/tuning.js";
 
-const { mergedByWords, snippetCharacters } = { ...LIMITS.embeddings, ...LIMITS.search };
+const { mergedByWords } = LIMITS.embeddings;
+const { snippetCharacters } = LIMITS.search;
 const { clear, exact, likely, likelyShare, ranksBefore, nearness, superseded } = TUNING.meaning;
 
 /**
