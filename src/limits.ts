@@ -251,8 +251,14 @@ export const LIMITS = {
   },
   /** Data of one memory, which is deleted with it. */
   memory: {
+    title: 500, // Characters, as of the next ones.
+    content: 50_000,
+    summary: 1_000,
+    tag: 100,
+    tags: 50,
     versions: 1_000, // Earlier ones; the oldest are deleted.
     relationships: 10_000, // In both directions together.
+    relationshipContext: 10_000, // Characters of what one of them says.
     contextBytes: 16_384, // As compact JSON.
     contextDepth: 20, // Levels of objects and lists.
   },

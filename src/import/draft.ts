@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ImportedGraph, type Kept, type Kind, type Link, type Note, type NotTaken, labelOf } from "./graph.js";
 import { type Entry, TAG, fitsContext, makeNote, noteProblem } from "./note.js";
-import { CONTEXT_MAX, TAGS_MAX, cut, isLonger, quote, textProblem } from "./text.js";
+import { cut, isLonger, quote, textProblem } from "./text.js";
 import { betterTypeFor } from "../relationship-types.js";
 import { lostInType, relationshipType } from "./type-names.js";
+import { LIMITS } from "../limits.js";
+
+const { relationshipContext: CONTEXT_MAX, tags: TAGS_MAX } = LIMITS.memory;
 
 /** A memory as it is described in the file. */
 export interface FoundMemory {

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { DAY_MS, MINUTE_MS } from "../durations.js";
+import { LIMITS } from "../limits.js";
 import { parseStrictly } from "./json-text.js";
-import { type JsonObject, SUMMARY_MAX, isLonger, isObject, toNfc } from "./text.js";
+import { type JsonObject, isLonger, isObject, toNfc } from "./text.js";
 
 /** A field of a record that is not read yet. */
 export interface Field {
@@ -144,7 +145,7 @@ export function asText(value: unknown): string | undefined {
 /** A text that fits into a summary; a longer one is a field like others. */
 export function asSummary(value: unknown): string | undefined {
   const text = asText(value);
-  return text === undefined || isLonger(text, SUMMARY_MAX) ? undefined : text;
+  return text === undefined || isLonger(text, LIMITS.memory.summary) ? undefined : text;
 }
 
 /** A name or id: a text or a number. */

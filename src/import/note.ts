@@ -1,19 +1,10 @@
 import { LIMITS } from "../limits.js";
 import type { Kept, Note } from "./graph.js";
 import { countBrackets } from "./json-text.js";
-import {
-  CONTENT_MAX,
-  type JsonObject,
-  SUMMARY_MAX,
-  TAGS_MAX,
-  TAG_MAX,
-  TITLE_MAX,
-  cut,
-  isLonger,
-  quote,
-  textProblem,
-} from "./text.js";
+import { type JsonObject, cut, isLonger, quote, textProblem } from "./text.js";
 import { lostInType, memoryType } from "./type-names.js";
+
+const { title: TITLE_MAX, content: CONTENT_MAX, summary: SUMMARY_MAX, tags: TAGS_MAX, tag: TAG_MAX } = LIMITS.memory;
 
 /** The tag by which a later import finds the memories of an earlier one. */
 export const TAG = "mcp-memory";
@@ -83,7 +74,7 @@ function storable(texts: readonly string[], labelOf: (text: string) => string, r
 const FIELDS_KEPT = 10_000;
 
 /** The lines that fit into a content; the last one may be cut. */
-function fitLines(lines: readonly string[], name: string, refuse: Refuse, most = CONTENT_MAX): string[] {
+function fitLines(lines: readonly string[], name: string, refuse: Refuse, most: number = CONTENT_MAX): string[] {
   const content = lines.join("\n");
   if (!isLonger(content, most)) return [...lines];
   const taken = cut(content, most);

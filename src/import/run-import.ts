@@ -21,7 +21,8 @@ import {
 } from "./graph-store.js";
 import { IMPORTED, nameNotes } from "./imported-id.js";
 import { StoredAlike } from "./stored-alike.js";
-import { CONTENT_MAX, isLonger, quote } from "./text.js";
+import { LIMITS } from "../limits.js";
+import { isLonger, quote } from "./text.js";
 
 /** The result for what was read: at the end, the other numbers add up to `read`. */
 interface Outcome {
@@ -311,8 +312,9 @@ function changeOf(note: Note, memory: StoredMemory): Change | undefined {
 
 /** @throws Refused when the content would be too long: cutting it would lose existing text. */
 function fitChange(change: Change): Change {
-  if (change.content === undefined || !isLonger(change.content, CONTENT_MAX)) return change;
-  throw new Refused(`with what the file adds, its content would have more than ${CONTENT_MAX} characters`);
+  const { content: most } = LIMITS.memory;
+  if (change.content === undefined || !isLonger(change.content, most)) return change;
+  throw new Refused(`with what the file adds, its content would have more than ${most} characters`);
 }
 
 /** Lines that tools rewrite each time, such as times: the last one replaces the earlier one. */

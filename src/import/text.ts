@@ -1,13 +1,5 @@
 import { hasTooManyMarks } from "../combining-marks.js";
 
-/** The service's documented limits, in code points. They are repeated here for dry runs without a server. */
-export const TITLE_MAX = 500;
-export const CONTENT_MAX = 50_000;
-export const SUMMARY_MAX = 1_000;
-export const CONTEXT_MAX = 10_000;
-export const TAGS_MAX = 50;
-export const TAG_MAX = 100;
-
 const QUOTED_MAX = 80;
 
 /** The first code points of a text; the whole text if it is not longer. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CreateMemoryInput } from "../../src/features/memories/create-memory.js";
 import { CreateRelationshipInput } from "../../src/features/relationships/create-relationship.js";
-import { CONTENT_MAX, CONTEXT_MAX, SUMMARY_MAX, TAGS_MAX, TAG_MAX, TITLE_MAX } from "../../src/import/text.js";
 import { lostInType, memoryType, relationshipType } from "../../src/import/type-names.js";
+import { LIMITS } from "../../src/limits.js";
 import { withinBounds } from "../../src/operation/within-bounds.js";
 import { EXPORT, RETRY, entity, jsonLines, leftOut, linksOf, readText, relation } from "../support/imports.js";
 
@@ -336,12 +336,13 @@ describe("reading", () => {
   );
 
   it("has the same limits as the service", () => {
+    const { title, content, summary, tags, tag, relationshipContext } = LIMITS.memory;
     const full = {
       type: "general",
-      title: "🎈".repeat(TITLE_MAX),
-      content: "🎈".repeat(CONTENT_MAX),
-      summary: "🎈".repeat(SUMMARY_MAX),
-      tags: Array.from({ length: TAGS_MAX }, () => "🎈".repeat(TAG_MAX)),
+      title: "🎈".repeat(title),
+      content: "🎈".repeat(content),
+      summary: "🎈".repeat(summary),
+      tags: Array.from({ length: tags }, () => "🎈".repeat(tag)),
       importance: 1,
     };
     const oneMore = [
@@ -349,9 +350,9 @@ describe("reading", () => {
       { content: `${full.content}x` },
       { summary: `${full.summary}x` },
       { tags: [...full.tags, "x"] },
-      { tags: ["x".repeat(TAG_MAX + 1)] },
+      { tags: ["x".repeat(tag + 1)] },
     ];
-    const context = "🎈".repeat(CONTEXT_MAX);
+    const context = "🎈".repeat(relationshipContext);
 
     expect(() => withinBounds(Object.assign(new CreateMemoryInput(), full))).not.toThrow();
     for (const more of oneMore) {

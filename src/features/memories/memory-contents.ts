@@ -5,11 +5,6 @@ import { TYPE_MAX } from "../../relationship-types.js";
 import type { Contents } from "./memory-columns.js";
 
 export const TYPE_FORM = new RegExp(`^[a-z][a-z0-9_]{0,${TYPE_MAX - 1}}$`);
-export const TITLE_MAX = 500;
-export const CONTENT_MAX = 50_000;
-export const SUMMARY_MAX = 1_000;
-export const TAGS_MAX = 50;
-export const TAG_MAX = 100;
 
 const WELL_KNOWN_TYPES =
   "task, code_pattern, problem, solution, project, technology, error, fix, command, file_context, workflow, " +

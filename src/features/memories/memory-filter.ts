@@ -1,11 +1,11 @@
 import { ArgsType, Field, Float, InputType, registerEnumType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Between, Era, ListSize, NotAllBlank, Nullable } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { pickOrNull } from "../../operation/input-fields.js";
 import type { SqlType, ValuesOf } from "../../platform/database/statement.js";
 import type { Prisma } from "../../platform/prisma/client.js";
 import { GraphInput } from "./graph.js";
-import { TAGS_MAX, TAG_MAX } from "./memory-contents.js";
 import { normalTags } from "./memory-columns.js";
 import { IncludeExpiredField, ProjectField, TypesField } from "./common-fields.js";
 
@@ -33,7 +33,7 @@ export abstract class MemoryFilterInput extends GraphInput {
   @Field(() => [String], { nullable: true, description: "Only memories that carry these tags: see `tagsMatch`." })
   @Nullable()
   @NotAllBlank()
-  @ListSize(1, TAGS_MAX, TAG_MAX)
+  @ListSize(1, LIMITS.memory.tags, LIMITS.memory.tag)
   tags?: string[] | null;
 
   @Field(() => TagsMatch, { defaultValue: TagsMatch.ALL, description: "Whether `tags` asks for all or any of them." })

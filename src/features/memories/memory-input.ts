@@ -8,15 +8,7 @@ import { InvalidInput } from "../../operation/failure.js";
 import { inputField } from "../../operation/input-fields.js";
 import type { BaseClass } from "../../operation/operation.js";
 import type { Contents } from "./memory-columns.js";
-import {
-  CONTENT_MAX,
-  SUMMARY_MAX,
-  TAGS_MAX,
-  TAG_MAX,
-  TITLE_MAX,
-  TYPE_DESCRIPTION,
-  TYPE_FORM,
-} from "./memory-contents.js";
+import { TYPE_DESCRIPTION, TYPE_FORM } from "./memory-contents.js";
 
 function addContents<Base extends BaseClass>(base: Base, of: "new" | "change") {
   const InputField = inputField(of);
@@ -29,22 +21,22 @@ function addContents<Base extends BaseClass>(base: Base, of: "new" | "change") {
 
     @InputField(() => String, { description: "A short name for it." })
     @NotBlank()
-    @TextLength(1, TITLE_MAX)
+    @TextLength(1, LIMITS.memory.title)
     title!: string;
 
     @InputField(() => String, { description: "The note itself." })
-    @TextLength(1, CONTENT_MAX)
+    @TextLength(1, LIMITS.memory.content)
     content!: string;
 
     @InputField(() => String, { nullable: true, description: "The note in a few words." })
-    @TextLength(0, SUMMARY_MAX)
+    @TextLength(0, LIMITS.memory.summary)
     summary?: string | null;
 
     @InputField(() => [String], {
       defaultValue: [],
       description: "Labels to find it by; stored trimmed and in lower case.",
     })
-    @ListSize(0, TAGS_MAX, TAG_MAX)
+    @ListSize(0, LIMITS.memory.tags, LIMITS.memory.tag)
     tags!: string[];
 
     @InputField(() => Float, { defaultValue: 0.5, description: "How much it matters, from 0 to 1." })

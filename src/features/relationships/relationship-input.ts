@@ -1,9 +1,9 @@
 import { Field, Float, InputType } from "type-graphql";
+import { LIMITS } from "../../limits.js";
 import { Between, TextLength } from "../../operation/bounds.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { inputField } from "../../operation/input-fields.js";
 import type { BaseClass } from "../../operation/operation.js";
-import { CONTEXT_MAX } from "./relationship.js";
 import { RelationshipTypeForm } from "../memories/index.js";
 
 function addContents<Base extends BaseClass>(base: Base, of: "new" | "change") {
@@ -20,7 +20,7 @@ function addContents<Base extends BaseClass>(base: Base, of: "new" | "change") {
     confidence!: number;
 
     @InputField(() => String, { nullable: true, description: "Where or why it applies." })
-    @TextLength(0, CONTEXT_MAX)
+    @TextLength(0, LIMITS.memory.relationshipContext)
     context?: string | null;
   }
   return RelationshipContentsInput;

@@ -14,8 +14,6 @@ import {
   linkContentsOf,
 } from "../memories/index.js";
 
-export const CONTEXT_MAX = 10_000;
-
 @ObjectType({ description: "A typed link from one memory to another." })
 export class Relationship {
   @Field(() => ID, { description: "Its id, a UUIDv7." })
