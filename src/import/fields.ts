@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DAY_MS, MINUTE_MS } from "../durations.js";
 import { LIMITS } from "../limits.js";
-import { parseStrictly } from "./json-text.js";
+import { countBrackets, parseStrictly } from "./json-text.js";
 import { type JsonObject, isLonger, isObject, toNfc } from "./text.js";
 
 /** A field of a record that is not read yet. */
@@ -161,7 +161,7 @@ export function asShare(value: unknown): number | undefined {
 
 /** The texts of a list without its empty items, or of one text with commas or a list in JSON; undefined for others. */
 export function asTexts(value: unknown): string[] | undefined {
-  if (typeof value === "string" && value.startsWith("[")) {
+  if (typeof value === "string" && value.startsWith("[") && countBrackets(value).deepest <= LIMITS.importFile.depth) {
     const list = parseStrictly(value);
     if (Array.isArray(list)) return list.length === 0 ? [] : asTexts(list);
   }

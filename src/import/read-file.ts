@@ -54,13 +54,14 @@ async function readChunks(file: FileHandle, place: string, options: ReadOptions)
     const advice = decoder ? undefined : adviceFor(chunk);
     if (advice !== undefined) throw new ImportStopped(`${place} ${advice}`);
     decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+    let text: string;
     try {
-      const text = decoder.decode(chunk, { stream });
-      lines += text.split("\n").length - 1;
-      reader.push(text);
+      text = decoder.decode(chunk, { stream });
     } catch {
       throw new ImportStopped(`${place} is not text in UTF-8, from line ${lines} on. Save it as UTF-8 and try again.`);
     }
+    lines += text.split("\n").length - 1;
+    reader.push(text);
   };
   for (;;) {
     const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
+import { entity, jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
 
 /** What mem0's `get_all` returns, on its platform and with a graph store. */
 const MEM0 = {
@@ -437,6 +437,14 @@ it("keeps texts with brackets that are not JSON, or are nested too deeply", () =
 
   expect([...graph.notes.values()].map(({ content }) => content)).toEqual(texts);
   expect(readText(JSON.stringify([{ type: "text", text: "Tea" }])).notes.size).toBe(1);
+});
+
+it("takes tags of very deep brackets for a text, which stays in the content", () => {
+  const deep = "[".repeat(20_000) + "]".repeat(20_000);
+
+  const [note] = readText(JSON.stringify({ ...entity("A", "person", "one"), tags: deep })).notes.values();
+
+  expect(note?.content).toBe(`one\ntag: ${deep}`);
 });
 
 it("takes no name or id from the metadata of a text, because several texts may have the same", () => {
