@@ -73,11 +73,6 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
   for (const field of nested) readNested(field, { place, draft, entry, name });
 }
 
-interface Kind {
-  readonly clientId: string | undefined;
-  readonly grows: boolean;
-}
-
 /** A tool rewrites the times of an entity, so they are those of its last change, and stay in its lines. */
 const UPDATED_ENTITY = ["updatedat", "updatedatiso"];
 
@@ -95,7 +90,7 @@ const isDeleted = (value: JsonObject): boolean =>
   });
 
 /** A memory that grows keeps its context and confidence as lines, so that a later import can add others. */
-function takeKept(value: JsonObject, fields: Fields, { clientId, grows }: Kind): Kept {
+function takeKept(value: JsonObject, fields: Fields, { clientId, grows }: Kept & { grows: boolean }): Kept {
   const context = value["context"];
   const isContext = isObject(context) && !grows && hasText(value) && fitsContext(context);
   if (isContext) fields.takeWithin("context");

@@ -115,13 +115,8 @@ interface Existing {
   readonly same: StoredMemory;
 }
 
-interface Compared {
-  readonly fresh: readonly Note[];
-  readonly existing: readonly Existing[];
-}
-
 /** Finds out which notes the store has. A memory that has a note's client id, but not its text, is left as it is. */
-async function compareWithStored(graph: NotesToFind, { store, ids, leaveOut }: Run): Promise<Compared> {
+async function compareWithStored(graph: NotesToFind, { store, ids, leaveOut }: Run) {
   const stored = await storedAlike(graph, store);
   const [fresh, existing]: [Note[], Existing[]] = [[], []];
   for (const note of graph.notes.values()) {
@@ -261,14 +256,8 @@ function placeLinks(links: readonly Link[], graph: ImportedGraph, { ids, leaveOu
 const changedAs = (id: string): string =>
   `the graph has this memory by its id, with another title, type or content: the memory ${id} is left as it is`;
 
-interface Stored {
-  readonly alike: StoredAlike;
-  /** The ids of memories by their client ids. */
-  readonly byClientId: ReadonlyMap<string, string>;
-}
-
-/** Reads the stored memories that have the title or the client id of a note. */
-async function storedAlike({ notes, tag }: NotesToFind, store: GraphStore): Promise<Stored> {
+/** Reads the stored memories that have the title of a note, and the ids of those that have the client id of one. */
+async function storedAlike({ notes, tag }: NotesToFind, store: GraphStore) {
   const alike = new StoredAlike(notes.values());
   const byClientId = new Map<string, string>();
   const wanted = new Set<string>();

@@ -119,7 +119,7 @@ export class ServiceClient implements GraphStore {
   }
 
   /** Restores records of an export; all of them or none. */
-  async restore(list: "memories" | "relationships", records: readonly object[]) {
+  async restore(list: List, records: readonly object[]) {
     const answer = await this.#ask<RestoreAnswer>("POST", "/v1/memories/restore", { body: { [list]: records } });
     return { restored: answer[list], existing: answer[`existing_${list}`] };
   }
@@ -280,12 +280,8 @@ interface RelationshipPage extends Page {
   readonly relationships: readonly StoredLink[];
 }
 
-interface RestoreAnswer {
-  readonly memories: number;
-  readonly existing_memories: number;
-  readonly relationships: number;
-  readonly existing_relationships: number;
-}
+type List = "memories" | "relationships";
+type RestoreAnswer = Readonly<Record<List | `existing_${List}`, number>>;
 
 interface BulkAnswer {
   readonly memory_ids: readonly string[];

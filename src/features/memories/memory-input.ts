@@ -72,10 +72,6 @@ export const ChangedMemory = <Base extends BaseClass>(base: Base) =>
   addContents(base, "change") as Base & BaseClass<Partial<ContentsInput>>;
 
 /** @throws InvalidInput if a new memory has expired already: nobody would find it. */
-export function assertHolds({ now }: Pick<Context, "now">, { expiresAt }: Expiring, path = "expiresAt"): void {
+export function assertHolds({ now }: Pick<Context, "now">, { expiresAt }: Partial<Contents>, path = "expiresAt"): void {
   if (expiresAt && expiresAt <= now()) throw new InvalidInput([{ path, message: "must be in the future" }]);
-}
-
-interface Expiring {
-  readonly expiresAt?: Date | null;
 }

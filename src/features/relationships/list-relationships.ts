@@ -62,16 +62,11 @@ export const relationships = defineOperation({
   },
 });
 
-interface Part {
-  readonly before: string | null;
-  readonly take: number;
-}
-
 async function readNewest(
   database: Database,
   graphId: string,
   types: readonly string[] | null | undefined,
-  { before, take }: Part,
+  { before, take }: { readonly before: string | null; readonly take: number },
 ) {
   if (types) return database.run(newestOfTypes, { graphId, types, before, take });
   const where = { graphId, ...(before !== null && { id: { lt: before } }) };

@@ -1,19 +1,13 @@
 import { asSummary } from "../fields.js";
 import type { FrontValue } from "./front-matter.js";
 
-/** The parts of a note as MemoryGraph exports it. */
-interface Parts {
-  readonly summary: string | undefined;
-  readonly content: string;
-}
-
 const FIELDS = ["id", "type", "importance", "confidence", "created_at", "updated_at"];
 const SUMMARY = "## Summary\n\n";
 const CONTENT = "## Content\n\n";
 const RELATIONSHIPS = "\n\n## Relationships\n\n";
 
 /** Reads the parts of a note of MemoryGraph; undefined for any other note. Its relationships are links of the body. */
-export function partsOf(fields: ReadonlyMap<string, FrontValue>, body: string): Parts | undefined {
+export function partsOf(fields: ReadonlyMap<string, FrontValue>, body: string) {
   if (!FIELDS.every((name) => fields.has(name))) return undefined;
   const text = body.replace(/^\n/, "");
   const start = text.startsWith(SUMMARY) ? text.indexOf(`\n\n${CONTENT}`) + 2 : 0;
