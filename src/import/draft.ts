@@ -218,7 +218,7 @@ export class GraphDraft {
     return {
       kept: {
         ...firstOf(first.kept, second.kept),
-        ...(isEmpty(both) ? {} : { context: isKept ? both : one }),
+        ...(Object.keys(both).length > 0 && { context: isKept ? both : one }),
       },
       tags: tags.slice(0, TAGS_MAX),
       summary: first.summary ?? second.summary,
@@ -284,8 +284,6 @@ export class GraphDraft {
 /** Whether both are given, and the second is lost. */
 const differ = (first: unknown, second: unknown): boolean =>
   first !== undefined && second !== undefined && first !== second;
-
-const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
 /** The fields of the first; from the second, those that the first does not have. */
 function firstOf(first: Kept = {}, second: Kept = {}): Kept {

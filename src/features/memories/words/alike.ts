@@ -19,7 +19,7 @@ import {
   hasSpellings,
   kinOf,
   mayBeMisspelt,
-  mayBeSplit,
+  fitsLexicon,
   splitsOf,
 } from "./variants.js";
 
@@ -60,10 +60,10 @@ export async function findAlike(
   const mayBegin = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
   const beginnings = [...(begun ? [begun] : []), ...mayBegin]
     .map(({ text }) => text)
-    .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || isUnspaced(text));
+    .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || IS_UNSPACED.test(text));
   const kin = words.flatMap((word) => kinOf(word, known));
   const parts = unknown
-    .filter(mayBeSplit)
+    .filter(fitsLexicon)
     .slice(0, LIMITS.search.misspelt)
     .flatMap(({ text }) => [...splitWord(text).flat(), ...groupsOf(text)]);
   const spellings = [
@@ -98,7 +98,7 @@ export async function findFurther(
   lookups: Lookups,
 ): Promise<readonly AlikeWord[]> {
   const { spelt } = alike;
-  const whole = unknown.filter((word) => mayBeSplit(word) && splitsOf(word, spelt).length === 0);
+  const whole = unknown.filter((word) => fitsLexicon(word) && splitsOf(word, spelt).length === 0);
   const unlike = misspeltOf(unknown)
     .filter((word) => whole.includes(word) && !alike.longer.has(word.text) && !hasSpellings(word, alike))
     .slice(0, LIMITS.search.begunWrongly);
@@ -120,5 +120,4 @@ export async function findFurther(
   }));
 }
 
-const RUN = new RegExp(UNSPACED, "u");
-const isUnspaced = (text: string): boolean => RUN.test(text);
+const IS_UNSPACED = new RegExp(UNSPACED, "u");

@@ -3,13 +3,13 @@ import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
 import { isTelling } from "./names.js";
-import type { Piece, QueryWord, SearchQuery } from "./query.js";
+import type { Piece, SearchQuery } from "./query.js";
 import { TITLE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
 import {
   type Alike,
   type Known,
-  LEXICON_LENGTH_MAX,
+  fitsLexicon,
   keyOf,
   sortAlike,
   variantOfAlike,
@@ -121,15 +121,12 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
     names: [...numbers, ...others].slice(0, LIMITS.search.names),
     unknown: unknown
-      .filter(isToldOf)
+      .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
       .map((word) => ({ word: word.text, takenAs: insteadOf(variants[words.indexOf(word)] ?? []) })),
     memories,
   };
 }
-
-/** Two signs of a script without spaces are no word; and of longer words, the lexicon lacks those that memories have. */
-const isToldOf = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= LEXICON_LENGTH_MAX;
 
 /** What an unknown word was taken as; the first variant is the word itself. */
 const insteadOf = ([, ...others]: readonly Variant[]): Variant[] => others.slice(0, LIMITS.search.takenAs);

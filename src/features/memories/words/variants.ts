@@ -91,10 +91,10 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
   ];
   const variants: Variant[] = [
     ...written.map((variant) => (isName && variant.way === "parts" ? { ...variant, way: "apart" as const } : variant)),
-    ...(isUnknown && mayBeSplit(word) ? splitsOf(word, spelt) : []),
+    ...(isUnknown && fitsLexicon(word) ? splitsOf(word, spelt) : []),
   ];
   const isUnlike = isUnknown && variants.length === written.length && found.every(([words]) => words.length === 0);
-  if (isUnlike && mayBeSplit(word)) {
+  if (isUnlike && fitsLexicon(word)) {
     const parts = knownPartOf(word.text, (part) => spelt.has(part));
     variants.push(...knownSplits(parts, spelt, "apart"));
   }
@@ -185,12 +185,13 @@ function germanKinOf(stem: string): string[] {
 }
 
 /** The lexicon has no longer words, in characters: `learn_words`. */
-export const LEXICON_LENGTH_MAX = 40;
+const LEXICON_LENGTH_MAX = 40;
 
-export const mayBeMisspelt = ({ text, isPair }: QueryWord): boolean =>
-  !isPair && text.length >= MISSPELT_LENGTH_MIN && text.length <= LEXICON_LENGTH_MAX && /\p{L}{3}/u.test(text);
+/** Whether the lexicon has a word that memories have. Two signs of a script without spaces are no word. */
+export const fitsLexicon = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= LEXICON_LENGTH_MAX;
 
-export const mayBeSplit = ({ text, isPair }: QueryWord): boolean => !isPair && text.length <= LEXICON_LENGTH_MAX;
+export const mayBeMisspelt = (word: QueryWord): boolean =>
+  fitsLexicon(word) && word.text.length >= MISSPELT_LENGTH_MIN && /\p{L}{3}/u.test(word.text);
 
 export const variantOfAlike = (alike: AlikeWord, way: Variant["way"]): Variant => ({
   ...{ text: alike.word, lexemes: lexemesOf(alike), way, documents: Math.max(1, alike.documents) },
