@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Handler, Router } from "express";
 import type pg from "pg";
 import { LIMITS } from "../limits.js";
 import { isMigrated, isReadOnly } from "../platform/database/migrations.js";
 import { PACKAGE } from "../platform/project.js";
 import { StartError } from "../platform/start-error.js";
+import { withinTime } from "../platform/within-time.js";
 import { scopeOf } from "./request-scope.js";
 import { refuseOtherMethods } from "./plain-errors.js";
 
@@ -61,26 +61,20 @@ export function healthOf(pool: pg.Pool, isStopping: Health["isStopping"]): Healt
 }
 
 async function checkDatabase(pool: pg.Pool): Promise<Checked> {
-  const late = new AbortController();
   try {
-    return await Promise.race([askDatabase(pool), tooLate(late.signal)]);
+    return await withinTime(askDatabase(pool), LIMITS.database.readinessMs, () =>
+      failed("the database does not answer"),
+    );
   } catch (error) {
     return failed(
       error instanceof StartError ? "a migration was changed after it had been applied" : "the database cannot be used",
     );
-  } finally {
-    late.abort();
   }
 }
 
 async function askDatabase(pool: pg.Pool): Promise<Checked> {
   if (!(await isMigrated(pool))) return failed("migrations are pending");
   return { problem: null, isReadOnly: await isReadOnly(pool) };
-}
-
-async function tooLate(signal: AbortSignal): Promise<Checked> {
-  await sleep(LIMITS.database.readinessMs, undefined, { signal });
-  return failed("the database does not answer");
 }
 
 const failed = (problem: string): Checked => ({ problem, isReadOnly: false });
