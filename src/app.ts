@@ -28,6 +28,7 @@ import { Replica, readWrittenPosition } from "./platform/database/replica.js";
 import { SharedClock, idsBy } from "./platform/database/shared-clock.js";
 import type { Tracer } from "./platform/telemetry/tracer.js";
 import { warnSeldom } from "./platform/telemetry/warn-seldom.js";
+import { withinTime } from "./platform/within-time.js";
 import { healthOf } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { createExpressServer } from "./surfaces/server.js";
@@ -109,14 +110,11 @@ export async function startApp(
   const stop = async () => {
     life.isStopping = true;
     if (leaveMs > 0) await sleep(leaveMs);
-    const drained = new AbortController();
-    const over = sleep(LIMITS.stop.drainMs, undefined, { signal: drained.signal }).catch(() => {});
     const release = work.turns.hold();
     await acceptWaiting(server);
     const closed = closeServer(server);
     release();
-    await Promise.all([closed, Promise.race([chores[Symbol.asyncDispose](), over])]);
-    drained.abort();
+    await Promise.all([closed, withinTime(chores[Symbol.asyncDispose](), LIMITS.stop.drainMs, () => {})]);
     await close();
   };
   let stopped: Promise<void> | undefined;
