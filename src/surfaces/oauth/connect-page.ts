@@ -1,12 +1,11 @@
 import type { Handler, Request, Response } from "express";
-import { type Context, type Services, contextOf } from "../../operation/context.js";
-import { execute } from "../../operation/execute.js";
+import type { Context, Services } from "../../operation/context.js";
 import { type Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Scope } from "../../operation/permission.js";
 import { noteFailure } from "../http.js";
 import { codeIn, formIn } from "../body.js";
-import { scopeOf } from "../request-scope.js";
+import { contextOfPage, runOnPage } from "../run-on-page.js";
 import { innerRequest } from "./inner-request.js";
 import type { AuthorizationServer, PendingRequest } from "./server.js";
 import { BASE, type OAuthUrls } from "./urls.js";
@@ -61,10 +60,9 @@ export class ConnectPage {
   readonly sendCode: Handler = async (request, response) => {
     const pending = await this.#pending(request, response);
     const email = formIn(request).get("email") ?? "";
-    const { signUp } = this.#parts;
-    const input = Object.assign(new signUp.input(), { email });
+    const { services, signUp } = this.#parts;
     try {
-      await execute(signUp, this.#context(response, signUp.name), input);
+      await runOnPage(services, response, signUp, { email });
     } catch (error) {
       return this.#sendProblem(error, response, pending);
     }
@@ -83,7 +81,7 @@ export class ConnectPage {
     const host = hostOf(pending.redirectUri);
     const client = { name: clientName ?? host, host, scopes };
     try {
-      const context = this.#context(response, "connectClient");
+      const context = contextOfPage(this.#parts.services, response, "connectClient");
       await pending.agree(await this.#parts.connect(context, { email, code }, client));
     } catch (error) {
       return this.#sendProblem(error, response, pending);
@@ -96,12 +94,6 @@ export class ConnectPage {
     if (pending.id !== request.params["id"])
       throw new InvalidInput([{ path: "", message: "This page is for another request. Connect the program again." }]);
     return pending;
-  }
-
-  #context(response: Response, operation: string): Context {
-    const { operations, clientAddress, patience, pause } = scopeOf(response);
-    operations.push(operation);
-    return contextOf(this.#parts.services, { caller: undefined, clientAddress, door: "page", patience, pause });
   }
 
   /** Shows what was wrong, so that the person can try again. */

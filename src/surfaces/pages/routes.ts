@@ -1,13 +1,12 @@
 import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
-import { type Context, type Services, contextOf } from "../../operation/context.js";
-import { execute } from "../../operation/execute.js";
+import type { Context, Services } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import { codeIn, formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
 import { linkFrom } from "../navigation.js";
 import { refuseOtherMethods } from "../plain-errors.js";
-import { scopeOf } from "../request-scope.js";
+import { contextOfPage, runOnPage } from "../run-on-page.js";
 import {
   type ShownInvitation,
   acceptedPage,
@@ -32,13 +31,12 @@ const FORM_MAX_BYTES = 4_096;
 export function invitationPages(parts: InvitationParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const pages = Router({ caseSensitive: true, strict: true });
-  const door = new PageDoor(parts);
   pages.use(setPageHeaders);
-  pages.get("/:token", show(door));
-  pages.post("/:token/code", sendCode(door));
-  pages.get("/by-id/:id", showLinked(door));
-  pages.post("/by-id/:id/mail", mailLinked(door));
-  pages.post("/:token/answer", readBodyUpTo(FORM_MAX_BYTES), answer(door));
+  pages.get("/:token", show(parts));
+  pages.post("/:token/code", sendCode(parts));
+  pages.get("/by-id/:id", showLinked(parts));
+  pages.post("/by-id/:id/mail", mailLinked(parts));
+  pages.post("/:token/answer", readBodyUpTo(FORM_MAX_BYTES), answer(parts));
   // A phone may drop the page while its owner reads the mail with the code, and then opens the last form's address.
   pages.get("/by-id/:id/mail", (request, response) => response.redirect(303, linkById(linkedPlaceIn(request))));
   pages.get(["/:token/code", "/:token/answer"], askForCode);
@@ -64,39 +62,18 @@ interface InvitationParts {
   answerByCode(context: Context, answer: Answer & { readonly token: string }): Promise<string | undefined>;
 }
 
-/** Runs operations through `execute`, like every door. */
-class PageDoor {
-  constructor(readonly parts: InvitationParts) {}
-
-  run<Input extends object, Output extends object>(
-    response: Response,
-    operation: Operation<Input, Output>,
-    input: Input,
-  ): Promise<Output> {
-    return execute(operation, this.contextFor(response, operation.name), Object.assign(new operation.input(), input));
-  }
-
-  /** The context of an anonymous caller, for what the log names so. */
-  contextFor(response: Response, name: string): Context {
-    const scope = scopeOf(response);
-    scope.operations.push(name);
-    const { caller, clientAddress, patience, pause } = scope;
-    return contextOf(this.parts.services, { caller, clientAddress, door: "page", patience, pause });
-  }
-}
-
 const tokenIn = (request: Request): string => String(request.params["token"]);
 
 /** The path of the page that answers this request, and its token. */
 const placeIn = (request: Request) => ({ here: request.baseUrl + request.path, token: tokenIn(request) });
 
-const invitationIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
-  door.run(response, door.parts.invitation, { token: tokenIn(request) });
+const invitationIn = (parts: InvitationParts, request: Request, response: Response): Promise<ShownInvitation> =>
+  runOnPage(parts.services, response, parts.invitation, { token: tokenIn(request) });
 
 const show =
-  (door: PageDoor): Handler =>
+  (parts: InvitationParts): Handler =>
   async (request, response) => {
-    const invitation = await invitationIn(door, request, response);
+    const invitation = await invitationIn(parts, request, response);
     const situation = { ...placeIn(request), codeSent: "code" in request.query };
     // An invitation that has ended cannot be answered, which is a conflict: programs see it by the status.
     response.status(isPending(invitation) ? 200 : 409).send(invitationPage(invitation, situation));
@@ -107,32 +84,31 @@ const idIn = (request: Request): string => String(request.params["id"]);
 /** The path of the page that answers this request, and the invitation's id. */
 const linkedPlaceIn = (request: Request) => ({ here: request.baseUrl + request.path, id: idIn(request) });
 
-const linkedIn = (door: PageDoor, request: Request, response: Response): Promise<ShownInvitation> =>
-  door.run(response, door.parts.invitationById, { invitationId: idIn(request) });
+const linkedIn = (parts: InvitationParts, request: Request, response: Response): Promise<ShownInvitation> =>
+  runOnPage(parts.services, response, parts.invitationById, { invitationId: idIn(request) });
 
 const showLinked =
-  (door: PageDoor): Handler =>
+  (parts: InvitationParts): Handler =>
   async (request, response) => {
-    const invitation = await linkedIn(door, request, response);
+    const invitation = await linkedIn(parts, request, response);
     const text = linkedPage(invitation, { ...linkedPlaceIn(request), mailed: "mailed" in request.query });
     response.status(isPending(invitation) ? 200 : 409).send(text);
   };
 
 const mailLinked =
-  (door: PageDoor): Handler =>
+  (parts: InvitationParts): Handler =>
   async (request, response) => {
-    const { mailInvitation } = door.parts;
-    const isOpen = isPending(await linkedIn(door, request, response));
-    if (isOpen) await door.run(response, mailInvitation, { invitationId: idIn(request) });
+    const isOpen = isPending(await linkedIn(parts, request, response));
+    if (isOpen) await runOnPage(parts.services, response, parts.mailInvitation, { invitationId: idIn(request) });
     // Redirected to a GET, so that reloading the page does not send another mail.
     response.redirect(303, `${linkById(linkedPlaceIn(request))}?mailed`);
   };
 
 const sendCode =
-  (door: PageDoor): Handler =>
+  (parts: InvitationParts): Handler =>
   async (request, response) => {
-    const invitation = await invitationIn(door, request, response);
-    if (isPending(invitation)) await door.run(response, door.parts.signUp, { email: invitation.email });
+    const invitation = await invitationIn(parts, request, response);
+    if (isPending(invitation)) await runOnPage(parts.services, response, parts.signUp, { email: invitation.email });
     // Redirected to a GET, so that reloading the page does not send another code.
     askForCode(request, response);
   };
@@ -141,22 +117,22 @@ const askForCode = (request: Request, response: Response): void =>
   response.redirect(303, `${linkTo(placeIn(request))}?code`);
 
 const answer =
-  (door: PageDoor): Handler =>
+  (parts: InvitationParts): Handler =>
   async (request, response) => {
     const place = placeIn(request);
     const given = answerIn(formIn(request));
-    let invitation = await invitationIn(door, request, response);
+    let invitation = await invitationIn(parts, request, response);
     // Checked before the code, which would be used up for nothing.
     if (isPending(invitation)) {
       try {
-        const context = door.contextFor(response, "answerByCode");
-        const key = await door.parts.answerByCode(context, { ...given, token: place.token });
+        const context = contextOfPage(parts.services, response, "answerByCode");
+        const key = await parts.answerByCode(context, { ...given, token: place.token });
         response.send(key === undefined ? declinedPage(invitation) : acceptedPage(invitation, key, place.here));
         return;
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         // A second click, or another tab, may have answered it with the same code.
-        invitation = await invitationIn(door, request, response);
+        invitation = await invitationIn(parts, request, response);
         if (isPending(invitation)) {
           if (error.kind !== "bad_request") throw error;
           noteFailure(error, response);
