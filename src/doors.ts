@@ -19,7 +19,7 @@ import { GRAPHQL_CODES, graphqlError } from "./surfaces/graphql/errors.js";
 import { type Health, healthRoutes } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { assertHeadFits } from "./surfaces/request-head.js";
-import { errorAnswer } from "./surfaces/http.js";
+import { errorAnswer, isRead } from "./surfaces/http.js";
 import { requestScope } from "./surfaces/request-scope.js";
 import { accessPage } from "./surfaces/pages/access.js";
 import { agentsPage } from "./surfaces/pages/agents.js";
@@ -189,9 +189,8 @@ const EXPOSED_HEADERS = [
 function unlessCalled(routers: Handler[]): Handler {
   const router = express.Router({ caseSensitive: true, strict: true }).use(routers);
   return (request, response, next) => {
-    const { url, method } = request;
-    const isRead = method === "GET" || method === "HEAD";
-    const isCall = url.startsWith("/v1/") || (!isRead && /^\/(?:graphql|mcp)/.test(url)) || mayBeAlias(url);
+    const { url } = request;
+    const isCall = url.startsWith("/v1/") || (!isRead(request) && /^\/(?:graphql|mcp)/.test(url)) || mayBeAlias(url);
     if (isCall) next();
     else router(request, response, next);
   };

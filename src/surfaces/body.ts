@@ -4,6 +4,7 @@ import type { Handler, Request } from "express";
 import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
 import type { HeldBody } from "./bodies.js";
+import { isRead } from "./http.js";
 import { scopeOf } from "./request-scope.js";
 
 export class BodyTooLarge extends Failure {
@@ -52,12 +53,6 @@ export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
 const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
   httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
 
-/**
- * The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and nothing of it is kept: a client that reads an
- * export slowly would keep its memory for hours.
- */
-const isIgnored = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
-
 /** Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. */
 export const readBodyUpTo =
   (limit: number): Handler =>
@@ -65,7 +60,9 @@ export const readBodyUpTo =
     const { work, span, caller, waits, admitLarge, account } = scopeOf(response);
     const invite = () => expectsInvitation(request) && response.writeContinue();
     const hold: Bounds["hold"] = (refuse) => work.holdBody(response, account, refuse);
-    if (hasBody(request) && isIgnored(request)) {
+    // The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and nothing of it is kept: a client that
+    // reads an export slowly would keep its memory for hours.
+    if (hasBody(request) && isRead(request)) {
       await bytesOf(request, { limit: LIMITS.http.ignoredBodyBytes, invite, hold });
     } else if (hasBody(request)) {
       const bytes = await bytesOf(request, { limit, invite, hold });

@@ -86,6 +86,9 @@ export function noteFailure(error: unknown, response: Response): Failure | undef
   return failure;
 }
 
+/** HEAD is answered as GET; Node leaves out the body. */
+export const isRead = ({ method }: Pick<Request, "method">): boolean => method === "GET" || method === "HEAD";
+
 /**
  * Whether the client prefers an HTML page, as browsers do. Clients that accept JSON equally, such as curl, are treated
  * as programs.

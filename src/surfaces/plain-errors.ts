@@ -2,7 +2,7 @@ import type { Handler } from "express";
 import { Failure, InvalidInput } from "../operation/failure.js";
 import { type Routes, inRestNames, routeOf, snakeCase } from "../operation/names.js";
 import type { Operation } from "../operation/operation.js";
-import { BUG_MESSAGE } from "./http.js";
+import { BUG_MESSAGE, isRead } from "./http.js";
 
 export class MethodNotAllowed extends Failure {
   readonly kind = "method_not_allowed";
@@ -35,8 +35,7 @@ export const noSuchPath: Handler = () => {
 
 /** For unknown paths among the pages, which need no key: answers 404 or 405 instead of 401. */
 export const noSuchPage: Handler = (request, response, next) => {
-  const isRead = request.method === "GET" || request.method === "HEAD";
-  if (isRead || request.baseUrl === "/invitations") throw new NoSuchPath();
+  if (isRead(request) || request.baseUrl === "/invitations") throw new NoSuchPath();
   refusePageMethods(request, response, next);
 };
 

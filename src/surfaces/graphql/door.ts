@@ -12,7 +12,7 @@ import { onFirstUse } from "../../platform/on-first-use.js";
 import { hasBody, readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
 import { isObject } from "../json-object.js";
-import { UnsupportedMediaType, claimsJson, jsonBody } from "../http.js";
+import { UnsupportedMediaType, claimsJson, isRead, jsonBody } from "../http.js";
 import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
 import { encode } from "../stringify.js";
 import { refuseOtherMethods } from "../plain-errors.js";
@@ -135,9 +135,6 @@ const parseBody: Handler = (request, response, next) => {
   }
   next();
 };
-
-/** HEAD is answered as GET; Node leaves out the body. */
-const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
 const refuseOthers = refuseOtherMethods(["GET", "HEAD", "POST"]);
 
