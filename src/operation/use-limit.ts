@@ -50,8 +50,8 @@ export async function takeUses<Input extends object>(
 ): Promise<void> {
   for (const limit of limits) {
     if (limit.when?.(input) === false) continue;
-    for (const { identity, shares } of identitiesOf(context, limit, input))
-      await takeUse(context, limit, identity, shares);
+    if (limit.by === "network") await takeUseOfNetwork(context, limit);
+    else await takeUse(context, limit, identityOf(context, limit, input));
   }
 }
 
@@ -112,17 +112,8 @@ export async function takeUse(
   throw new RateLimited(seconds, describeLimit(shared));
 }
 
-function identitiesOf<Input extends object>(
-  context: Context,
-  { by, identify }: UseLimit<Input>,
-  input: Input,
-): { identity: string; shares: number }[] {
-  if (by === "network") {
-    return networksOf(context.clientAddress).map(({ network, shares }) => ({ identity: network, shares }));
-  }
-  const identity = identify ? hash("sha256", identify(context, input), "base64") : context.caller.userId;
-  return [{ identity, shares: 1 }];
-}
+const identityOf = <Input extends object>(context: Context, { identify }: UseLimit<Input>, input: Input): string =>
+  identify ? hash("sha256", identify(context, input), "base64") : context.caller.userId;
 
 /**
  * A store for one decision. The library reads, decides and then writes, so many requests at the same time would all
