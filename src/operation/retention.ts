@@ -14,7 +14,7 @@ export const forgetChore = (database: Database, what: string, statement: ForgetS
 });
 
 /** Deletes a batch of rows that are no longer kept; returns whether there may be more. */
-export async function forget(database: Database, statement: ForgetStatement, keptHours: number): Promise<boolean> {
+async function forget(database: Database, statement: ForgetStatement, keptHours: number): Promise<boolean> {
   const [gone] = await database.run(statement, { keptHours });
   return gone?.count === LIMITS.chores.rows;
 }

@@ -21,7 +21,7 @@ const TIMES = 7;
 /** Jobs that read all rows of a table, and why that is little. */
 const READ_ALL: Readonly<Record<string, string>> = {
   "reconcile billing": "An account is due for one of many reasons: 20,000 accounts take 15 ms.",
-  "forget billing history": "The same accounts, once a minute.",
+  "forget billing accounts": "The same accounts, once a minute.",
   "forget mails": "Mails wait only while the mail server is down: 200,000 take 0.1 s, once a minute.",
 };
 

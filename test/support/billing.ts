@@ -3,6 +3,7 @@ import { Stripe } from "stripe";
 import { expect } from "vitest";
 import { type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import type { RunningApp } from "../../src/app.js";
+import { billingChores } from "../../src/features/billing/chores.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
 import { PaymentProviderError } from "../../src/features/billing/failures.js";
 import { type BillingAccount, accountOf } from "../../src/features/billing/account.js";
@@ -133,6 +134,14 @@ export const changesAsked = ({ stripe }: BillingWorld): string[] =>
 /** The id of the team's subscription at the provider, from the local copy. */
 export async function subscriptionOf(world: World, payer: Payer): Promise<string> {
   return (await accountNow(world, payer)).subscriptionId ?? "";
+}
+
+/** Runs the jobs that forget; returns the names of those that may have more to do. */
+export async function forgetBilling({ services }: World): Promise<string[]> {
+  const unfinished: string[] = [];
+  for (const { name, run } of billingChores(services))
+    if (name.startsWith("forget") && (await run())) unfinished.push(name);
+  return unfinished;
 }
 
 /** Lets the grace periods of failed payments end. */

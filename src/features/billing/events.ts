@@ -1,17 +1,8 @@
-import { DAY_MS } from "../../durations.js";
-import { LIMITS } from "../../limits.js";
-import { HOURS_OF_DAY, forget } from "../../operation/retention.js";
 import { TeamNotFound } from "../../operation/standing.js";
 import type { Payments } from "../../platform/billing/payments.js";
 import { type BillingServices, teamOfCustomer } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
-import { forgetAccounts } from "./forget-statement.js";
 import { withBillingSession } from "./session.js";
-
-/** Longer than Stripe retries an event, which is three days. */
-const EVENTS_KEPT_MS = 30 * DAY_MS;
-/** Closed requests, and accounts of deleted teams, are kept for a while, for investigations. */
-const KEPT_DAYS = 90;
 
 /** The parts of an event that are used. */
 export interface PaymentEvent {
@@ -82,21 +73,4 @@ function customerOf({ data: { object } }: PaymentEvent): string | null {
   const customer = object.object === "customer" ? object.id : object.customer;
   const id = typeof customer === "string" ? customer : (customer as { id?: unknown } | null | undefined)?.id;
   return typeof id === "string" && /^\w{1,255}$/.test(id) ? id : null;
-}
-
-/** Deletes batches of old events, old requests, and accounts of deleted teams; returns whether there may be more. */
-export async function forgetBillingHistory({
-  database,
-  now,
-}: Pick<BillingServices, "database" | "now">): Promise<boolean> {
-  const { models } = database;
-  const limit = LIMITS.chores.rows;
-  const before = (ms: number) => ({ lt: new Date(now().getTime() - ms) });
-  const events = await models.paymentEvent.deleteMany({ where: { receivedAt: before(EVENTS_KEPT_MS) }, limit });
-  const requests = await models.billingRequest.deleteMany({
-    where: { createdAt: before(KEPT_DAYS * DAY_MS), outcome: { not: null } },
-    limit,
-  });
-  const hasMore = await forget(database, forgetAccounts, KEPT_DAYS * HOURS_OF_DAY);
-  return hasMore || events.count === limit || requests.count === limit;
 }

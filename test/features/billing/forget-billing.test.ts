@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
-import { forgetBillingHistory } from "../../../src/features/billing/events.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
-import { type Payer, aPayer, aSubscriber, createBillingWorld } from "../../support/billing.js";
+import { type Payer, aPayer, aSubscriber, createBillingWorld, forgetBilling } from "../../support/billing.js";
 
 const MONTH_MS = 32 * 24 * 3_600_000;
 
@@ -47,7 +46,7 @@ it("deletes the accounts of deleted teams after their retention time, and keeps 
   const set = (column: string, value: string, { teamId }: Payer) =>
     pool.query(`UPDATE billing_account SET ${column} = ${value} WHERE team_id = $1`, [teamId]);
   const kept = async () => {
-    await forgetBillingHistory(world.services);
+    await forgetBilling(world);
     return (await models.billingAccount.findMany()).map(({ teamId }) => names.get(teamId)).sort();
   };
 

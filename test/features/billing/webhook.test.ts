@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
-import { forgetBillingHistory } from "../../../src/features/billing/events.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { LIMITS } from "../../../src/limits.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
@@ -16,6 +15,7 @@ import {
   createBillingWorld,
   customerOf,
   eventOf,
+  forgetBilling,
   holdLock,
   seatsOf,
   sendEvent,
@@ -399,11 +399,11 @@ it("deletes events after a month, and requests with an outcome after three", asy
   });
 
   using _one = withLimits("chores", { rows: 1 });
-  expect(await forgetBillingHistory(world.services)).toBe(true);
+  expect(await forgetBilling(world)).toEqual(["forget payment events", "forget billing requests"]);
   await billingRequest.create({ data: { ...asked, ...old, ...done, id: newId(), door: "old" } });
   // Of the events, none is left to delete.
-  expect(await forgetBillingHistory(world.services)).toBe(true);
-  expect(await forgetBillingHistory(world.services)).toBe(false);
+  expect(await forgetBilling(world)).toEqual(["forget billing requests"]);
+  expect(await forgetBilling(world)).toEqual([]);
 
   expect((await billingRequest.findMany()).map(({ door }) => door).sort()).toEqual(["new", "open"]);
   const { rows } = await world.database.pool.query("SELECT id FROM payment_event");

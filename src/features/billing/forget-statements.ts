@@ -1,5 +1,14 @@
-import { forgetStatement, isPast } from "../../operation/forget-statement.js";
+import { forgetOldest, forgetStatement, isPast } from "../../operation/forget-statement.js";
 import { ENDED_SQL } from "./account.js";
+
+export const forgetEvents = forgetOldest("payment_event", "received_at");
+
+/** Requests with an outcome. */
+export const forgetRequests = forgetStatement(
+  "closed",
+  "billing_operation",
+  `outcome IS NOT NULL AND ${isPast("created_at")} ORDER BY created_at`,
+);
 
 /**
  * Accounts of deleted teams. One stays while requests are stored, a subscription is live, somebody holds its lock, or
