@@ -1,4 +1,5 @@
 import {
+  type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLIncludeDirective,
@@ -11,6 +12,13 @@ import {
 } from "graphql";
 
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
+
+export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
+  Object.fromEntries(
+    definitions
+      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  );
 
 /**
  * The selected fields, including aliases and fields inside fragments. A fragment is visited once, however often it is

@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLLeafType,
   type GraphQLObjectType,
@@ -18,7 +17,7 @@ import {
   isObjectType,
   visit,
 } from "graphql";
-import { isIncluded } from "../../operation/selection.js";
+import { type Fragments, fragmentsOf, isIncluded } from "../../operation/selection.js";
 
 /** How many plans a document may have. */
 const PLANS_MAX = 16;
@@ -32,7 +31,7 @@ type Variables = Readonly<Record<string, unknown>>;
 export interface Plan {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly fragments: Fragments;
   readonly fields: readonly PlannedField[];
 }
 
@@ -77,7 +76,7 @@ export function planOf(
 /** One plan for each operation, and for each outcome of the conditions by which `@skip` and `@include` select. */
 class DocumentPlans {
   readonly #schema: GraphQLSchema;
-  readonly #fragments: Record<string, FragmentDefinitionNode> = {};
+  readonly #fragments: Fragments;
   /** The variables of conditions, wherever in the document. */
   readonly #conditions: readonly string[];
   readonly #plans = new Map<string, Plan | undefined>();
@@ -85,9 +84,9 @@ class DocumentPlans {
 
   constructor(schema: GraphQLSchema, document: DocumentNode) {
     this.#schema = schema;
+    this.#fragments = fragmentsOf(document);
     const conditions = new Set<string>();
     visit(document, {
-      FragmentDefinition: (node) => void (this.#fragments[node.name.value] = node),
       Directive: (node) => {
         for (const { value } of node.arguments ?? [])
           if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
@@ -120,7 +119,7 @@ class DocumentPlans {
 
 class Planning {
   constructor(
-    private readonly fragments: Plan["fragments"],
+    private readonly fragments: Fragments,
     private readonly variables: Variables,
     public fieldsLeft: number,
   ) {}

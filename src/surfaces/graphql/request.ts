@@ -4,12 +4,11 @@ import {
   type GraphQLError,
   type GraphQLFormattedError,
   type GraphQLSchema,
-  Kind,
   type OperationDefinitionNode,
 } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
-import { type Fragments, fieldsOf } from "../../operation/selection.js";
+import { fieldsOf, fragmentsOf } from "../../operation/selection.js";
 import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { failureBehind } from "../http.js";
 import { chargeCaller, chargeKeylessWork } from "../rate-limit.js";
@@ -98,13 +97,6 @@ function rootsOf(document: DocumentNode, operation: OperationDefinitionNode): Ro
   rootsByOperation.set(operation, roots);
   return roots;
 }
-
-const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
-  Object.fromEntries(
-    definitions
-      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map((fragment) => [fragment.name.value, fragment]),
-  );
 
 /** Logs the errors, and returns those to answer with: each once, and at most `LIMITS.refusal.issues`. */
 export function noteErrors({ scope }: RequestContext, errors: readonly GraphQLError[]): readonly GraphQLError[] {
