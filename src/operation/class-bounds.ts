@@ -59,7 +59,8 @@ export function boundsOf(inputClass: Class): Bounds {
   return bounds;
 }
 
-const rulesOf = (inputClass: object): Rule[] =>
+/** What class-validator knows of an input class. */
+export const rulesOf = (inputClass: object): Rule[] =>
   getMetadataStorage().getTargetValidationMetadatas(inputClass as Class, "", false, false);
 
 const checksOfField = (rules: readonly Rule[]) => ({

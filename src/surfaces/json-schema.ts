@@ -1,4 +1,3 @@
-import { getMetadataStorage as boundsStorage } from "class-validator";
 import {
   type GraphQLEnumType,
   type GraphQLField,
@@ -19,6 +18,7 @@ import {
   isRequiredInputField,
   isScalarType,
 } from "graphql";
+import { rulesOf } from "../operation/class-bounds.js";
 import { inRestNames, snakeCase } from "../operation/names.js";
 import { restNameOf } from "../operation/output.js";
 import { relationAt } from "../operation/relation.js";
@@ -56,7 +56,7 @@ export function plainFieldsOf(
   inputClass: object,
   named?: NamedSchemas,
 ): readonly PlainField[] {
-  const bounds = boundsStorage().getTargetValidationMetadatas(inputClass as never, "", false, false);
+  const bounds = rulesOf(inputClass);
   const fields = Object.values(type.getFields()).map((field) => {
     const own = bounds.filter(({ propertyName }) => propertyName === field.name);
     return plainField(field, own, named);
