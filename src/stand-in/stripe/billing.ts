@@ -70,16 +70,18 @@ export function previewInvoice(
   };
 }
 
-/** Sends the events of a new invoice, after those of its subscription. */
-export function announceInvoice(scene: Scene, invoice: InvoiceRecord): void {
+/** Sends the events of a new invoice, after those of its subscription, and settles it. */
+export function issueInvoice(scene: Scene, invoice: InvoiceRecord, { paid }: { readonly paid: boolean }): void {
   scene.emit("invoice.created", invoiceObject(scene, invoice));
   scene.emit("invoice.finalized", invoiceObject(scene, invoice));
+  if (paid) markPaid(scene, invoice);
+  else markFailed(scene, invoice);
 }
 
 export const cardAccepts = (scene: Scene, { customer }: { readonly customer: string }): boolean =>
   mustFind(scene.state.customers[customer]).card === "accepted";
 
-export function markPaid(scene: Scene, invoice: InvoiceRecord): void {
+function markPaid(scene: Scene, invoice: InvoiceRecord): void {
   invoice.status = "paid";
   invoice.attempts++;
   invoice.paidAt = scene.now();
@@ -87,7 +89,7 @@ export function markPaid(scene: Scene, invoice: InvoiceRecord): void {
   scene.emit("invoice.payment_succeeded", invoiceObject(scene, invoice));
 }
 
-export function markFailed(scene: Scene, invoice: InvoiceRecord): void {
+function markFailed(scene: Scene, invoice: InvoiceRecord): void {
   invoice.attempts++;
   scene.emit("invoice.payment_failed", invoiceObject(scene, invoice));
 }

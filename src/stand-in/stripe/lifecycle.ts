@@ -1,12 +1,10 @@
 import {
   DAY_SECONDS,
-  announceInvoice,
   cardAccepts,
   endOfPeriod,
   isOwed,
+  issueInvoice,
   makeInvoice,
-  markFailed,
-  markPaid,
   periodLines,
   prorationLines,
   voidInvoice,
@@ -93,9 +91,7 @@ export function startSubscription(scene: Scene, start: Start) {
   const lines = periodLines(scene, subscription);
   const invoice = makeInvoice(scene, subscription, { reason: "subscription_create", lines });
   scene.emit("customer.subscription.created", subscriptionObject(scene, subscription));
-  announceInvoice(scene, invoice);
-  if (paid) markPaid(scene, invoice);
-  else markFailed(scene, invoice);
+  issueInvoice(scene, invoice, { paid });
   return subscription;
 }
 
@@ -174,9 +170,7 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
     }
     return made;
   });
-  announceInvoice(scene, invoice);
-  if (paid) markPaid(scene, invoice);
-  else markFailed(scene, invoice);
+  issueInvoice(scene, invoice, { paid });
 }
 
 /**
@@ -245,8 +239,7 @@ export function switchInPortal(scene: Scene, subscription: SubscriptionRecord, p
     const lines = [...credit, ...periodLines(scene, subscription)];
     return makeInvoice(scene, subscription, { reason: "subscription_update", lines });
   });
-  announceInvoice(scene, invoice);
-  markPaid(scene, invoice);
+  issueInvoice(scene, invoice, { paid: true });
 }
 
 const NO_UPDATE: Update = {
@@ -298,9 +291,7 @@ export function renewSubscription(scene: Scene, subscription: SubscriptionRecord
     subscription.status = paid ? "active" : "past_due";
     return makeInvoice(scene, subscription, { reason: "subscription_cycle", lines });
   });
-  announceInvoice(scene, invoice);
-  if (paid) markPaid(scene, invoice);
-  else markFailed(scene, invoice);
+  issueInvoice(scene, invoice, { paid });
 }
 
 /** Ends a subscription whose first invoice was not paid in time. */
