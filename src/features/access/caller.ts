@@ -44,18 +44,11 @@ export async function callerOfToken(
 async function callerWithKey(hash: Buffer, database: Database, refusal?: string): Promise<Caller> {
   const row = await lookUp(database, hash);
   if (!row) throw new Unauthorized(refusal);
-  if (row.isSuspended) throw new AccountSuspended();
-  if (row.useToNote) recordUse(database, row.keyId, row.useToNote);
-  return {
-    userId: row.userId,
-    email: row.email,
-    emailIsVerified: row.emailIsVerified,
-    keyId: row.keyId,
-    plan: row.plan,
-    scopes: new Set(row.scopes),
-    personalGraphId: row.personalGraphId,
-    team: teamOf(row),
-  };
+  const { userId, email, emailIsVerified, keyId, plan, scopes, personalGraphId, isSuspended, useToNote } = row;
+  if (isSuspended) throw new AccountSuspended();
+  if (useToNote) recordUse(database, keyId, useToNote);
+  const team = teamOf(row);
+  return { userId, email, emailIsVerified, keyId, plan, scopes: new Set(scopes), personalGraphId, team };
 }
 
 type LookUps = DataLoader<Buffer, CallerRow | undefined>;
