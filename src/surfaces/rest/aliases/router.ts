@@ -4,11 +4,12 @@ import type { Services } from "../../../operation/context.js";
 import { type Failure, InvalidInput } from "../../../operation/failure.js";
 import type { Operation } from "../../../operation/operation.js";
 import { answerJson, jsonBody } from "../../http.js";
+import { isObject } from "../../json-object.js";
 import type { RestError } from "../../plain-errors.js";
 import { scopeOf } from "../../request-scope.js";
 import { refuseConditions, routerOf, setLocation } from "../routes.js";
 import { readRequest } from "../request.js";
-import { type Plain, runnerOf } from "../../run.js";
+import { runnerOf } from "../../run.js";
 import type { AliasRequest, RunNamed } from "./alias.js";
 import { backendAliases } from "./backend-aliases.js";
 import { sdkAliases } from "./sdk-aliases.js";
@@ -85,7 +86,7 @@ const PYTHON = /^python-httpx\//;
 function readAliasRequest(request: Request, { pause }: Pick<AliasRequest, "pause">): AliasRequest {
   const { id = "" } = request.params;
   const body = request.method === "GET" ? {} : (jsonBody(request) ?? {});
-  if (typeof body !== "object" || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
   }
   const isFromPython = PYTHON.test(request.get("user-agent") ?? "");
@@ -93,7 +94,7 @@ function readAliasRequest(request: Request, { pause }: Pick<AliasRequest, "pause
     const given = [value].flat();
     return [name, isFromPython && name === "tags" ? given : given.join(",")] as const;
   });
-  return { id: String(id), query: Object.fromEntries(query), body: body as Plain, pause };
+  return { id: String(id), query: Object.fromEntries(query), body, pause };
 }
 
 const firstPart = (url: string): string => /^\/[^/?]*/.exec(url)?.[0] ?? "";
