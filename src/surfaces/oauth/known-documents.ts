@@ -2,10 +2,10 @@ const ON_THIS_MACHINE = ["http://127.0.0.1/callback", "http://localhost/callback
 
 /**
  * Documents of widely used clients: Claude's as they were published in September 2026, the others as public sources had
- * them in November. The sites of some answer servers of
- * hosting providers with a challenge for browsers instead (https://github.com/anthropics/claude-ai-mcp/issues/650,
- * https://github.com/getsentry/sentry-mcp/pull/1312), and some servers may not connect to the web at all. Codex and
- * Claude Code do not register instead: the metadata says that documents are read.
+ * them in November 2026. The sites of some answer servers of hosting providers with a challenge for browsers instead
+ * (https://github.com/anthropics/claude-ai-mcp/issues/650, https://github.com/getsentry/sentry-mcp/pull/1312), and some
+ * servers may not connect to the web at all. Codex and Claude Code do not register instead: the metadata says that
+ * documents are read.
  */
 const KNOWN: Readonly<Record<string, object>> = {
   "https://claude.ai/oauth/mcp-oauth-client-metadata": {
