@@ -1,6 +1,5 @@
-import pg from "pg";
 import { LIMITS } from "../../limits.js";
-import { close } from "../database/client.js";
+import { Client, close } from "../database/client.js";
 import { ADMINISTRATOR, ADMINISTRATOR_PASSWORD, type Home, SERVICE } from "./home.js";
 import { readPassword } from "./cluster.js";
 
@@ -21,8 +20,8 @@ const addressOf = (port: number, role: string, password: string, database: strin
   `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}?sslmode=disable`;
 
 /** Connects; every wait on this connection has a timeout. */
-export async function connect(address: string, name: string): Promise<pg.Client> {
-  const client = new pg.Client({
+export async function connect(address: string, name: string): Promise<Client> {
+  const client = new Client({
     connectionString: address,
     application_name: name,
     connectionTimeoutMillis: connectMs,
@@ -30,12 +29,8 @@ export async function connect(address: string, name: string): Promise<pg.Client>
     // For a PostgreSQL that hangs and does not even enforce its statement_timeout.
     query_timeout: statementMs + connectMs,
   });
-  // An idle connection reports its end by this event; without a listener, that would end the process. The next query
-  // on the connection fails anyway.
-  client.on("error", () => {});
   try {
-    await client.connect();
-    return client;
+    return await client.connect();
   } catch (error) {
     await close(client);
     throw error;
