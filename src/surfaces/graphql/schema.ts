@@ -119,10 +119,10 @@ const follow =
 const countField =
   (resolve: Resolve, relation: Relation | undefined): Resolve =>
   (source, args, context, info) => {
-    if (context.errors.noRoom) throw context.errors.locate(context.errors.noRoom, info);
     try {
+      if (context.errors.noRoom) throw context.errors.noRoom;
       const value: unknown = resolve(source, args, context, info);
-      return value instanceof Promise ? countSettled(value, relation, context, info) : count(value, context, info);
+      return value instanceof Promise ? countSettled(value, relation, context, info) : count(value, context);
     } catch (error) {
       throw context.errors.locate(relation ? toRelationError(relation, error) : error, info);
     }
@@ -138,23 +138,20 @@ async function countSettled(
   try {
     const settled = await value;
     await (relation ? context.pauseTogether() : context.pause());
-    return count(settled, context, info);
+    return count(settled, context);
   } catch (error) {
     throw context.errors.locate(relation ? toRelationError(relation, error) : error, info);
   }
 }
 
-/** @throws AnswerTooLarge when the answer is full. */
-function count(value: unknown, context: RequestContext, info: GraphQLResolveInfo): unknown {
-  const { answer, errors } = context;
-  if (errors.noRoom) throw errors.locate(errors.noRoom, info);
-  try {
-    answer.take(value);
-    return isListOfObjects(value) ? inTurns(value, context) : value;
-  } catch (error) {
-    throw errors.locate(error, info);
-  }
+/** @throws AnswerTooLarge when there is no room, or the error of an earlier field for which there was none. */
+function count(value: unknown, context: Counting): unknown {
+  if (context.errors.noRoom) throw context.errors.noRoom;
+  context.answer.take(value);
+  return isListOfObjects(value) ? inTurns(value, context) : value;
 }
+
+type Counting = Pick<RequestContext, "answer" | "errors" | "pause">;
 
 const isListOfObjects = (value: unknown): value is readonly object[] =>
   Array.isArray(value) && typeof value[0] === "object";
@@ -165,10 +162,7 @@ const isListOfObjects = (value: unknown): value is readonly object[] =>
  * Ends a list where the answer is full: the whole root field is null then. If a further item failed, too, graphql-js
  * would forget the promises of the items before it, and one that is rejected later would end the process.
  */
-function* inTurns(
-  list: readonly object[],
-  { errors, pause }: Pick<RequestContext, "errors" | "pause">,
-): Iterable<object> {
+function* inTurns(list: readonly object[], { errors, pause }: Counting): Iterable<object> {
   let turn: Promise<void> | undefined;
   let count = 0;
   for (const item of list) {
@@ -195,28 +189,19 @@ export const resolvePlainField: Resolve = (source, _args, context, info) => {
 /**
  * Counts the value of a field that needs no resolver, and returns it. Only lists, objects and strings count: a number
  * is no larger than its name. Objects in place of scalars are JSON, which counts as its text.
- * @throws AnswerTooLarge, or the error of an earlier field for which there was no room.
+ * @throws what `count` throws.
  */
-export function countPlain(
-  value: unknown,
-  type: GraphQLNamedType | undefined,
-  context: Pick<RequestContext, "answer" | "errors" | "pause">,
-): unknown {
+export function countPlain(value: unknown, type: GraphQLNamedType | undefined, context: Counting): unknown {
   if ((typeof value !== "string" && typeof value !== "object") || value === null) return value;
-  const { answer, errors } = context;
-  if (errors.noRoom) throw errors.noRoom;
-  answer.take(value);
-  if (type?.name !== JSON_OBJECT) return isListOfObjects(value) ? inTurns(value, context) : value;
+  const counted = count(value, context);
+  if (type?.name !== JSON_OBJECT) return counted;
   if (Array.isArray(value)) return countJson(value, context);
-  answer.take(JSON.stringify(value));
+  context.answer.take(JSON.stringify(value));
   return value;
 }
 
 /** Counts the texts of a list of JSON, such as a page of an export, in pieces. @throws AnswerTooLarge */
-async function countJson<Value>(
-  values: readonly Value[],
-  { answer, pause }: Pick<RequestContext, "answer" | "pause">,
-): Promise<readonly Value[]> {
+async function countJson<Value>(values: readonly Value[], { answer, pause }: Counting): Promise<readonly Value[]> {
   const pace = paceBy(pause);
   for (const value of values) {
     const text = JSON.stringify(value);
@@ -263,7 +248,7 @@ function resolverFor(operation: Operation): ResolverClass {
       if (kind === "mutation") await readCallerAnew(context, info);
       await context.roots.enter();
       try {
-        if (context.errors.noRoom) throw context.errors.locate(context.errors.noRoom, info);
+        if (context.errors.noRoom) throw context.errors.noRoom;
         return await execute(operation, fieldContextOf(context, info), args);
       } finally {
         context.roots.leave();
