@@ -91,18 +91,24 @@ export function inputReader<Input extends object>(
       throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
     }
     const raw = new Map<string, unknown>();
+    const mistakeIn = (field: GraphQLInputField, value: unknown, isQuery: boolean) => {
+      if (raw.has(field.name)) return describeTwice(snakeCase(field.name), path, headers);
+      if (isQuery && belongsInBody(field.name)) return "belongs in the body, not in the query";
+      return findTooMany(field, value, isQuery) ?? (isQuery ? queryMistake(field.type, value) : undefined);
+    };
+    const refuseUnknown = (name: string, isQuery: boolean) => {
+      const list = isQuery ? fields.get(bracketed(name)) : undefined;
+      if (isListType(getNullableType(list?.type)))
+        issues.add([name], `is unknown; write a list as ${bracketed(name)}=A,B`);
+      else addUnknown(type, [name], reading, Object.keys(path));
+    };
     const take = (source: object, read: (type: GraphQLInputType, value: unknown) => unknown) => {
+      const isQuery = source === query;
       for (const [name, value] of Object.entries(source)) {
         const field = fields.get(name);
-        const isQuery = source === query;
-        const mistake = field && (findTooMany(field, value, isQuery) ?? (isQuery && queryMistake(field.type, value)));
-        const list = field || !isQuery ? undefined : fields.get(bracketed(name));
-        if (isListType(getNullableType(list?.type))) {
-          issues.add([name], `is unknown; write a list as ${bracketed(name)}=A,B`);
-        } else if (!field) addUnknown(type, [name], reading, Object.keys(path));
-        else if (raw.has(field.name)) issues.add([name], describeTwice(name, path, headers));
-        else if (isQuery && belongsInBody(field.name)) issues.add([name], "belongs in the body, not in the query");
-        else if (mistake) issues.add([name], mistake);
+        const mistake = field && mistakeIn(field, value, isQuery);
+        if (!field) refuseUnknown(name, isQuery);
+        else if (mistake !== undefined) issues.add([name], mistake);
         else raw.set(field.name, read(field.type, value));
       }
     };
