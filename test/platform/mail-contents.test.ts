@@ -1,14 +1,19 @@
 import { expect, it } from "vitest";
-import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { acceptInvitation } from "../../src/features/teams/invitations/answer-invitation.js";
 import { PRODUCT } from "../../src/operation/product.js";
-import { createTeam } from "../../src/features/teams/create-team.js";
 import { ask } from "../support/http.js";
-import { codeIn, mailSettings, startMailServer, tokenIn } from "../support/mail-server.js";
+import {
+  BOB,
+  codeIn,
+  expectNoneWaits,
+  inviteBob,
+  mailSettings,
+  startMailServer,
+  tokenIn,
+} from "../support/mail-server.js";
 import { useLimits } from "../support/limits.js";
-import { type World, createWorld } from "../support/world.js";
+import { createWorld } from "../support/world.js";
 
-const BOB = "bob@example.com";
 useLimits("mails", { lookedEveryMs: 50 });
 
 it("invites by a mail with inviter, team, role, expiry, and a working link and token", async () => {
@@ -40,7 +45,7 @@ it("invites by a mail with inviter, team, role, expiry, and a working link and t
   expect(mail.html).not.toMatch(/<(img|script|link|iframe)|@import|url\(/i);
   const bob = await world.user({ email: BOB });
   expect(await bob.did(acceptInvitation, { token })).toMatchObject({ status: "accepted", role: "admin" });
-  await nothingWaits(world);
+  await expectNoneWaits(world);
 });
 
 it("stores only the token's hash, and logs neither token, code nor address", async () => {
@@ -52,7 +57,7 @@ it("stores only the token's hash, and logs neither token, code nor address", asy
 
   const token = tokenIn(await smtp.take(BOB));
   const code = codeIn(await smtp.take("carol@example.com"));
-  await nothingWaits(world);
+  await expectNoneWaits(world);
 
   const tables = ["invitation_token", "invitation", "sign_up_code", "audit_entry"];
   const rows = await Promise.all(
@@ -96,13 +101,3 @@ it("lets a team's name become neither a header nor markup", async () => {
   expect(mail.html).not.toContain("<img");
   expect(smtp.mails).toHaveLength(1);
 });
-
-/** A user creates a team and invites Bob as an admin. */
-async function inviteBob(world: World, { team = "Team" } = {}) {
-  const owner = await world.user();
-  const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
-  const invitation = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
-  return { owner, teamId, invitation };
-}
-
-const nothingWaits = ({ database }: World) => expect.poll(() => database.models.mail.count()).toBe(0);

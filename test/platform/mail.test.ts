@@ -15,15 +15,13 @@ import { LIMITS } from "../../src/limits.js";
 import { needsStartTls, verifyMailServer } from "../../src/platform/mailer.js";
 import { retryMails } from "../../src/features/mail/index.js";
 import { sendDueMails } from "../../src/features/mail/outbox.js";
-import { createTeam } from "../../src/features/teams/create-team.js";
 import { program } from "../../src/commands/mail.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
-import { codeIn, mailSettings, startMailServer } from "../support/mail-server.js";
+import { BOB, codeIn, expectNoneWaits, inviteBob, mailSettings, startMailServer } from "../support/mail-server.js";
 import { useLimits } from "../support/limits.js";
 import { type World, createWorld } from "../support/world.js";
 
-const BOB = "bob@example.com";
 useLimits("mails", { lookedEveryMs: 50 });
 
 it("keeps mails while the mail server is down, and sends them later", async () => {
@@ -531,22 +529,12 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
   expect(await inWords(world, "list")).toBe("No mails are waiting.\n");
 });
 
-/** A user creates a team and invites Bob as an admin. */
-async function inviteBob(world: World, { team = "Team" } = {}) {
-  const owner = await world.user();
-  const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
-  const invitation = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
-  return { owner, teamId, invitation };
-}
-
 /** How many mails the metrics count, by outcome. */
 async function mailsBy(metricsUrl: string | undefined): Promise<Record<string, number>> {
   const text = String((await ask(metricsUrl ?? "")).body);
   const series = text.matchAll(/^memory_graph_mails_total\{outcome="(\w+)"\} (\d+)$/gm);
   return Object.fromEntries(Array.from(series, ([, outcome = "", count]) => [outcome, Number(count)]));
 }
-
-const expectNoneWaits = ({ database }: World) => expect.poll(() => database.models.mail.count()).toBe(0);
 
 async function errorsOfMails({ database }: World): Promise<Array<string | null>> {
   return (await database.models.mail.findMany()).map(({ lastError }) => lastError);

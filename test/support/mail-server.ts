@@ -1,6 +1,9 @@
 import { type ParsedMail, simpleParser } from "mailparser";
 import { SMTPServer } from "smtp-server";
+import { expect } from "vitest";
 import { sendDueMails } from "../../src/features/mail/outbox.js";
+import { createTeam } from "../../src/features/teams/create-team.js";
+import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { createMailer } from "../../src/platform/mailer.js";
 import type { World } from "./world.js";
 
@@ -33,6 +36,18 @@ export interface MailServer extends AsyncDisposable {
   stop(): Promise<void>;
   start(): Promise<void>;
 }
+
+export const BOB = "bob@example.com";
+
+/** A user creates a team and invites Bob as an admin. */
+export async function inviteBob(world: World, { team = "Team" } = {}) {
+  const owner = await world.user();
+  const { id: teamId } = await owner.did(createTeam, { name: team, maxMembers: 9 });
+  const invitation = await owner.did(inviteMember, { teamId, email: BOB, role: "admin" });
+  return { owner, teamId, invitation };
+}
+
+export const expectNoneWaits = ({ database }: World) => expect.poll(() => database.models.mail.count()).toBe(0);
 
 /** The variables of a service that sends its mails there. */
 export const mailSettings = (smtpUrl: string) => ({
