@@ -3,7 +3,7 @@ import { Failure } from "../../operation/failure.js";
 import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
-import { countOpenInvitationsBy, withdrawnNote } from "./withdrawn-invitations.js";
+import { countPending, withdrawnNote } from "./invitations/pending.js";
 
 @InputType({ description: "Which team to leave." })
 export class LeaveTeamInput {
@@ -45,7 +45,7 @@ export const leaveTeam = defineTeamOperation<LeaveTeamInput, LeftTeam>({
   }),
   async handle(context, { teamId }, { team: { role: _role, ...team } }) {
     const { userId } = context.caller;
-    const withdrawn = await countOpenInvitationsBy(context, teamId, userId);
+    const withdrawn = await countPending(context.database, { teamId, invitedBy: userId });
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
     const { count } = await context.database.models.teamMember.deleteMany({ where: notOwner });
     if (count === 0) throw new OwnerMustTransfer();

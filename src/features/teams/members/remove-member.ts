@@ -4,7 +4,7 @@ import { defineTeamOperation } from "../../../operation/operation.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { TEAM_EXAMPLE } from "../team.js";
-import { countOpenInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
+import { countPending, withdrawnNote } from "../invitations/pending.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, assertManageable, memberOf } from "./member.js";
 
 @InputType({ description: "The member to remove from a team." })
@@ -37,7 +37,7 @@ export const removeMember = defineTeamOperation({
   async handle(context, { teamId, userId }, { team }) {
     const target = await memberOf(context.database, { teamId, userId });
     assertManageable(team.role, target.role);
-    const withdrawn = await countOpenInvitationsBy(context, teamId, userId);
+    const withdrawn = await countPending(context.database, { teamId, invitedBy: userId });
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
     await context.database.models.teamMember.deleteMany({ where: notOwner });
     return { ...target, withdrawn };

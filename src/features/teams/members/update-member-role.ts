@@ -5,7 +5,7 @@ import { defineTeamOperation } from "../../../operation/operation.js";
 import { MemberNotFound } from "../member-not-found.js";
 import { OwnerMustTransfer } from "../leave-team.js";
 import { ASSIGNABLE_ROLES, TEAM_EXAMPLE } from "../team.js";
-import { countOpenInvitationsBy, withdrawnNote } from "../withdrawn-invitations.js";
+import { countPending, withdrawnNote } from "../invitations/pending.js";
 import { MEMBER_EXAMPLE, Member, OwnerIsProtected, assertManageable, memberOf } from "./member.js";
 
 export enum AssignableRole {
@@ -55,7 +55,7 @@ export const updateMemberRole = defineTeamOperation({
     const { database } = context;
     const target = await memberOf(database, { teamId, userId });
     assertManageable(team.role, target.role);
-    const withdrawn = role === AssignableRole.MEMBER ? await countOpenInvitationsBy(context, teamId, userId) : 0;
+    const withdrawn = role === AssignableRole.MEMBER ? await countPending(database, { teamId, invitedBy: userId }) : 0;
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
     const { count } = await database.models.teamMember.updateMany({ where: notOwner, data: { role } });
     if (count === 0) throw new MemberNotFound();
