@@ -10,6 +10,7 @@ import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import { type Said, refusalIn } from "./operations.js";
 import { type Answer, ask } from "./http.js";
+import type { World } from "./world.js";
 
 export const OLD = "2025-11-25";
 export const NEW = "2026-07-28";
@@ -94,6 +95,14 @@ export async function callTool(url: string, key: string, name: string, args: obj
   const answer = JSON.parse(text) as Record<string, unknown>;
   if (!isError && JSON.stringify(structuredContent) !== text) throw new Error("The two forms of the answer differ.");
   return { isError, bytes: Buffer.byteLength(text), answer };
+}
+
+/** A user, and how an agent with the user's key calls a tool. */
+export async function anAgent(world: World) {
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: object = {}) => (await callTool(url, ann.key, name, args)).answer;
+  return { ann, call };
 }
 
 /** Calls the tool of an operation. The input has the names used in code and the values used by REST. */

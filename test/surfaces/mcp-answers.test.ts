@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { withLimits } from "../support/limits.js";
-import { askMcp, callTool } from "../support/mcp.js";
+import { anAgent, askMcp, callTool } from "../support/mcp.js";
 import { aLink, aMemory, manyMemories, memoriesTitled } from "../support/memories.js";
 import { operationNamed } from "../support/operations.js";
 import { aTeam } from "../support/teams.js";
@@ -312,9 +312,7 @@ it("shows a relationship's own text, and the memory through which it was reached
 
 it("says what to try when nothing is found, and only then", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object = {}) => (await callTool(url, ann.key, name, args)).answer;
+  const { ann, call } = await anAgent(world);
   expect((await call("get_recent_activity"))["hint"]).toContain("more days");
   expect((await call("get_recent_activity", { days: 365 }))["hint"]).toBe(
     "Nothing was stored or changed in a year. search_memories also finds older ones.",

@@ -3,7 +3,7 @@ import { LIMITS } from "../../src/limits.js";
 import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import { ask } from "../support/http.js";
-import { callTool } from "../support/mcp.js";
+import { anAgent, callTool } from "../support/mcp.js";
 import { memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
 
@@ -65,9 +65,7 @@ it.each(["\ud800", "\0"])(
 
 it("converts arguments in other forms when it stores and links", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const { ann, call } = await anAgent(world);
   const written = { type: "Code Pattern", tags: "a, b", importance: "0.9", context: '{"project_path": "/app"}' };
   const stored = await call("store_memory", { title: "1", content: "[2]", summary: null, ...written });
   const [other] = await memoriesTitled(ann, "Other");
@@ -85,9 +83,7 @@ it("converts arguments in other forms when it stores and links", async () => {
 
 it("takes a whole number where the tool takes a text, as clients send that read each argument as JSON", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const { call } = await anAgent(world);
 
   const stored = await call("store_memory", { type: "error", title: 1062, content: 40_001, tags: [500, "mysql"] });
 
@@ -102,9 +98,7 @@ it("takes a whole number where the tool takes a text, as clients send that read 
 
 it("takes other names of arguments where only one input can be meant", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const { ann, call } = await anAgent(world);
   const [one, two] = await memoriesTitled(ann, "One", "Two");
 
   const link = await call("create_relationship", { sourceId: one.id, to: two.id, relationType: "causes" });
@@ -125,9 +119,7 @@ it("takes other names of arguments where only one input can be meant", async () 
 
 it("takes a day until which something holds to its end, and a time without seconds", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const { call } = await anAgent(world);
   const note = { type: "general", title: "A", content: "x", expires_at: "2999-12-31" };
 
   const { id } = await call("store_memory", note);
@@ -140,9 +132,7 @@ it("takes a day until which something holds to its end, and a time without secon
 
 it("lets a change clear fields, and keeps text that may be intended", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const { call } = await anAgent(world);
   const said = { type: "general", title: "A", content: "x", tags: ["a"], summary: "S" };
   const { id } = await call("store_memory", { ...said, expires_at: "2999-01-01T00:00:00Z" });
 
@@ -165,9 +155,7 @@ it("lets a change clear fields, and keeps text that may be intended", async () =
 
 it("clears nothing for a client that sends null for all that its model has left out", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const { call } = await anAgent(world);
   const note = { type: "fix", title: "A", content: "x", summary: "S", tags: ["a"], context: { project_path: "/app" } };
   const { id } = await call("store_memory", { ...note, expires_at: "2999-01-01T00:00:00Z" });
   const before = await call("get_memory", { id });
@@ -181,9 +169,7 @@ it("clears nothing for a client that sends null for all that its model has left 
 
 it("gives the same hint to a client that sends null for all that its model has left out", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object) => (await callTool(url, ann.key, name, args)).answer;
+  const { ann, call } = await anAgent(world);
   const [{ id }] = await memoriesTitled(ann, "Alone");
 
   const search = await call("search_memories", { query: "nothing", types: null, project: null, created_after: null });

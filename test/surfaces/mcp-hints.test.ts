@@ -1,16 +1,8 @@
 import { expect, it } from "vitest";
 import { recentActivity } from "../../src/features/views/recent-activity.js";
-import { callTool } from "../support/mcp.js";
+import { anAgent } from "../support/mcp.js";
 import { aLink, aMemory, manyMemories, memoriesTitled } from "../support/memories.js";
-import { type World, createWorld } from "../support/world.js";
-
-/** A user, and how an agent with the user's key calls a tool. */
-async function anAgent(world: World) {
-  const { url } = await world.serve();
-  const ann = await world.user();
-  const call = async (name: string, args: object = {}) => (await callTool(url, ann.key, name, args)).answer;
-  return { ann, call };
-}
+import { createWorld } from "../support/world.js";
 
 it("marks what was replaced in the list of recent activity, among open problems too", async () => {
   await using world = await createWorld();
