@@ -10,11 +10,9 @@ export const HOURS_OF_DAY = 24;
 export const forgetChore = (database: Database, what: string, statement: ForgetStatement, keptHours = 0): Chore => ({
   name: `forget ${what}`,
   intervalMs: MINUTE_MS,
-  run: () => forget(database, statement, keptHours),
+  async run() {
+    const [gone] = await database.run(statement, { keptHours });
+    // After a full batch there may be more.
+    return gone?.count === LIMITS.chores.rows;
+  },
 });
-
-/** Deletes a batch of rows that are no longer kept; returns whether there may be more. */
-async function forget(database: Database, statement: ForgetStatement, keptHours: number): Promise<boolean> {
-  const [gone] = await database.run(statement, { keptHours });
-  return gone?.count === LIMITS.chores.rows;
-}
