@@ -8,7 +8,7 @@ import { type Idempotency, type Results, findEarlierResult, once } from "./idemp
 import { readOlder, tellPosition } from "./older-reads.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
-import { limitsBeforeHandler, takeUses } from "./use-limit.js";
+import { takeUses } from "./use-limit.js";
 import { standingByKey, lockStanding, readStanding } from "./standing.js";
 
 /**
@@ -60,8 +60,8 @@ async function run<Input extends object, Output extends object>(
 ): Promise<Output> {
   if (operation.isLarge) await context.admitLarge();
   const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
-  const { effect, team } = operation;
-  const limits = limitsBeforeHandler(operation);
+  const { effect, team, limits: declared = [] } = operation;
+  const limits = declared.filter(({ by }) => by !== "handler");
   const prepare = effect === "transaction" ? operation.prepare : undefined;
   // What runs before the transaction must not run again, either.
   const early = prepare || limits.length > 0 ? idempotency : undefined;

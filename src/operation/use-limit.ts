@@ -30,13 +30,6 @@ export interface UseLimit<Input extends object = object> extends Allowance {
 /** A limit outside of operations: whoever counts says for whom. */
 export type PlainLimit = Omit<UseLimit, "by">;
 
-/** The limits that are decided before the handler runs. */
-export const limitsBeforeHandler = <Input extends object>({
-  limits = [],
-}: {
-  readonly limits?: readonly UseLimit<Input>[];
-}): readonly UseLimit<Input>[] => limits.filter(({ by }) => by !== "handler");
-
 /**
  * Counts a use for each of these limits. It stays counted when the operation then fails, also by a failing database:
  * the limits protect it from what strangers cause, above all while it is overloaded, and a caller whose answers get
