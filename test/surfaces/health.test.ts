@@ -1,9 +1,11 @@
 import type { AddressInfo } from "node:net";
 import express from "express";
+import type pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { healthOf, healthRoutes } from "../../src/surfaces/health.js";
 import { onServer } from "../bench/on-server.js";
 import { type Answer, ask } from "../support/http.js";
+import { withLimits } from "../support/limits.js";
 import { createWorld } from "../support/world.js";
 
 const seen = ({ status, body }: Answer) => [status, body];
@@ -91,6 +93,13 @@ it("queries the database once per second for all concurrent checks", async () =>
   expect(query.mock.calls.length).toBeLessThanOrEqual(2 * questions);
 
   await expect.poll(async () => (await statuses()) && query.mock.calls.length).toBe(3 * questions);
+});
+
+it("is not ready while the database does not answer", async () => {
+  using _short = withLimits("database", { readinessMs: 50 });
+  const silent = { query: () => new Promise(() => {}) } as unknown as pg.Pool;
+
+  expect(await healthOf(silent, () => false).problem()).toBe("the database does not answer");
 });
 
 it("is alive but not ready while the database cannot be reached, and answers 503 at every door", async () => {
