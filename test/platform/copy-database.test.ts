@@ -83,6 +83,32 @@ it("moves everything to another server; refuses a database in use, and a target 
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
 });
 
+it("leaves alone tables of extensions, such as one that PostGIS fills when it is created", async () => {
+  await using source = await fillWorld(10);
+  await using restored = await createWorld();
+  await using moved = await createWorld();
+  const file = join(await madeFolder(), "backup.sql.gz");
+  await Promise.all([restored, moved].map(empty));
+  for (const { database } of [source.world, restored, moved]) {
+    await database.pool.query(`CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE TABLE of_extension (name text);
+      INSERT INTO of_extension VALUES (current_database()); ALTER EXTENSION pg_trgm ADD TABLE of_extension`);
+  }
+  await closeConnections(source.world);
+  const environment = { DATABASE_URL: source.world.databaseUrl };
+
+  const saving = await runHere(backup, [file, "--json"], environment);
+  const restoring = await runHere(restore, [file], { DATABASE_URL: restored.databaseUrl });
+  const moving = await runHere(migrateTo, [moved.databaseUrl], environment);
+
+  expect([saving.code, saving.output]).toEqual([0, expect.not.stringContaining("of_extension")]);
+  for (const { code, errors } of [restoring, moving]) expect([code, errors]).toEqual([0, expect.any(String)]);
+  for (const { database, databaseUrl } of [restored, moved]) {
+    const { rows } = await database.pool.query("SELECT name FROM of_extension");
+    expect(rows).toEqual([{ name: new URL(databaseUrl).pathname.slice(1) }]);
+    expect(await database.models.memory.count()).toBe(12);
+  }
+});
+
 it("refuses a database as its own target, also where its URL is written in another way", async () => {
   await using world = await createWorld();
   const same = new URL(world.databaseUrl);

@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { type Address, onConnection } from "./one-connection.js";
+import { IS_OF_EXTENSION } from "./extension-tables.js";
 import { releaseMigrationLock, takeMigrationLock } from "./migration-lock.js";
 import { withOptions } from "./session-settings.js";
 import { StartError } from "../start-error.js";
@@ -162,7 +163,7 @@ async function readNewestMigration(client: pg.Client): Promise<string> {
   return rows[0]?.name ?? "none";
 }
 
-/** Every table with its stored columns; each table comes after the tables that it refers to. */
+/** Every table of the service with its stored columns; each table comes after the tables that it refers to. */
 async function tablesOf(client: pg.Client): Promise<Table[]> {
   const { rows } = await client.query<Table & { needs: readonly string[] }>(`
     SELECT relname AS name,
@@ -172,7 +173,7 @@ async function tablesOf(client: pg.Client): Promise<Table[]> {
         WHERE conrelid = c.oid AND contype = 'f' AND NOT condeferrable AND confrelid <> c.oid) AS needs
     FROM pg_class c
     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-      AND relname <> '_prisma_migrations'
+      AND relname <> '_prisma_migrations' AND NOT ${IS_OF_EXTENSION}
     ORDER BY relname`);
   const ordered = new Map<string, Table>();
   while (ordered.size < rows.length) {

@@ -10,6 +10,7 @@ import { LIMITS } from "../../limits.js";
 import { Client } from "./client.js";
 import { READ_ONLY } from "./database-errors.js";
 import { forDistributed, isDistributed } from "./distribute.js";
+import { IS_OF_EXTENSION } from "./extension-tables.js";
 import { assertFits } from "./fitting-database.js";
 import { type Waits, assertStays, takeMigrationLock } from "./migration-lock.js";
 import { assertNotMoved } from "./moved-database.js";
@@ -141,11 +142,18 @@ export async function countPending(database: pg.Client): Promise<number> {
 async function assertNotOccupied(database: pg.Client): Promise<void> {
   const { rowCount } = await database.query(
     `SELECT FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
-       AND to_regclass('_prisma_migrations') IS NULL
-       AND NOT EXISTS (SELECT FROM pg_depend d
-         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') LIMIT 1`,
+       AND to_regclass('_prisma_migrations') IS NULL AND NOT ${IS_OF_EXTENSION} LIMIT 1`,
   );
   if (rowCount !== 0) throw Object.assign(new Error("The schema is not empty."), { code: PRISMA_NOT_EMPTY });
+}
+
+/** To Prisma's engine, a database with other tables than these, and PostGIS' own, is not empty. */
+async function tablesOfExtensions(database: Queryable): Promise<string[]> {
+  const { rows } = await database.query<{ name: string }>(
+    `SELECT 'public.' || relname AS name FROM pg_class c
+     WHERE relnamespace = 'public'::regnamespace AND ${IS_OF_EXTENSION}`,
+  );
+  return rows.map(({ name }) => name);
 }
 
 let read: Promise<Migration[]> | undefined;
@@ -255,7 +263,7 @@ async function applyMigrations(
           migrationFile: { path: "migration.sql", content: { tag: "ok", value: script } },
         })),
       },
-      filters: { externalTables: [], externalEnums: [] },
+      filters: { externalTables: await tablesOfExtensions(pool), externalEnums: [] },
     });
     return appliedMigrationNames;
   } catch (error) {
