@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type AddHelpTextContext, Command, CommanderError } from "commander";
+import { type AddHelpTextContext, Command, CommanderError, InvalidArgumentError } from "commander";
 import { WrongUse, sentenceFor } from "./for-operator.js";
 
 /** The exit codes of every command, documented in each `--help` and in `docs/operations.md`. */
@@ -12,6 +12,15 @@ const EXIT_CODES =
 
 /** An option of most commands. With it, standard output is one JSON value, or empty if the command fails. */
 export const JSON_OPTION = ["--json", "print one JSON value and nothing else (with npm run --silent)"] as const;
+
+/** Reads how many items to show. */
+export const countUpTo =
+  (most: number) =>
+  (text: string): number => {
+    const count = Number(text);
+    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+    throw new InvalidArgumentError(`It is not a whole number from 1 to ${most}.`);
+  };
 
 interface CommandLine {
   /** The name in package.json's scripts. */

@@ -1,7 +1,6 @@
 import "reflect-metadata";
-import { InvalidArgumentError } from "commander";
 import { type LargeGraph, type MiscountedGraph, largestGraphs, verifyGraphs } from "../features/memories/index.js";
-import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { EXIT, JSON_OPTION, commandLine, countUpTo, runCommand } from "./command-line.js";
 import { inSnakeCase } from "./in-snake-case.js";
 import { countInWords, tableOf } from "./table.js";
 import { withDatabase } from "./with-database.js";
@@ -41,20 +40,16 @@ program
 program
   .command("largest")
   .description("show the graphs with the most memories, and whose they are")
-  .option("--limit <count>", `how many, at most ${LARGEST_MAX}`, limitOf, 20)
+  .option("--limit <count>", `how many, at most ${LARGEST_MAX}`, countUpTo(LARGEST_MAX), 20)
   .option(...JSON_OPTION)
   .action(async ({ limit, json }: { limit: number; json?: true }) => {
-    const graphs = await withDatabase((database) => largestGraphs(database, limit));
-    if (json) console.log(JSON.stringify({ graphs: graphs.map(largeToJson) }));
-    else if (graphs.length === 0) console.log("No graph has a memory.");
-    else console.log(tableOf(["GRAPH", "MEMORIES", "BYTES", "OWNER"], graphs.map(rowOf)));
+    const found = await withDatabase((database) => largestGraphs(database, limit + 1));
+    const [graphs, more] = [found.slice(0, limit), found.length > limit];
+    if (json) return console.log(JSON.stringify({ graphs: graphs.map(largeToJson), more }));
+    if (graphs.length === 0) return console.log("No graph has a memory.");
+    console.log(tableOf(["GRAPH", "MEMORIES", "BYTES", "OWNER"], graphs.map(rowOf)));
+    if (more) console.log(`\nThere are more: --limit shows up to ${LARGEST_MAX} of them.`);
   });
-
-function limitOf(text: string): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= LARGEST_MAX) return count;
-  throw new InvalidArgumentError(`It is not a whole number from 1 to ${LARGEST_MAX}.`);
-}
 
 const rowOf = ({ graphId, memories, bytes, owner }: LargeGraph): string[] => {
   const ownerText = owner?.teamId ? `team ${owner.name} of ${owner.email ?? "nobody"}` : owner?.name;

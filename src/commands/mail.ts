@@ -2,15 +2,19 @@ import { InvalidArgumentError } from "commander";
 import { UserError } from "../features/access/index.js";
 import { type WaitingMail, retryMails, readWaitingMails } from "../features/mail/index.js";
 import { UUID } from "../operation/id.js";
-import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { JSON_OPTION, commandLine, countUpTo, runCommand } from "./command-line.js";
 import { minuteOf, tableOf } from "./table.js";
 import { withDatabase } from "./with-database.js";
+
+/** More hardly ever wait. */
+const LISTED_MAX = 1_000_000;
 
 export const program = commandLine({
   script: "mail",
   description: "Shows and retries mails that wait to be sent, with or without a running server.",
   examples: [
     "npm run mail -- list",
+    "npm run mail -- list --limit 20000",
     "npm run mail -- retry",
     "npm run mail -- retry 01890a5d-ac96-774b-bcce-b302099a8057",
     "npm run --silent mail -- list --json",
@@ -20,14 +24,16 @@ export const program = commandLine({
 program
   .command("list")
   .description("list the waiting mails, oldest first, with the reason")
+  .option("--limit <count>", "how many", countUpTo(LISTED_MAX), 1_000)
   .option(...JSON_OPTION)
-  .action(async ({ json }: { json?: true }) => {
-    const mails = await withDatabase(readWaitingMails);
-    if (json) return console.log(JSON.stringify({ mails }));
+  .action(async ({ limit, json }: { limit: number; json?: true }) => {
+    const { mails, total } = await withDatabase((database) => readWaitingMails(database, limit));
+    if (json) return console.log(JSON.stringify({ mails, total }));
     if (mails.length === 0) return console.log("No mails are waiting.");
     console.log(tableOf(["MAIL", "KIND", "TRIES", "NEXT AT", "TO"], mails.map(rowOf)));
     const reasons = mails.flatMap(({ id, last_error: why }) => (why === null ? [] : [[id, why]]));
     if (reasons.length > 0) console.log(`\n${tableOf(["MAIL", "WHY THE LAST TRY FAILED"], reasons)}`);
+    if (total > mails.length) console.log(`\n${total - mails.length} more wait: --limit ${total} lists all.`);
   });
 
 program

@@ -10,10 +10,10 @@ export const listOf = (entries: Readonly<Record<string, string>>): string => ali
 
 function alignColumns(given: readonly Row[]): string {
   const rows = given.map((row) => row.map(printable));
-  const columns = Math.max(...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  }
   const lineOf = (row: Row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
   return rows.map((row) => lineOf(row).trimEnd()).join("\n");
 }

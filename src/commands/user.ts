@@ -246,10 +246,12 @@ function describeUser(user: ShownUser): string {
   const mails = user.mails.map(({ kind, createdAt, attempts, lastError }) => {
     return [kind, minuteOf(createdAt), String(attempts), lastError ?? ""];
   });
+  const left = user.mailsTotal - user.mails.length;
   return [
     describeAccount(user),
     ...(keys.length > 0 ? [tableOf(["KEY", "NAME", "LAST USED", "EXPIRES", "ID"], keys)] : []),
     ...(mails.length > 0 ? [tableOf(["MAIL", "SINCE", "ATTEMPTS", "LAST ERROR"], mails)] : []),
+    ...(left > 0 ? [`${left} more mails wait: \`npm run mail -- list\` lists those of everybody.`] : []),
   ].join("\n\n");
 }
 

@@ -60,6 +60,21 @@ it("names who blocks statements, who has a transaction open for long, and when c
   await client.end();
 });
 
+it("says how many more problems of a kind there are than it names", async () => {
+  await using world = await createWorld({ fresh: true });
+  const clients = Array.from({ length: 5 }, () => new pg.Client(world.databaseUrl));
+  for (const client of clients) await client.connect();
+  const [examining, ...open] = clients;
+  for (const client of open) await client.query("BEGIN; SELECT 1");
+
+  const kept = examining && assertKept(examining, { ...BOUNDS, openSeconds: 0 });
+
+  await expect(kept).rejects.toThrow(
+    /^(Process [^:]*: it keeps locks, and dead rows\. SELECT pg_terminate_backend\(\d+\) ends it\. ){3}Such problems that are not named here until these are solved: 1\.$/,
+  );
+  for (const client of clients) await client.end();
+});
+
 it("counts connections and names who blocks a statement, although sessions of other roles are hidden", async () => {
   await using world = await createWorld({ fresh: true });
   const { pool } = world.database;

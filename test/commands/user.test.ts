@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { program as graph } from "../../src/commands/graph.js";
 import { program as user } from "../../src/commands/user.js";
@@ -11,6 +12,7 @@ import { inviteMember } from "../../src/features/teams/invitations/invite-member
 import { revokeInvitation } from "../../src/features/teams/invitations/revoke-invitation.js";
 import { teamAudit } from "../../src/features/teams/list-audit.js";
 import { teamInvitations } from "../../src/features/teams/invitations/list-invitations.js";
+import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { opens } from "../support/keys.js";
@@ -345,6 +347,27 @@ it("shows by id or address who a user is: keys without secrets, last use, mails 
   for (const text of [byId.output, output]) expect(text).not.toContain(key);
 });
 
+it("shows all keys of a user, and says how many mails it leaves out", async () => {
+  await using world = await createWorld();
+  const ann = await world.user({ email: EMAIL });
+  const { database, services } = world;
+  const { apiKey, mail } = database.models;
+  const ids = Array.from({ length: LIMITS.keys.activeWithReplaced }, () => services.newId());
+  const key = { userId: ann.caller.userId, name: "Key", prefix: "mg_live_", scopes: [] };
+  await apiKey.createMany({ data: ids.slice(1).map((id) => ({ ...key, id, hash: randomBytes(32) })) });
+  await mail.createMany({
+    data: ids.slice(0, 103).map((id) => ({ id, kind: "notice", email: EMAIL, subject: "One", body: "Two" })),
+  });
+
+  const shown = (await run(world, "user", "show", "--email", EMAIL, "--json")).json();
+  const { output } = await run(world, "user", "show", "--email", EMAIL);
+
+  expect(shown).toMatchObject({ keys: ids.length, mails_total: 103 });
+  expect([shown["active_keys"], shown["mails"]].map((list) => (list as object[]).length)).toEqual([ids.length, 100]);
+  expect(output.match(/^mg_live_/gm)).toHaveLength(ids.length);
+  expect(output).toMatch(/\n3 more mails wait: `npm run mail -- list` lists those of everybody\.\n$/);
+});
+
 it("shows the largest graphs, and whose they are", async () => {
   await using world = await createWorld();
   const ann = await world.user({ email: EMAIL });
@@ -363,8 +386,12 @@ it("shows the largest graphs, and whose they are", async () => {
     { graph_id, memories: 1, user_id: ann.caller.userId, team_id: null, email: EMAIL },
   ]);
   expect(one.output).toMatch(
-    new RegExp(`^GRAPH +MEMORIES +BYTES +OWNER\n${teamGraph.id} +5 +\\d+ +team .* of ${owner.email}\n$`),
+    new RegExp(`^GRAPH +MEMORIES +BYTES +OWNER\n${teamGraph.id} +5 +\\d+ +team .* of ${owner.email}\n\n(.*)\n$`),
   );
+  expect(one.output).toContain("\nThere are more: --limit shows up to 1000 of them.\n");
+  expect([found["more"], (await run(world, "graph", "largest", "--limit", "1", "--json")).json()["more"]]).toEqual([
+    ...[false, true],
+  ]);
   await world.database.models.graph.update({ where: { id: graph_id }, data: { userId: null } });
   expect((await run(world, "graph", "largest")).output).toMatch(new RegExp(`\n${graph_id} +1 +\\d+ +deleted\n$`));
   for (const limit of ["0", "1001", "x"]) {

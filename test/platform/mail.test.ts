@@ -529,6 +529,21 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
   expect(await inWords(world, "list")).toBe("No mails are waiting.\n");
 });
 
+it("says how many more mails wait than it lists, and how to list them", async () => {
+  await using world = await createWorld();
+  const { mail } = world.database.models;
+  const data = Array.from({ length: 1_003 }, (_, n) => ({ kind: "sign_up", email: `p${n}@example.com` }));
+  await mail.createMany({ data: data.map((one) => ({ ...one, id: world.services.newId() })) });
+
+  const listed = await inWords(world, "list");
+  const two = (await command(world, "list", "--limit", "2", "--json")) as { mails: object[]; total: number };
+  const all = await inWords(world, "list", "--limit", "1003");
+
+  expect(listed).toMatch(/^MAIL .*\n(.*@example\.com\n){1000}\n3 more wait: --limit 1003 lists all\.\n$/);
+  expect([two.mails.length, two.total]).toEqual([2, 1_003]);
+  expect(all).toMatch(/^MAIL .*\n(.*@example\.com\n){1003}$/);
+});
+
 /** How many mails the metrics count, by outcome. */
 async function mailsBy(metricsUrl: string | undefined): Promise<Record<string, number>> {
   const text = String((await ask(metricsUrl ?? "")).body);

@@ -21,6 +21,9 @@ export const BOUNDS: Bounds = {
   ...{ keptBytes: 1_073_741_824, connectionsShare: 0.9 },
 };
 
+/** How many problems of one kind are named at a time. */
+const NAMED_MAX = 3;
+
 /**
  * Checks what makes a database slower from day to day, or stops it one day, while no request fails yet.
  * @throws Problem that says what is wrong, and what to do.
@@ -30,7 +33,9 @@ export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Pr
   const statements = [tables(bounds), transactions(bounds), slots(bounds), connections(bounds)];
   for (const statement of statements) {
     const { rows } = await client.query<{ problem: string }>(statement);
-    problems.push(...rows.map(({ problem }) => problem));
+    problems.push(...rows.slice(0, NAMED_MAX).map(({ problem }) => problem));
+    const left = rows.length - NAMED_MAX;
+    if (left > 0) problems.push(`Such problems that are not named here until these are solved: ${left}.`);
   }
   if (problems.length > 0) throw new Problem(problems.join(" "));
 }
@@ -67,7 +72,7 @@ const tables = ({ liveRows, deadRows }: Bounds) => `
   WHERE is_bloated
     OR n_live_tup > ${liveRows}
        AND NOT EXISTS (SELECT FROM pg_stats WHERE schemaname = 'public' AND tablename = relname)
-  ORDER BY n_live_tup + n_dead_tup DESC LIMIT 3`;
+  ORDER BY n_live_tup + n_dead_tup DESC`;
 
 /**
  * Of sessions of other roles only the process is visible, unless ours is a member of pg_read_all_stats: then the time
@@ -88,7 +93,7 @@ const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
    WHERE pid <> pg_backend_pid() AND ${IS_CLIENT}
      AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
           OR coalesce(xact_start, waiting_since) < now() - interval '${blockingSeconds} s' AND statements > 0)
-   ORDER BY statements DESC NULLS LAST, xact_start LIMIT 3)
+   ORDER BY statements DESC NULLS LAST, xact_start)
   UNION ALL
   SELECT format('The prepared transaction %L is open since %s: it keeps locks, and dead rows. ROLLBACK PREPARED it.',
                 gid, to_char(prepared, 'YYYY-MM-DD HH24:MI'))

@@ -175,17 +175,18 @@ interface ForgottenAddress {
   readonly earlierOf: readonly string[];
 }
 
-const SHOWN_MAX = 100;
+const MAILS_SHOWN_MAX = 100;
 
 /** What operators see of a user: the size of the stored data, but not the data; keys, but not their secrets. */
 export interface ShownUser extends User {
   readonly keys: number;
   /** When a request had the user's key last; null if none had one that is still known. */
   readonly lastUsedAt: Date | null;
-  /** The keys that work, the latest first, at most `SHOWN_MAX`. */
+  /** The keys that work, the latest first. */
   readonly activeKeys: ReadonlyArray<Pick<ApiKey, "id" | "prefix" | "name" | "client" | "lastUsedAt" | "expiresAt">>;
-  /** Mails to the user that wait, the oldest first, at most `SHOWN_MAX`. */
+  /** Mails to the user that wait, the oldest first, at most `MAILS_SHOWN_MAX`, and how many there are. */
   readonly mails: ReadonlyArray<Pick<Mail, "id" | "kind" | "attempts" | "lastError" | "createdAt">>;
+  readonly mailsTotal: number;
   readonly team: { readonly id: string; readonly name: string; readonly role: string } | null;
   readonly memories: number;
   readonly bytes: number;
@@ -199,21 +200,20 @@ export async function showUser({ database, now }: Services, which: string): Prom
   const { models } = database;
   const user = await readUser(database, which);
   const active = { userId: user.id, ...notEnded(now()) };
-  const [keys, activeKeys, used, mails, membership, graph] = await Promise.all([
-    models.apiKey.count({ where: active }),
+  const [activeKeys, used, mails, mailsTotal, membership, graph] = await Promise.all([
     models.apiKey.findMany({
       where: active,
       select: { id: true, prefix: true, name: true, client: true, lastUsedAt: true, expiresAt: true },
       orderBy: { id: "desc" },
-      take: SHOWN_MAX,
     }),
     models.apiKey.aggregate({ where: { userId: user.id }, _max: { lastUsedAt: true } }),
     models.mail.findMany({
       where: { email: user.email },
       select: { id: true, kind: true, attempts: true, lastError: true, createdAt: true },
       orderBy: { createdAt: "asc" },
-      take: SHOWN_MAX,
+      take: MAILS_SHOWN_MAX,
     }),
+    models.mail.count({ where: { email: user.email } }),
     models.teamMember.findUnique({ where: { userId: user.id }, include: { team: true } }),
     models.graph.findUnique({ where: { userId: user.id } }),
   ]);
@@ -222,10 +222,11 @@ export async function showUser({ database, now }: Services, which: string): Prom
   const lastUsedAt = used._max.lastUsedAt;
   return {
     ...user,
-    keys,
+    keys: activeKeys.length,
     activeKeys,
     lastUsedAt,
     mails,
+    mailsTotal,
     team,
     memories: usage?.memories ?? 0,
     bytes: Number(usage?.bytes ?? 0),

@@ -15,12 +15,13 @@ export interface WaitingMail {
   readonly last_error: string | null;
 }
 
-const LISTED_MAX = 1_000;
-
-/** The `LISTED_MAX` oldest mails that wait, oldest first. */
-export async function readWaitingMails({ models }: Database): Promise<WaitingMail[]> {
-  const mails = await models.mail.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }], take: LISTED_MAX });
-  return mails.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
+/** The oldest mails that wait, at most `limit`, and how many wait in all. */
+export async function readWaitingMails(
+  { models }: Database,
+  limit: number,
+): Promise<{ readonly mails: WaitingMail[]; readonly total: number }> {
+  const rows = await models.mail.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }], take: limit });
+  const mails = rows.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
     id,
     // The database allows only these kinds.
     kind: kind as WaitingMail["kind"],
@@ -30,6 +31,7 @@ export async function readWaitingMails({ models }: Database): Promise<WaitingMai
     attempts,
     last_error: lastError,
   }));
+  return { mails, total: await models.mail.count() };
 }
 
 /**
