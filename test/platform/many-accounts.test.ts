@@ -64,8 +64,11 @@ it.each([
   expect(much, `Read at most ${READ_MAX} rows: use an index, in its order.`).toEqual([]);
 });
 
-it("reads few rows in each operation of one user, beside many accounts", async () => {
-  await using at = await fillWorld(true);
+it.each([
+  { state: "that were analyzed", isAnalyzed: true },
+  { state: "without statistics", isAnalyzed: false },
+])("reads few rows in each operation of one user, beside many accounts $state", async ({ isAnalyzed }) => {
+  await using at = await fillWorld(isAnalyzed);
   const { world } = at;
 
   const much: string[] = [];
