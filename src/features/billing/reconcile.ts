@@ -6,19 +6,36 @@ import { AccountBusy, PaymentProviderError } from "./failures.js";
 import { followOwner } from "./payer.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
+/** If the provider fails for so many accounts in a row, the next ones wait for the next run: it may be down. */
+const FAILING_MAX = 10;
+
 /**
  * Reconciles one due account; returns whether there may be more. This finishes the requests of killed servers, and
- * finds changes whose events were lost.
- * @throws what `withBillingSession` throws: the account is tried again later.
+ * finds changes whose events were lost. An account for which the provider fails does not delay the next one: it is tried
+ * again later.
+ * @throws what `withBillingSession` throws, when it fails for `FAILING_MAX` accounts, or for all that are due.
  */
 export async function reconcileDueAccount(services: BillingServices): Promise<boolean> {
   if (!services.billing.payments) return false;
-  const [due] = await services.database.run(claimDueAccount, {});
-  if (!due) return false;
-  await reconcileAccount(services, due.teamId);
-  if (due.customerId !== null) await markOlderEventsProcessed(services, due.customerId, due.now);
-  return true;
+  const failures: unknown[] = [];
+  while (failures.length < FAILING_MAX) {
+    const [due] = await services.database.run(claimDueAccount, {});
+    if (!due) break;
+    try {
+      await reconcileAccount(services, due.teamId);
+      if (due.customerId !== null) await markOlderEventsProcessed(services, due.customerId, due.now);
+      return true;
+    } catch (error) {
+      if (!isOfOneAccount(error)) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return false;
 }
+
+const isOfOneAccount = (error: unknown): boolean =>
+  [PaymentProviderError, AccountBusy, TeamNotFound].some((known) => error instanceof known);
 
 /** The copy was read after these events came, so it contains their changes. */
 async function markOlderEventsProcessed(
@@ -92,7 +109,7 @@ async function tryReconcile(services: BillingServices, teamId: string): Promise<
   try {
     return { after: await reconcileAccount(services, teamId) };
   } catch (error) {
-    if ([PaymentProviderError, AccountBusy, TeamNotFound].some((known) => error instanceof known)) return {};
+    if (isOfOneAccount(error)) return {};
     throw error;
   }
 }

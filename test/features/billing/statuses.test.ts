@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
+import { PaymentProviderError } from "../../../src/features/billing/failures.js";
 import { openBillingPortal } from "../../../src/features/billing/open-billing-portal.js";
 import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
@@ -159,6 +160,21 @@ it("looks at a paused subscription once a day, since its period does not end", a
   await checked(1, "active");
   expect(await reconcileDueAccount(world.services)).toBe(true);
   expect((await owner.did(teamSubscription)).status).toBe("paused");
+});
+
+it("reads the next team's subscription if the provider fails for some, and pauses if it fails for ten", async () => {
+  await using world = await createStripeWorld();
+  for (let teams = 0; teams < 11; teams++) await (await aPayer(world, { seats: 5 })).owner.did(createTeamCheckout);
+  const readWhen = async (failing: number) => {
+    await world.database.pool.query("UPDATE billing_account SET checked_at = now() - interval '6 minutes'");
+    world.stripe.fail({ kind: "400", times: failing });
+    const isDone = await reconcileDueAccount(world.services).catch((error: unknown) => error);
+    const recently = { checkedAt: { gt: new Date(Date.now() - 60_000) } };
+    return [isDone, await world.database.models.billingAccount.count({ where: recently })];
+  };
+
+  expect(await readWhen(2)).toEqual([true, 3]);
+  expect(await readWhen(100)).toEqual([expect.any(PaymentProviderError), 10]);
 });
 
 it("leaves a subscription alone that was paid before a lost request to end it is resent", async () => {
