@@ -272,7 +272,7 @@ export const LIMITS = {
   /** Views of many memories at once: each says when it ended at its limit. */
   views: {
     days: 365, // That recent activity looks back.
-    counted: 1_000_000, // Memories, and as many relationships, that the statistics of a graph count.
+    counted: 1_000_000, // Memories, and as many relationships, that the statistics of a graph count, and an export before.
     types: 100, // That are listed with their counts, the most common first.
     changed: 100_000, // The most recently changed memories that recent activity covers.
     problems: 10_000, // Among them, that are checked for a solution.

@@ -13,6 +13,7 @@ interface Progress extends Disposable {
 }
 
 interface ProgressOptions {
+  /** There may be more: counting relationships for an export ends somewhere. */
   readonly total: number;
   readonly stream: WriteStream;
   /** Estimates the time for the remaining steps, from the seconds per step without pauses. */
@@ -33,6 +34,7 @@ export function showProgress({ total, stream, secondsLeft }: ProgressOptions): P
     const seconds = Math.ceil((pause.until - performance.now()) / 1_000);
     return seconds > 0 ? `, waiting ${seconds} s: ${pause.why}` : "";
   };
+  const all = () => (done > total ? `more than ${total}` : total);
   const left = () => {
     if (done >= total) return "";
     const workedMs = performance.now() - startedAt - pausedMs + Math.max(pause.until - performance.now(), 0);
@@ -40,13 +42,13 @@ export function showProgress({ total, stream, secondsLeft }: ProgressOptions): P
     return `, ${showDuration(secondsLeft(total - done, each))} left`;
   };
   const draw = () => {
-    const filled = Math.round((BAR_WIDTH * done) / Math.max(total, 1));
+    const filled = Math.round(BAR_WIDTH * Math.min(1, done / Math.max(total, 1)));
     const bar = `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)}`;
-    const line = `${bar} ${done} of ${total}${left()}${waiting()}`;
+    const line = `${bar} ${done} of ${all()}${left()}${waiting()}`;
     stream.write(`\r\u001b[K${line.slice(0, (stream.columns || 80) - 1)}`);
   };
   const write = () => {
-    if (done > shown) stream.write(`${done} of ${total} done${left()}\n`);
+    if (done > shown) stream.write(`${done} of ${all()} done${left()}\n`);
     shown = done;
   };
   const timer = stream.isTTY ? setInterval(draw, REDRAW_MS) : setInterval(write, LINE_EVERY_MS);
@@ -59,7 +61,7 @@ export function showProgress({ total, stream, secondsLeft }: ProgressOptions): P
       pause = { until: performance.now() + seconds * 1_000, why };
       if (stream.isTTY) return;
       shown = done;
-      stream.write(`${done} of ${total} done${left()}${waiting()}\n`);
+      stream.write(`${done} of ${all()} done${left()}${waiting()}\n`);
     },
     [Symbol.dispose]() {
       clearInterval(timer);

@@ -82,6 +82,19 @@ describe("progress", () => {
     ]);
   });
 
+  it("goes on beyond what was announced: counting an export's records ends somewhere", () => {
+    const shown: string[] = [];
+    const stream = { isTTY: true, columns: 80, write: (text: string) => shown.push(text) > 0 };
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    using progress = showProgress({ total: 4, stream: stream as unknown as WriteStream, secondsLeft: () => 0 });
+
+    progress.step(5);
+    vi.advanceTimersByTime(1_000);
+
+    expect(shown.at(-1)).toBe(`\r\u001b[K${"█".repeat(24)} 5 of more than 4`);
+  });
+
   it("leaves pauses out of the time per item that it measures, also while they last", () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

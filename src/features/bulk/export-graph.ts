@@ -4,6 +4,7 @@ import { NIL_ID, UUID } from "../../operation/id.js";
 import { EXPORT_VERSION } from "../../export-version.js";
 import type { Context } from "../../operation/context.js";
 import { snakeCase } from "../../operation/names.js";
+import { LIMITS } from "../../limits.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, NOT_A_CURSOR, Paged, cursorOf, pageOf, placeOf, readForPage } from "../../operation/page.js";
@@ -22,7 +23,8 @@ export class ExportGraphInput extends Paged("exportGraph", GraphInput, PLACE) {}
 export class GraphRecords {
   @Field(() => [GraphQLJSONObject], {
     description:
-      "The records, oldest first: one that says how many there are (`record` is graph), then the memories (memory), " +
+      "The records, oldest first: one that says how many there are (`record` is graph; counting relationships ends at " +
+      `${LIMITS.views.counted.toLocaleString("en")}), then the memories (memory), ` +
       "then the relationships (relationship), with all their fields in snake_case, their authors and times.",
   })
   records!: GraphRecord[];
@@ -113,7 +115,7 @@ async function readRecords({ database }: Context, { list, ...place }: Place, tak
 async function describeGraph({ database, now }: Context, graphId: string): Promise<GraphRecord> {
   const { graphUsage, relationship } = database.models;
   const usage = await graphUsage.findUnique({ where: { graphId }, select: { memories: true } });
-  const relationships = await relationship.count({ where: { graphId } });
+  const relationships = await relationship.count({ where: { graphId }, take: LIMITS.views.counted });
   return { ...FORMAT, exported_at: now().toISOString(), memories: usage?.memories ?? 0, relationships };
 }
 

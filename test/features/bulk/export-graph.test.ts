@@ -12,6 +12,7 @@ import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask } from "../../support/http.js";
 import { closedValidator, document, problemsOf, resolved } from "../../support/openapi.js";
+import { withLimits } from "../../support/limits.js";
 import { type TableLock, lockMemories } from "../../support/locks.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
 import { PATIENT } from "../../support/patience.js";
@@ -307,6 +308,17 @@ it("exports MemoryGraph's format too, also for an empty graph", async () => {
     relationships: [],
     exported: { memories: 0, relationships: 0 },
   });
+});
+
+it("counts relationships before it exports them up to a limit, as statistics do", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await fill(ann);
+  using _limits = withLimits("views", { counted: 100 });
+
+  const { records } = await ann.did(exportGraph, {});
+
+  expect(records[0]).toMatchObject({ record: "graph", memories: 251, relationships: 100 });
 });
 
 it("refuses unknown parameters and strangers, and counts as several requests", async () => {
