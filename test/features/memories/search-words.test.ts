@@ -96,6 +96,23 @@ it.each([
   );
 });
 
+it("looks for a number with its unit only where it is not written as in the query", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Wait 30 seconds", "Wait 45s");
+  const variantsOf = async (query: string) => {
+    const wishes = { query, limit: 20, offset: 0, explain: false, withText: false, withUnknownWords: false };
+    const { concepts } = await world.database.search((run) => findMemories(run, ann.caller.personalGraphId, wishes));
+    return concepts.map(({ variants }) => variants.map(({ text }) => text)).toSorted();
+  };
+
+  expect(await variantsOf("30 seconds")).toEqual([["30"], ["seconds"]]);
+  expect(await variantsOf("45 seconds")).toEqual([
+    ["45", "45s"],
+    ["seconds", "45s"],
+  ]);
+});
+
 it("names at most twelve unknown words, and of each five that it was taken as", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -34,7 +34,7 @@ const shortFormsOf = (whole: string): string[] =>
     return [`${told}${unit}`, ...(unit === "m" ? [`${told} million`] : [])];
   });
 
-const DURATION = /^[^\p{L}\p{N}]*(\d{1,6})\s*(\p{L}{1,12})[^\p{L}\p{N}]*$/u;
+const DURATION = /^[^\p{L}\p{N}]*(\d{1,6})(?:\s*|-)(\p{L}{1,12})[^\p{L}\p{N}]*$/u;
 /** Units of time, each by its names. "m" is a million, and "d" is none: "3d" is mostly something else. */
 export const DURATIONS = [
   ["ms", "millisecond", "milliseconds"],
@@ -43,7 +43,7 @@ export const DURATIONS = [
   ["h", "hr", "hrs", "hour", "hours"],
 ];
 
-/** Other ways to write how long something takes: "30s" is also "30 seconds" and "30 sec", and vice versa. */
+/** Other ways to write how long something takes: "30s" is also "30 seconds", "30-second" and "30 sec", and vice versa. */
 export function otherDurations(term: string): string[] {
   const [, digits = "", unit = ""] = DURATION.exec(term.toLowerCase()) ?? [];
   const same = DURATIONS.find((names) => names.includes(unit)) ?? [];

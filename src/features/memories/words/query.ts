@@ -71,13 +71,17 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
 const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:(?:[-_./\\]|::)[\p{L}\p{N}]+)+/gu;
 const NAME_AT_END = /[\p{L}\p{N}](?:[-_./\\]|::)[\p{L}\p{N}]+\s*$/u;
-/** A time such as "5 pm", an amount such as "1.5 million", or a duration such as "30 seconds", is one term. */
+/** A time such as "5 pm", an amount such as "1.5 million", or a duration such as "30 seconds", is one term, and "(5 pm)". */
 const MANY_WORDS = [
   String.raw`\d{1,2}(?::\d\d)?\s+[ap]\.?m`,
   String.raw`\d{1,6}(?:[.,]\d{1,2})?\s+million`,
   String.raw`\d{1,6}\s+(?:${DURATIONS.flat().join("|")})`,
 ];
-const PHRASE_OR_TERM = new RegExp(String.raw`"([^"]+)"|(?<!\S)(?:${MANY_WORDS.join("|")})\b(?![-_./\\:]+\w)|\S+`, "gi");
+const SIGNS_BEFORE = String.raw`(?<!\S)[^\s\p{L}\p{N}\p{M}".,]*`;
+const PHRASE_OR_TERM = new RegExp(
+  String.raw`"([^"]+)"|${SIGNS_BEFORE}(?:${MANY_WORDS.join("|")})\b(?![-_./\\:]+\w)|\S+`,
+  "giu",
+);
 
 const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
 const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });

@@ -104,6 +104,10 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
   return variants;
 }
 
+/** A memory that has all of these has the others anyway: "30 second" beside "30". */
+const hasAll = (lexemes: readonly string[], others: readonly string[]): boolean =>
+  others.length > 0 && others.every((lexeme) => lexemes.includes(lexeme));
+
 export const stemsOf = ({ lexemes }: Variant): string => lexemes.join(" ");
 
 /** Whether a word of the graph is a stem itself: "files" is not, so "filesy" (which begins "filesystem") is no kin of it. */
@@ -144,7 +148,7 @@ export function variantsOf(
     ...(groups.length > 0 && isKnown ? [variantOf(groups, own.isKnown ? "apart" : "parts", known)] : []),
     ...initials,
     ...forms.map((form) => variantOf([form], "form", known)),
-  ].filter(({ isKnown }) => isKnown);
+  ].filter(({ isKnown, lexemes }) => isKnown && !hasAll(lexemes, own.lexemes));
   const found = [own];
   // Each once: the memories that have it are counted for each variant.
   for (const other of others) if (!found.some((one) => stemsOf(one) === stemsOf(other))) found.push(other);
