@@ -6,11 +6,11 @@ export class ImportStopped extends Error {}
 const REASONS_SHOWN = 3;
 
 /** Why nothing was found: the first of what was left out or skipped, each in a line of its own. */
-export const showReasons = ({ notTaken, ignored }: Pick<ImportedGraph, "notTaken" | "ignored">): string =>
-  [...notTaken, ...ignored]
-    .slice(0, REASONS_SHOWN)
-    .map(({ what, reason }) => `\n  ${what}: ${reason}`)
-    .join("");
+export function showReasons({ notTaken, ignored }: Pick<ImportedGraph, "notTaken" | "ignored">): string {
+  const all = [...notTaken, ...ignored].map(({ what, reason }) => `\n  ${what}: ${reason}`);
+  const left = all.length - REASONS_SHOWN;
+  return all.slice(0, REASONS_SHOWN).join("") + (left > 0 ? `\n  … and ${left} more` : "");
+}
 
 /** @throws ImportStopped for a key that no header can carry, such as one with a line break. */
 export function assertKeyFits(key: string): void {

@@ -515,6 +515,8 @@ it("limits what it reads: files, bytes, and nested folders", async () => {
   await expect(readNotesFolder(hidden)).rejects.toThrow(
     `There are no notes in ${hidden}.\n  ".agents": it is hidden: import its notes by a run of its own\n  1 × .txt`,
   );
+  const many = await folderWith({ ".a/a.md": "A", ".b/b.md": "B", ".c/c.md": "C", ".d/d.md": "D", ".e/e.md": "E" });
+  await expect(readNotesFolder(many)).rejects.toThrow(/\n {2}"\.c": .*\n {2}… and 2 more\nGive a folder/);
 });
 
 it("says which folders and notes it has no permission to read", async () => {
