@@ -178,7 +178,7 @@ export const LIMITS = {
     examined: 12_000, // Memories looked at if there are filters on importance or dates, which are not in the index.
     pairs: 4, // Adjacent words of the query that are searched as pairs.
     pairsIn: 40, // The best hits in which they are searched.
-    names: 4, // Names with signs, such as `c++`.
+    names: 4, // Names that are looked for as they are written, such as `c++` and `set up`.
     namesIn: 200, // The best hits whose texts they are looked for in.
     nameBytes: 600_000, // Of the words of these hits.
     snippetBytes: 500_000, // Of contents that snippets are cut from, in total.

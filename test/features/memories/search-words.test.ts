@@ -715,3 +715,51 @@ it("finds short forms that are known in the field, and what they stand for", asy
   expect(await found(ann, "ota")).toEqual(["Updates over the air"]);
   expect(await found(ann, "temp")).toEqual(["Temperature of a rack"]);
 });
+
+/** Queries, a text that means the same, and titles that only have some of its words, or have them apart. */
+const SHORTENED: ReadonlyArray<readonly [string[], string, string[]]> = [
+  [["login", "signin"], "They cannot log in any more.", ["Log rotation", "Logs of the build", "Signed commits"]],
+  [["login", "log in"], "Nobody is logged in at night.", ["Log rotation", "Logs of the build", "Signed commits"]],
+  [["signup", "sign up"], "She could not sign up.", ["Signed commits", "A sign on the door"]],
+  [["logout"], "They are logged out each hour.", ["Log rotation", "Logs of the build"]],
+  [["oom", "out of memory"], "The heap is out of memory.", ["Memory of the team", "A memory graph"]],
+  [["oom"], "Killed: OOM.", ["Memory of the team", "A memory graph"]],
+  [["eol"], "The end of life of this version.", ["The life that may end"]],
+  [["fe", "frontend"], "A fault of the front-end.", ["Front door at the other end"]],
+  [["gc"], "The garbage collector runs.", ["A collection of useless garbage"]],
+  [["e2e"], "Tests from end to end.", ["Endings"]],
+  [["rbac"], "It has role-based access.", ["Role of a base for all access"]],
+  [["ttl"], "Its time to live is over.", ["Live at this time"]],
+  [["setup"], "You set up the database first.", ["Set of rules", "A set"]],
+  [["set up"], "The setup takes an hour.", ["Set of rules"]],
+  [["backup"], "They are backing up all disks.", ["Go back", "Back office"]],
+  [["back up"], "The backup takes an hour.", ["Back office"]],
+  [["lookup"], "We look up names.", ["Look of the page"]],
+  [["timeout", "timeouts"], "The request timed out.", ["Time of day", "Time zones"]],
+  [["breakdown"], "It may break down.", ["Break at noon"]],
+  [["fallback"], "It falls back to the old one.", ["Back in the fall"]],
+  [["followup", "follow up"], "A follow-up of the talk.", ["Follow me"]],
+];
+
+it.each(SHORTENED)("ranks %j: what means it above what has its words apart", async (queries, text, titles) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Right", content: text });
+  await memoriesTitled(ann, ...titles);
+
+  for (const query of queries) expect((await found(ann, query))[0], query).toBe("Right");
+});
+
+it("weighs a word by the memories that have it, not by those with a part of its long form", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Login is slow", "Login page", "Timeout of the queue", "Timeout of the mail");
+  await memoriesTitled(ann, ...Array.from({ length: 20 }, (_, n) => `Log number ${n}`));
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  const { memories } = await ann.did(searchMemories, { query: "login timeout", explain: true });
+  const weightOf = (title: string) => memories.find((hit) => hit.title === title)?.matches?.[0]?.weight ?? 0;
+
+  expect(weightOf("Login page")).toBeGreaterThan(0.9 * weightOf("Timeout of the queue"));
+  expect(memories.map(({ title }) => title)).not.toContain("Log number 1");
+});

@@ -2,8 +2,8 @@ import { LIMITS } from "../../../limits.js";
 import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
-import { isTelling } from "./names.js";
-import type { Piece, SearchQuery } from "./query.js";
+import { isTelling, patternOfNames } from "./names.js";
+import type { Piece, SearchQuery, ShortenedName } from "./query.js";
 import { TITLE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
 import {
@@ -116,10 +116,11 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const numbers = query.numbers.flatMap((number) => findNumber(number, resolved));
   // The forms of a number are worth the same with its signs and without.
   const inNumbers = new Set(numbers.flatMap(({ parts }) => parts));
+  const shortened = query.shortened.flatMap((name) => findShortened(name, resolved));
   const others = signed.filter(({ parts }) => !parts.every((part) => inNumbers.has(part)));
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
-    names: [...numbers, ...others].slice(0, LIMITS.search.names),
+    names: [...numbers, ...others, ...shortened].slice(0, LIMITS.search.names),
     unknown: unknown
       .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
@@ -200,6 +201,13 @@ function findNumber({ pattern, words }: SearchQuery["numbers"][number], { concep
   return mayBeApart && parts.length > 0 ? [{ pattern, parts, wholes: [] }] : [];
 }
 
+/** A name of several words: the memories that have its words may have them apart. */
+function findShortened({ names, words, foundAs }: ShortenedName, { concepts }: Resolved): FoundName[] {
+  const parts = concepts.filter(({ text }) => words.some((word) => word.text === text));
+  const isFound = parts.some(({ variants }) => variants.some(({ text }) => foundAs?.includes(text) ?? true));
+  return isFound ? [{ pattern: patternOfNames(names), parts, wholes: [] }] : [];
+}
+
 /** Whether the lexicon can count a sign: it has no words that begin like a mark of the index. */
 export const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 
@@ -215,7 +223,7 @@ function piecesOf({ words, names }: SearchQuery): Piece[] {
 }
 
 /** Whether memories with the word itself are worth as much as if no others matched in this way. */
-export const isBeside = (way: Variant["way"]): boolean => way === "beginning" || way === "form" || way === "apart";
+export const isBeside = (way: Variant["way"]): boolean => ["beginning", "form", "apart", "rest"].includes(way);
 
 function conceptOf(text: string, variants: readonly Variant[], memories: number, isName = false): Concept {
   const sure = variants.filter(({ way }) => !isBeside(way));

@@ -12,6 +12,7 @@ const KINDS: Readonly<Record<Variant["way"], MatchKind>> = {
   name: MatchKind.BEGINNING,
   abbreviation: MatchKind.ABBREVIATION,
   initials: MatchKind.ABBREVIATION,
+  rest: MatchKind.ABBREVIATION,
   spelling: MatchKind.SPELLING,
   begun: MatchKind.BEGINNING,
   beginning: MatchKind.BEGINNING,

@@ -73,6 +73,24 @@ export function patternOfForms(forms: readonly string[], isTime: boolean): strin
     : `(?:^|[^a-z0-9.,]|(?:^|[^0-9]|[0-9]{4})[.,])(?:${any})(?:$|[^a-z0-9.,]|[.,](?:[0-9]{0,2}(?:$|[^0-9])|[0-9]{4}))`;
 }
 
+/**
+ * A pattern for any of some names of one word or several, in any English form: "oom" and "out of memory", "login" and
+ * "logged in", "gc" and "garbage collectors". It need not be exact: a text has the words of a name anyway.
+ */
+export const patternOfNames = (names: readonly string[]): string => names.map(patternOfWords).join("|");
+
+const SHORT_WORD_MAX = 3;
+const BEFORE_WORD = "(?:^|[^a-z0-9])";
+
+function patternOfWords(name: string): string {
+  const [first = "", ...others] = name.split(" ");
+  const last = others.pop();
+  if (last === undefined) return first.length > SHORT_WORD_MAX ? first : BEFORE_WORD + first;
+  const inner = others.map((word) => (word.length > SHORT_WORD_MAX ? `${word}[a-z]{0,4}` : word));
+  const end = last.length > SHORT_WORD_MAX ? last.slice(0, Math.max(4, last.length - 3)) : `${last}(?:$|[^a-z0-9])`;
+  return BEFORE_WORD + [`${first}[a-z]{0,4}`, ...inner, end].join("[^a-z0-9]{1,3}");
+}
+
 /** With what a time may have besides, as in "5 p.m.", "17 h 30" and "14:05Z". */
 const spellTime = (form: string): string =>
   form

@@ -60,6 +60,8 @@ export interface SearchQuery {
   readonly signed: ReadonlyArray<SignedName & { readonly words: readonly QueryWord[] }>;
   /** Numbers and times of which some form has several parts, such as "5k" and "5,000": these stand side by side. */
   readonly numbers: ReadonlyArray<{ readonly pattern: string; readonly words: readonly QueryWord[] }>;
+  /** Names of several words that have another form: "out of memory" and "oom", "set up" and "setup". */
+  readonly shortened: readonly ShortenedName[];
   /** Quoted texts, whose words must stand in this order. */
   readonly phrases: readonly string[];
   /** Characters that are neither letters nor digits, where the query has nothing else. */
@@ -92,6 +94,13 @@ for (const group of SYNONYMS) {
     synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.filter((other) => other !== word)]);
 }
 
+/** Names of several words, and words that mean one: with all names of their group. */
+const shortened = new Map(
+  SYNONYMS.filter((group) => group.some((name) => name.includes(" "))).flatMap((group) =>
+    group.map((name) => [name, group] as const),
+  ),
+);
+
 /** Splits an English form from its ending: "pictures", "erased", "deleting". */
 const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
 
@@ -102,6 +111,16 @@ function synonymsOf(word: string): readonly string[] {
   const known = [letters, stem, `${stem}e`].find((form) => synonyms.has(form)) ?? letters;
   const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
   return names.map((name) => (digits ? `${name} ${digits}` : name));
+}
+
+/** A name of several words, or a word that means one: memories that have it as it is written rank higher. */
+export interface ShortenedName {
+  /** All forms of it, of one word or several. */
+  readonly names: readonly string[];
+  /** The words of the query that are one of these. */
+  readonly words: readonly QueryWord[];
+  /** It only counts if the graph has one of the words by a variant of these; undefined if it counts anyway. */
+  readonly foundAs: readonly string[] | undefined;
 }
 
 /** Reads a query: what to look up in a graph, before it is known which words the graph has. */
@@ -137,6 +156,7 @@ export function readQuery(query: string): SearchQuery {
       words: wordsOf(name.text),
     })),
     numbers: read.flatMap(numberOf),
+    shortened: shortenedOf(words),
     phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsAlone(term).length > 1).map(({ term }) => term),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
@@ -170,6 +190,23 @@ const shortNames = new Map(
 /** All runs of so many neighbours. */
 const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryWord[][] =>
   lengths.flatMap((length) => words.slice(length - 1).map((_, place) => words.slice(place, place + length)));
+
+function shortenedOf(words: readonly QueryWord[]): ShortenedName[] {
+  const runs = [...words.map((word) => [word]), ...runsOf(words.slice(0, LIMITS.search.joined), NAME_LENGTHS)];
+  return runs.flatMap((run) => {
+    const isApart = run.length > 1;
+    const name = run.map(({ text }) => text).join(" ");
+    const names = shortened.get(name) ?? shortened.get(name.replace(/s$/, ""));
+    if (names) return [{ names, words: run, foundAs: isApart ? undefined : names.filter((one) => one.includes(" ")) }];
+    const [, verb, particle] = WITH_PARTICLE.exec(name) ?? [];
+    if (!verb || !particle) return [];
+    const [joined, apart] = [verb + particle, `${verb} ${particle}`];
+    return [{ names: [joined, apart], words: run, foundAs: isApart ? [joined] : [verb, apart] }];
+  });
+}
+
+/** A verb with such a word, and the noun made of both: "set up" and "setup". */
+const WITH_PARTICLE = /^(\p{L}{3,}?) ?(up|out|in|off|over|down|back)s?$/u;
 
 /**
  * Adds to each word its compounds with neighbours, and short forms of several words: "sign up" is "signup", "open api

@@ -137,7 +137,7 @@ export function variantsOf(
     .filter(({ of, isKnown }) => isKnown || of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
     .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
     .filter(({ way, documents }) => way === "abbreviation" || !own.isKnown || documents <= own.documents);
-  const same = synonyms.map((pieces) => variantOf(pieces, "abbreviation", known));
+  const same = synonyms.map((pieces) => variantOf(pieces, hasStopWord(pieces, known) ? "rest" : "abbreviation", known));
   const isKnown = own.isKnown || same.some((other) => other.isKnown);
   const others = [
     ...asWritten.map((whole) => variantOf([whole], "word", known)),
@@ -154,6 +154,9 @@ export function variantsOf(
   for (const other of others) if (!found.some((one) => stemsOf(one) === stemsOf(other))) found.push(other);
   return found;
 }
+
+const hasStopWord = (pieces: readonly Piece[], known: Known): boolean =>
+  pieces.some((piece) => known.get(keyOf(piece))?.lexemes.length === 0);
 
 function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
   const rows = pieces.map((piece) => known.get(keyOf(piece)));

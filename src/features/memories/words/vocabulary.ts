@@ -1,6 +1,6 @@
 /**
  * Words that mean the same in software. Each word, also in its English forms, finds the others of its group. For a name
- * of several words, a memory must have all of them.
+ * of several words, a memory must have all of them but stop words, and ranks higher if it has them side by side.
  */
 export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["k8s", "kubernetes"],
