@@ -60,6 +60,10 @@ export const createRelationship = defineMove<Wanted>({
     const [from, to] = [fromMemoryId, toMemoryId].map((id) => model.memoryCalled(here, id));
     if (!from || !to) return refuse("not_found");
     if (from === to) refuse("bad_request");
+    // An agent, who cannot delete relationships, may not let a problem solve its solution.
+    const [solving, solved] = [from, to].map((end) => presentOf(end).type);
+    const isTurned = type === "SOLVES" && solving === "problem" && solved === "solution";
+    if (me.door === "mcp" && isTurned) refuse("bad_request");
     const isSame = (link: Link) => link.from === from && link.to === to && link.type === type;
     if (model.links.some(isSame)) refuse("conflict", "relationship_exists");
     const { strength = 0.5, confidence = 0.8, context = null } = input;
