@@ -163,7 +163,13 @@ export async function judgeBoth(
       for (const { question, verdict } of order) {
         if (!isTurnedAway(question, verdict, both)) await judge(copy, real, within(copy, question), verdict);
       }
-      await assertInvariants(copy, real);
+      await assertInvariants(copy, real).catch(async (error: unknown) => {
+        // Which graph a request is about may be read before the other one's effect, and its audit entry written after.
+        copy.audit.push(...copy.audit.splice(-2).reverse());
+        await assertInvariants(copy, real).catch(() => {
+          throw error;
+        });
+      });
       model.become(copy);
       return;
     } catch (error) {
