@@ -120,7 +120,10 @@ const MEMORY_GRAPH_FIELDS = {
   export_version: { type: "string" },
   export_date: { type: "string", format: "date-time" },
   memory_count: { ...COUNT, description: "How many there were when the export began." },
-  relationship_count: { ...COUNT, description: "How many there were when the export began." },
+  relationship_count: {
+    ...COUNT,
+    description: `How many there were when the export began; counting ends at ${LIMITS.views.counted.toLocaleString("en")}.`,
+  },
   memories: RECORDS,
   relationships: RECORDS,
   exported: {
