@@ -30,12 +30,12 @@ const NAMED_MAX = 3;
  */
 export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Promise<void> {
   const problems: string[] = [];
-  const statements = [tables(bounds), transactions(bounds), slots(bounds), connections(bounds)];
+  const statements = [tables, transactions, preparedTransactions, slots, connections].map((kind) => kind(bounds));
   for (const statement of statements) {
     const { rows } = await client.query<{ problem: string }>(statement);
     problems.push(...rows.slice(0, NAMED_MAX).map(({ problem }) => problem));
     const left = rows.length - NAMED_MAX;
-    if (left > 0) problems.push(`Such problems that are not named here until these are solved: ${left}.`);
+    if (left > 0) problems.push(`More of this kind, named once these are solved: ${left}.`);
   }
   if (problems.length > 0) throw new Problem(problems.join(" "));
 }
@@ -85,19 +85,21 @@ const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
     WHERE datname = current_database() AND wait_event_type = 'Lock'
     GROUP BY blocker
   )
-  (SELECT format('Process %s (%s, %s, %s)%s%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it.',
-                 pid, usename, coalesce(nullif(application_name, ''), 'no name'), coalesce(state, 'state not visible'),
-                 ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
-                 ', and blocks others (' || statements || ')', pid) AS problem
-   FROM pg_stat_activity LEFT JOIN blocked ON blocker = pid
-   WHERE pid <> pg_backend_pid() AND ${IS_CLIENT}
-     AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
-          OR coalesce(xact_start, waiting_since) < now() - interval '${blockingSeconds} s' AND statements > 0)
-   ORDER BY statements DESC NULLS LAST, xact_start)
-  UNION ALL
+  SELECT format('Process %s (%s, %s, %s)%s%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it.',
+                pid, usename, coalesce(nullif(application_name, ''), 'no name'), coalesce(state, 'state not visible'),
+                ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
+                ', and blocks others (' || statements || ')', pid) AS problem
+  FROM pg_stat_activity LEFT JOIN blocked ON blocker = pid
+  WHERE pid <> pg_backend_pid() AND ${IS_CLIENT}
+    AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
+         OR coalesce(xact_start, waiting_since) < now() - interval '${blockingSeconds} s' AND statements > 0)
+  ORDER BY statements DESC NULLS LAST, xact_start`;
+
+const preparedTransactions = ({ openSeconds }: Bounds) => `
   SELECT format('The prepared transaction %L is open since %s: it keeps locks, and dead rows. ROLLBACK PREPARED it.',
-                gid, to_char(prepared, 'YYYY-MM-DD HH24:MI'))
-  FROM pg_prepared_xacts WHERE database = current_database() AND prepared < now() - interval '${openSeconds} s'`;
+                gid, to_char(prepared, 'YYYY-MM-DD HH24:MI')) AS problem
+  FROM pg_prepared_xacts WHERE database = current_database() AND prepared < now() - interval '${openSeconds} s'
+  ORDER BY prepared`;
 
 const slots = ({ keptBytes }: Bounds) => `
   SELECT format('The replication slot %s, which nobody reads, keeps %s of the write-ahead log, until the disk is ' ||
