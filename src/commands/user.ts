@@ -235,7 +235,13 @@ function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: s
   });
 }
 
-const userToJson = ({ id: userId, ...shown }: ShownUser) => inSnakeCase({ userId, ...shown });
+const userToJson = ({ id, email, name, plan, keys, team, memories, bytes, ...others }: ShownUser) => {
+  const { activeKeys, mails, mailsTotal, lastUsedAt, emailVerifiedAt, suspendedAt, createdAt } = others;
+  return inSnakeCase({
+    ...{ userId: id, email, name, plan, keys, team, memories, bytes, activeKeys, mails, mailsTotal },
+    ...{ lastUsedAt, emailVerifiedAt, suspendedAt, createdAt },
+  });
+};
 
 const whenOf = (time: Date | null): string => (time ? minuteOf(time) : "never");
 

@@ -164,6 +164,7 @@ export async function judgeBoth(
         if (!isTurnedAway(question, verdict, both)) await judge(copy, real, within(copy, question), verdict);
       }
       await assertInvariants(copy, real).catch(async (error: unknown) => {
+        if (copy.audit.length < model.audit.length + 2) throw error;
         // Which graph a request is about may be read before the other one's effect, and its audit entry written after.
         copy.audit.push(...copy.audit.splice(-2).reverse());
         await assertInvariants(copy, real).catch(() => {

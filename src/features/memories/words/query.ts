@@ -73,7 +73,7 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
 const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:(?:[-_./\\]|::)[\p{L}\p{N}]+)+/gu;
 const NAME_AT_END = /[\p{L}\p{N}](?:[-_./\\]|::)[\p{L}\p{N}]+\s*$/u;
-/** A time such as "5 pm", an amount such as "1.5 million", or a duration such as "30 seconds", is one term, and "(5 pm)". */
+/** A time, an amount or a duration of several words is one term, also after signs: "5 pm", "$1.5 million", "(30 s". */
 const MANY_WORDS = [
   String.raw`\d{1,2}(?::\d\d)?\s+[ap]\.?m`,
   String.raw`\d{1,6}(?:[.,]\d{1,2})?\s+million`,
