@@ -763,3 +763,33 @@ it("weighs a word by the memories that have it, not by those with a part of its 
   expect(weightOf("Login page")).toBeGreaterThan(0.9 * weightOf("Timeout of the queue"));
   expect(memories.map(({ title }) => title)).not.toContain("Log number 1");
 });
+
+/** Queries, texts with a form of the name, and a title that has its words apart. */
+const FORMS_OF_NAMES: ReadonlyArray<readonly [string, string[], string]> = [
+  ["wal", ["WAL.", "Write-ahead logging.", "Write-ahead logs."], "Write the log ahead"],
+  ["fk", ["FK.", "Foreign keys."], "Key of a foreign office"],
+  ["scale up", ["A scaleup.", "Scaling up."], "Scale"],
+  ["throttle", ["Throttle it.", "Throttling.", "Rate limits."], "Limit of a rate"],
+];
+
+it.each(FORMS_OF_NAMES)("ranks %j in any form above its words apart", async (query, texts, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title);
+  for (const content of texts) await aMemory(ann, { title: "A note", content });
+
+  expect(await found(ann, query)).toEqual([...texts.map(() => "A note"), title]);
+});
+
+it("does not take words that begin like a short name for the name", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "PRs", "Pull a request", "Review of processes", "Review of festivals");
+
+  const { memories } = await ann.did(searchMemories, { query: "pr review" });
+  const [processes, festivals] = ["Review of processes", "Review of festivals"].map(
+    (wanted) => memories.find(({ title }) => title === wanted)?.relevance,
+  );
+
+  expect(processes).toBe(festivals);
+});

@@ -75,21 +75,32 @@ export function patternOfForms(forms: readonly string[], isTime: boolean): strin
 
 /**
  * A pattern for any of some names of one word or several, in any English form: "oom" and "out of memory", "login" and
- * "logged in", "gc" and "garbage collectors". It need not be exact: a text has the words of a name anyway.
+ * "logged in", "gc" and "garbage collectors". It need not be exact: a text has the words of a name anyway. But there are
+ * too many words that begin like a name of two letters, such as "process" for "pr".
  */
 export const patternOfNames = (names: readonly string[]): string => names.map(patternOfWords).join("|");
 
-const SHORT_WORD_MAX = 3;
 const BEFORE_WORD = "(?:^|[^a-z0-9])";
+const AFTER_WORD = "(?:$|[^a-z0-9])";
+const ENDING = "[a-z]{0,4}";
+const PARTICLE = /^(?:up|out|in|off|over|down|back)$/;
 
 function patternOfWords(name: string): string {
   const [first = "", ...others] = name.split(" ");
   const last = others.pop();
-  if (last === undefined) return first.length > SHORT_WORD_MAX ? first : BEFORE_WORD + first;
-  const inner = others.map((word) => (word.length > SHORT_WORD_MAX ? `${word}[a-z]{0,4}` : word));
-  const end = last.length > SHORT_WORD_MAX ? last.slice(0, Math.max(4, last.length - 3)) : `${last}(?:$|[^a-z0-9])`;
-  return BEFORE_WORD + [`${first}[a-z]{0,4}`, ...inner, end].join("[^a-z0-9]{1,3}");
+  if (last === undefined) return patternOfWord(first);
+  const inner = others.map((word) => (word.length > 3 ? word + ENDING : word));
+  const end = PARTICLE.test(last) ? last + AFTER_WORD : last.slice(0, Math.max(4, last.length - 3));
+  return BEFORE_WORD + [withoutEnd(first) + ENDING, ...inner, end].join("[^a-z0-9]{1,3}");
 }
+
+function patternOfWord(word: string): string {
+  if (word.length > 3) return withoutEnd(word);
+  return BEFORE_WORD + (word.length > 2 ? word : `${word}s?${AFTER_WORD}`);
+}
+
+/** Without what some of its forms lack: "throttling", "timing out", "carried over". */
+const withoutEnd = (word: string): string => word.replace(/(?<=...)[ey]$/, "");
 
 /** With what a time may have besides, as in "5 p.m.", "17 h 30" and "14:05Z". */
 const spellTime = (form: string): string =>
