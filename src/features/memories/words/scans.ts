@@ -22,7 +22,7 @@ export interface Scored extends Concept {
 }
 
 const worthOf = ({ besideShare }: Concept, way: Variant["way"]): number =>
-  TUNING.ways[way] * (isBeside(way) ? besideShare : 1);
+  TUNING.ways[way] * (isBeside(way) ? Math.max(besideShare, way === "rest" ? TUNING.restLeast : 0) : 1);
 /** How much of a concept a memory counts as having. With all parts of a name it has the name, though this tells little. */
 const shareOf = (concept: Concept, way: Variant["way"]): number =>
   way === "apart" ? TUNING.ways.apart : worthOf(concept, way);

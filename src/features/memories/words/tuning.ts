@@ -25,6 +25,11 @@ export const TUNING = {
     ...{ word: 1, form: 0.6, parts: 0.95, name: 0.95, apart: 0.6, abbreviation: 0.9, initials: 0.5, rest: 0.9 },
     ...{ spelling: 0.9, begun: 0.95, beginning: 0.7 },
   },
+  /**
+   * The share of the weight that is left for the rest of a name, such as "memory" of "out of memory", at least: with less
+   * than 0.28, `shareMin.single` drops all that has the name so where most memories have the word.
+   */
+  restLeast: 0.3,
   /** What a whole name such as `src/app.ts` is worth in addition to its parts: it decides among equals. */
   whole: 0.15,
   /**
