@@ -803,3 +803,25 @@ it("finds a name as it is written where most memories have its one word that the
 
   expect((await found(ann, "oom")).slice(0, 3)).toEqual(["OOM of a job", "OOM of a worker", "A heap is out of memory"]);
 });
+
+it.each([
+  ["policy", "The retention policy.", ["Police report", "Call the police"]],
+  ["factory", "A factory of objects.", ["Two factors", "The main factor"]],
+  ["directory", "A directory of the user.", ["Director of sales", "New directors"]],
+  ["golang", "It is in Golang.", ["Go home early", "Where to go"]],
+  ["elasticsearch", "It is in Elasticsearch.", ["Es gibt Kuchen", "Qué es esto"]],
+  ["passphrase", "The key has a passphrase.", ["Pass the salt", "Tests pass"]],
+  ["security", "A review of security.", ["60 sec", "Wait 5 sec"]],
+  ["temperature", "The temperature of a rack.", ["Temp files", "A temp folder"]],
+])(
+  "ranks the word %j above words that are only spelt like it or like its short form",
+  async (query, content, titles) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, ...titles);
+    await aMemory(ann, { title: "Right", content });
+    await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+    expect((await found(ann, query))[0]).toBe("Right");
+  },
+);

@@ -14,6 +14,7 @@ import {
 } from "./spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
 import { KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN } from "./tuning.js";
+import { AMBIGUOUS } from "./vocabulary.js";
 
 export type Known = ReadonlyMap<string, KnownPiece>;
 /** The other forms of some words. */
@@ -137,7 +138,7 @@ export function variantsOf(
     .filter(({ of, isKnown }) => isKnown || of.every((other) => (known.get(keyOf(other))?.lexemes.length ?? 0) > 0))
     .map((short) => variantOf([short.piece], short.isKnown ? "abbreviation" : "initials", known))
     .filter(({ way, documents }) => way === "abbreviation" || !own.isKnown || documents <= own.documents);
-  const same = synonyms.map((pieces) => variantOf(pieces, hasStopWord(pieces, known) ? "rest" : "abbreviation", known));
+  const same = synonyms.map((pieces) => variantOf(pieces, wayOfName(pieces, known), known));
   const isKnown = own.isKnown || same.some((other) => other.isKnown);
   const others = [
     ...asWritten.map((whole) => variantOf([whole], "word", known)),
@@ -155,8 +156,10 @@ export function variantsOf(
   return found;
 }
 
-const hasStopWord = (pieces: readonly Piece[], known: Known): boolean =>
-  pieces.some((piece) => known.get(keyOf(piece))?.lexemes.length === 0);
+function wayOfName(pieces: readonly Piece[], known: Known): Variant["way"] {
+  if (pieces.some((piece) => known.get(keyOf(piece))?.lexemes.length === 0)) return "rest";
+  return pieces.length === 1 && pieces.every(({ text }) => AMBIGUOUS.has(text)) ? "initials" : "abbreviation";
+}
 
 function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known): FoundVariant {
   const rows = pieces.map((piece) => known.get(keyOf(piece)));
@@ -177,9 +180,13 @@ function variantOf(pieces: readonly Piece[], way: Variant["way"], known: Known):
 export function kinOf({ piece }: QueryWord, known: Known): readonly string[] {
   const [stem = "", ...more] = known.get(keyOf(piece))?.lexemes ?? [];
   if (more.length > 0 || !/^[a-z]+$/.test(stem)) return [];
-  const kin = [...(/[ia]$/.test(stem) ? [stem.slice(0, -1)] : [`${stem}i`, `${stem}a`]), ...germanKinOf(stem)];
+  const others = /[ia]$/.test(stem) ? [stem.slice(0, -1)] : [`${stem}i`, `${stem}a`];
+  const kin = [...(NO_KIN.test(stem) ? [] : others), ...germanKinOf(stem)];
   return kin.filter((other) => Math.min(stem.length, other.length) >= KIN_LENGTH_MIN);
 }
+
+/** Stems of pairs that are not related: "factor" and "factory", "director" and "directory", "police" and "policy". */
+const NO_KIN = /^(?:director|factor|inventor|polic)i?$/;
 
 /** German nouns with a plural in -n or -en, by endings that tell them from other languages. */
 const GERMAN_NOUN = /^(.+(?:(er|el)|ung|ei|ion|heit|keit|schaft|tat|or))(e?n)?$/;

@@ -205,6 +205,9 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["license", "licence"],
 ];
 
+/** Short forms that are mostly another word, or stand for two: for the long form, they count like initials. */
+export const AMBIGUOUS: ReadonlySet<string> = new Set(["es", "go", "pass", "sec", "temp"]);
+
 /**
  * Forms of English verbs and nouns, and nouns made of verbs, that stemming keeps apart: each finds the others of its
  * group. The first is a verb or a noun with regular forms besides. Forms that are usually another word ("left", "bit",
