@@ -95,12 +95,12 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
 
 /** Finds out what the words of a query stand for in a graph. */
 export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Concepts> {
-  const { words, unknown, begun, memories, ...found } = await lookUp(query, lookups);
-  const { known, alike } = found;
+  const { words, unknown, begun, memories, ...meant } = await lookUp(query, lookups);
+  const { known, alike } = meant;
   const named = alike.longer.get(begun?.text ?? "") ?? [];
   const variants = limitVariants(
     words.map((word) =>
-      withAlike(word, { ...found, isUnknown: unknown.includes(word), named: word.isLast ? named : [] }),
+      withAlike(word, { ...meant, isUnknown: unknown.includes(word), named: word.isLast ? named : [] }),
     ),
   );
   const concepts = words.map((word, place) => {
