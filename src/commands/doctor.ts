@@ -91,6 +91,9 @@ async function examine(): Promise<readonly Finding[]> {
 /** How long one part may take to answer. */
 const ANSWER_MS = 15_000;
 
+/** An error of OpenSSL, which ends a line. Only its reason tells people something. */
+const OPENSSL = /(?:write EPROTO )?[\dA-F]+:error:[^:]*:SSL routines:[^:]*:([^:]+):[^:]*:\d+:\s*/;
+
 async function examinePart(part: string, answer: Promise<string | undefined>, without: string): Promise<Finding> {
   const over = new AbortController();
   const late = sleep(ANSWER_MS, undefined, { signal: over.signal }).then(() => {
@@ -101,7 +104,8 @@ async function examinePart(part: string, answer: Promise<string | undefined>, wi
     const says = await Promise.race([answer, late]);
     return says === undefined ? { part, state: "off", says: without } : { part, state: "ok", says };
   } catch (error) {
-    return { part, state: "wrong", says: error instanceof Problem ? error.message : sentenceFor(error) };
+    const says = error instanceof Problem ? error.message : sentenceFor(error);
+    return { part, state: "wrong", says: says.replace(OPENSSL, "TLS fails: $1") };
   } finally {
     over.abort();
   }

@@ -5,6 +5,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
@@ -235,6 +236,50 @@ it.each([
   expect(`${by.get("mail")?.state}: ${by.get("mail")?.says}`).toMatch(says);
 });
 
+it("says what to do about a mail server with an untrusted certificate, or that refuses the password", async () => {
+  const said = async (options: SMTPServerOptions, urlAt: (port: number) => string) => {
+    const smtp = new SMTPServer(options).on("error", () => {});
+    onTestFinished(() => smtp.close());
+    await new Promise<void>((ready) => void smtp.listen(0, "127.0.0.1", ready));
+    const SMTP_URL = urlAt((smtp.server.address() as AddressInfo).port);
+    const { by } = await examine({ SMTP_URL, MAIL_FROM: "mail@example.com", PUBLIC_URL: "http://127.0.0.1:1" });
+    expect(JSON.stringify([...by])).not.toContain("a-secret");
+    return `${by.get("mail")?.state}: ${by.get("mail")?.says}`;
+  };
+  const refusing: SMTPServerOptions = {
+    ...{ allowInsecureAuth: true, disabledCommands: ["STARTTLS"] },
+    onAuth: (_auth, _session, done) => done(new Error("Not you.")),
+  };
+
+  expect(await said(refusing, (port) => `smtp://ann:a-secret@127.0.0.1:${port}`)).toMatch(
+    /^wrong: .* 535 Not you\. Correct user and password in SMTP_URL\.$/,
+  );
+  expect(await said({ secure: true }, (port) => `smtps://127.0.0.1:${port}?tls.rejectUnauthorized=true`)).toMatch(
+    /^wrong: .* certificate .*`\?tls\.rejectUnauthorized=false` at the end accepts any certificate\.$/,
+  );
+});
+
+it("says in plain words that a server speaks no TLS, and which status a public address answers", async () => {
+  const { url } = await fakeService(() => ({ status: 502 }));
+  const secure = url.replace("http:", "https:");
+  const stripe = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_WEBHOOK_SECRET: "whsec_x", STRIPE_TEAM_PRICE_ID: "price_x" };
+  const parts = {
+    ...{ PUBLIC_URL: secure, REDIS_URL: url.replace("http:", "rediss:"), OTEL_EXPORTER_OTLP_ENDPOINT: secure },
+    ...{ SMTP_URL: url.replace("http:", "smtps:"), MAIL_FROM: "mail@example.com", ...stripe, STRIPE_API_BASE: secure },
+  };
+
+  const { by } = await examine(parts);
+  const { by: plain } = await examine({ PUBLIC_URL: url });
+
+  for (const part of ["public address", "redis", "telemetry", "mail", "stripe"]) {
+    expect(by.get(part)?.says, part).toMatch(/^.*TLS fails: wrong version number\b.*$/);
+    expect(by.get(part)?.says, part).not.toMatch(/error:|openssl|EPROTO/);
+  }
+  expect(plain.get("public address")?.says).toBe(
+    `${url}/healthz answers 502: check the proxy, and that the service runs.`,
+  );
+});
+
 it("checks each price and the customer portal", async () => {
   await using standIn = await startStandInStripe();
   const stripe = stripeClient(standIn.secretKey, standIn.url);
@@ -275,6 +320,11 @@ it("checks each price and the customer portal", async () => {
     );
   }
   expect(await said({ STRIPE_PORTAL_ID: "bpc_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_PORTAL_ID/);
+  for (const kind of ["429", "500"] as const) {
+    standIn.fail({ kind, path: /^\/v1\/prices/, times: 10 });
+    expect(await said({})).toMatch(/^wrong: Stripe cannot be used now: .*status\.stripe\.com/);
+    standIn.clearFaults();
+  }
 });
 
 it("says why a collector takes no traces or no logs", async () => {

@@ -82,7 +82,7 @@ async function readFrom<Named extends { readonly id: string; readonly active: bo
     if (error instanceof Stripe.errors.StripeConnectionError) throw error;
     const { message, statusCode = 500 } = error as Stripe.errors.StripeError;
     const said = message.replace(/\.$/, "");
-    if (statusCode >= 500) {
+    if (statusCode === 429 || statusCode >= 500) {
       throw new Problem(
         `Stripe cannot be used now: ${said}. Look at status.stripe.com, and check that this machine may reach Stripe.`,
       );
