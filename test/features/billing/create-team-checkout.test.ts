@@ -182,6 +182,31 @@ it("keeps nobody from deleting the team whose subscription was ended right after
   expect(await payer.owner.did(deleteTeam, { teamId: payer.teamId })).toEqual({ id: payer.teamId });
 });
 
+it("sells and deletes nothing when a checkout is paid while it is withdrawn, before its subscription exists", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const { owner, teamId } = await aPayer(world, { seats: 7 });
+  const { checkout, subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  /** Pays a checkout right after it was listed as open. Stripe creates its subscription only later. */
+  const payDuring = async <Verdict>(sessionId: string, begin: () => Promise<Verdict>) => {
+    world.stripe.fail({ kind: "slow", method: "GET", path: /checkout\/sessions$/, delayMs: 500 });
+    const since = world.stripe.requests.length;
+    const verdict = begin();
+    const asked = () => world.stripe.requests.slice(since).map(({ path }) => path);
+    await vi.waitFor(() => expect(asked()).toContain("/v1/checkout/sessions"), { interval: 5 });
+    await world.stripe.pay(sessionId);
+    await subscriptions.cancel(String((await checkout.sessions.retrieve(sessionId)).subscription));
+    return verdict;
+  };
+
+  const { sessionId: first } = await owner.did(createTeamCheckout);
+  await owner.did(updateTeam, { teamId, maxMembers: 6 });
+  expect(await payDuring(first, () => owner.does(createTeamCheckout))).toBeRefused("payment_provider_error");
+  expect((await checkout.sessions.list({ status: "open" })).data).toEqual([]);
+  const { sessionId: second } = await owner.did(createTeamCheckout);
+  expect(await payDuring(second, () => owner.does(deleteTeam, { teamId }))).toBeRefused("payment_provider_error");
+  expect(await owner.did(deleteTeam, { teamId })).toEqual({ id: teamId });
+});
+
 it("leaves no checkout open when its team is deleted before its outcome was known", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await aPayer(world);
