@@ -142,6 +142,23 @@ describe("a request of a client", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
+  it("leads back to an app on the person's device, even one without a name", async () => {
+    const app = "cursor://anysphere.cursor-mcp/oauth/callback";
+    const { body: client } = await walker.register({ redirect_uris: [app] });
+    const { location } = await walker.begin(client.client_id, { redirect_uri: app });
+    const { text, headers } = await walker.visit(location);
+    const answer = await walker.agree(client.client_id, { redirect_uri: app });
+
+    expect(text).toContain("<strong><bdi>cursor:</bdi></strong> wants to use");
+    expect(text).toContain("sent back to <strong>cursor:</strong>");
+    expect(headers.get("content-security-policy")).toContain("form-action 'self' cursor:;");
+    const exchanged = await walker.exchange(client.client_id, answer.get("code") ?? "", { redirect_uri: app });
+    expect(exchanged.status).toBe(200);
+    expect(await world.database.models.apiKey.findFirst({ orderBy: { id: "desc" } })).toMatchObject({
+      ...{ name: "cursor:", client: "cursor:" },
+    });
+  });
+
   it("is known by a cookie that no script can read and no other site can send", async () => {
     const { body: client } = await walker.register();
     const cookies = (await walker.begin(client.client_id)).headers.getSetCookie();

@@ -250,6 +250,8 @@ describe("a connected client", () => {
       const failed = await walker.refresh(clientId, token);
       await pool.query(`DROP TRIGGER broken ON ${fault.includes("api_key") ? "api_key" : "oauth_record"}`);
       const { status, body } = await walker.refresh(clientId, token);
+      // Programs let their user sign in anew after a `server_error`.
+      expect(failed.body.error).toBe("temporarily_unavailable");
       statuses.push([failed.status, status, (await walker.say(body.access_token, "tools/list")).status]);
       token = body.refresh_token;
     }
@@ -257,6 +259,36 @@ describe("a connected client", () => {
 
     expect(statuses).toEqual(faults.map(() => [503, 200, 200]));
     expect((await walker.refresh(clientId, first.refresh_token)).status).toBe(400);
+  });
+
+  it("is told what a failure of the database or a bug means for it, and so is its person", async () => {
+    await using broken = await createWorld();
+    const { url: brokenUrl } = await serveWithOAuth(broken);
+    const client = new OAuthWalker(brokenUrl, broken);
+    const { body } = await client.register();
+    const { pool } = broken.database;
+    const start = client.startOf(body.client_id);
+    const answers = async () => {
+      const { status, text } = await client.visit(start);
+      return [await client.refresh(body.client_id, "any"), [status, /role="alert">([^<]*)</.exec(text)?.[1]]];
+    };
+
+    await pool.query(`CREATE FUNCTION break() RETURNS text LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'the disk is full' USING ERRCODE = '53100'; END $$`);
+    await pool.query("ALTER TABLE oauth_record RENAME TO kept");
+    await pool.query("CREATE VIEW oauth_record AS SELECT *, break() AS never FROM kept");
+    const unavailable = await answers();
+    await pool.query("DROP VIEW oauth_record");
+    const bug = await answers();
+
+    const later = "The service is busy or its database cannot be reached. Try again in a few seconds.";
+    expect(unavailable).toEqual([
+      { status: 503, body: { error: "temporarily_unavailable", error_description: later } },
+      [503, later],
+    ]);
+    const ours = "Something went wrong on our side.";
+    expect(bug).toEqual([{ status: 500, body: { error: "server_error", error_description: ours } }, [500, ours]]);
+    expect(broken.bugs).toHaveLength(2);
   });
 
   it("is disconnected when it revokes a token, which no other client can do for it", async () => {

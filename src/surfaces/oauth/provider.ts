@@ -14,6 +14,7 @@ import {
 import { LIMITS } from "../../limits.js";
 import type { Scope } from "../../operation/permission.js";
 import { RateLimited } from "../../operation/budget.js";
+import { BUG_MESSAGE, failureBehind } from "../http.js";
 import { HTTP_STATUS } from "../http-status.js";
 import type { DocumentReadings } from "./documents.js";
 import { fetchDocument } from "./known-documents.js";
@@ -32,8 +33,8 @@ export interface ProviderParts {
   readonly documents: DocumentReadings;
   /** A page for a request that cannot continue, and its headers. */
   renderProblem(description: string): { readonly html: string; readonly headers: Readonly<Record<string, string>> };
-  /** Logs an error, and sets the status of the answer. */
-  note(error: unknown, response: ServerResponse): void;
+  /** Logs an error, and sets the status of the answer. Returns what a program reads. */
+  note(error: unknown, response: ServerResponse): object;
 }
 
 /**
@@ -42,7 +43,11 @@ export interface ProviderParts {
 export function createAuthorizationServer(parts: ProviderParts): AuthorizationServer {
   const provider = new Provider(parts.urls.issuer, configurationOf(parts));
   const handle = provider.callback();
-  provider.on("server_error", (context, error) => parts.note(error, context.res));
+  provider.on("server_error", (context, error) => {
+    const body = parts.note(error, context.res);
+    // In place of "oops! something went wrong". Pages are rendered by `renderError`, with the same error.
+    if (context.accepts("json", "html") !== "html") context.body = body;
+  });
   // Anybody may register a client. So an error redirects nobody to another site; only a person's answer does (RFC 9700,
   // 4.11.2). Programs on the person's own machine are told of the error at once; else they would wait.
   provider.on("authorization.error", ({ oidc }, error) => {
@@ -163,11 +168,13 @@ function allowOnly(only: string, scopes: readonly string[]): NonNullable<Feature
 
 const renderErrorBy =
   (renderProblem: ProviderParts["renderProblem"]): NonNullable<Configuration["renderError"]> =>
-  (context, { error_description: description, error }) => {
+  (context, { error_description: description, error }, thrown) => {
     const reason =
       description === UNREADABLE ? unreadable(context.oidc?.params?.["client_id"]) : (description ?? error);
     const { html, headers } = renderProblem(
-      `The program's request cannot be answered: ${reason}. Go back to it, and connect it again.`,
+      error === "server_error"
+        ? (failureBehind(thrown)?.message ?? BUG_MESSAGE)
+        : `The program's request cannot be answered: ${reason}. Go back to it, and connect it again.`,
     );
     context.set({ ...headers });
     // An error that would have been sent by a redirect has no error status yet.

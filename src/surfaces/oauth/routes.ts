@@ -109,7 +109,8 @@ async function loadServer({ urls, scopes, services, store, pages }: OAuthParts):
     ...{ urls, scopes, store, documents: new DocumentReadings(services) },
     renderProblem: (description) => ({ html: pages.showProblem(description), headers: pages.headers() }),
     note(error, response) {
-      if (!response.destroyed) noteFailure(error, response as Response);
+      const failure = response.destroyed ? undefined : noteFailure(error, response as Response);
+      return oauthError(failure, response as Response);
     },
   });
 }
