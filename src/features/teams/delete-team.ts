@@ -1,7 +1,6 @@
 import { InputType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
 import { Deletion, defineTeamOperation } from "../../operation/operation.js";
-import { TeamNotFound } from "../../operation/standing.js";
 import {
   BillingNotConfigured,
   PaymentProviderError,
@@ -40,8 +39,7 @@ export const deleteTeam = defineTeamOperation({
   prepare: (context, { teamId }) => endBilling(context, teamId),
   async handle(context, { teamId }) {
     await assertBillingEnded(context, teamId);
-    const { count } = await context.database.models.team.deleteMany({ where: { id: teamId } });
-    if (count === 0) throw new TeamNotFound();
+    await context.database.models.team.deleteMany({ where: { id: teamId } });
     await forgetInvitedInAudit(context.database, teamId);
     return { id: teamId };
   },

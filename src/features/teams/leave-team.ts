@@ -20,7 +20,7 @@ export class OwnerMustTransfer extends Failure {
   }
 }
 
-class LeftTeam extends Team {
+interface LeftTeam extends Team {
   /** Only for the audit. Not a declared field, so no client sees it. */
   withdrawn?: number;
 }

@@ -131,8 +131,7 @@ function groupsOf<Item>(items: readonly Item[], keyOf: (item: Item) => string): 
 }
 
 function occurrencesIn(text: string, { pattern, lexemes, all }: Beginnings, comparedMax: number): Occurrence[] {
-  const lower = comparable(text);
-  const comparing: Comparing = { text, lower: lower.length === text.length ? lower : text, compared: 0 };
+  const comparing: Comparing = { text, lower: comparable(text), compared: 0 };
   const found: Occurrence[] = [];
   const counted = new Set<Occurrence>();
   const counts = new Map<Concept, number>();

@@ -57,8 +57,7 @@ export const updateMemberRole = defineTeamOperation({
     assertManageable(team.role, target.role);
     const withdrawn = role === AssignableRole.MEMBER ? await countPending(database, { teamId, invitedBy: userId }) : 0;
     const notOwner = { teamId, userId, role: { not: "owner" } } as const;
-    const { count } = await database.models.teamMember.updateMany({ where: notOwner, data: { role } });
-    if (count === 0) throw new MemberNotFound();
+    await database.models.teamMember.updateMany({ where: notOwner, data: { role } });
     return { ...target, role, withdrawn, roleBefore: target.role };
   },
 });
