@@ -13,7 +13,7 @@ import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import { addressOf } from "../../src/platform/listen.js";
-import { StartError } from "../../src/platform/start-error.js";
+import { StartError, explainDatabase } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
 import { createWorld } from "../support/world.js";
 
@@ -181,6 +181,40 @@ it("says what to do when the database is missing, read-only, another program's, 
     await server.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   });
   expect(await sentenceAt(databaseOn(url, name))).toMatch(/accepts no changes: it is a standby or read only/);
+});
+
+it("says that PostgreSQL lacks an extension, also when it is started again", async () => {
+  const { url, prefix } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name}`)));
+  onTestFinished(() =>
+    onServer(url, async (server) => void (await server.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+  );
+  await onServer(databaseOn(url, name), async (database) => {
+    await database.query(`CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'extension "pg_trgm" is not available' USING ERRCODE = '0A000'; END $$`);
+    await database.query(`CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION')
+      EXECUTE FUNCTION refuse()`);
+  });
+
+  for (let start = 0; start < 2; start++) {
+    expect(await sentenceAt(databaseOn(url, name))).toMatch(
+      /lacks an extension: extension "pg_trgm" is not available\. Install PostgreSQL's contrib package there\.$/,
+    );
+  }
+});
+
+it.each([
+  [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "self-signed certificate", /not trusted \(DEPTH_.*sslrootcert=/],
+  [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "Hostname/IP does not match", /not trusted \(ERR_TLS.*sslmode=no-verify/],
+  [{}, "SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", /contains the right password\.$/],
+])("says what to do about an error of the connection: %o", (codes, message, sentence) => {
+  const error = Object.assign(new Error(message), codes);
+
+  const explained = explainDatabase(error, "postgres://ann:hush@db.example.com/graph");
+
+  expect(explained).toBeInstanceOf(StartError);
+  expect(String(explained)).toMatch(sentence);
 });
 
 it("waits for another server that migrates and says so, but only for a limited time", async () => {

@@ -380,6 +380,14 @@ it("refuses invalid GraphQL requests in GraphQL's format", async () => {
     "a field nobody has": [asked("{ searchMemorie }"), INVALID],
     "an argument left out": [asked("{ memory { id } }"), INVALID],
     "a null that cannot be": [asked("{ memories(limit: null) { nextCursor } }"), INVALID],
+    "a null where a condition includes it": [
+      asked("query($l: Int = 5, $x: Boolean!) { memories(limit: $l) @include(if: $x) { nextCursor } }", {
+        variables: { l: null, x: true },
+      }),
+      BAD,
+    ],
+    "text for an input": [asked('mutation { createMemory(input: "x") { id } }'), INVALID],
+    "a subscription": [asked("subscription { memories { nextCursor } }"), BAD],
     "fifty changes": [asked(`mutation { ${numbered(50, 'deleteMemory(input: { id: "x" }) { id }')} }`), INVALID],
     "a fragment of itself": [asked("{ ...F } fragment F on Query { ...F }"), INVALID],
     "a variable nested without end": [

@@ -134,6 +134,8 @@ it("says that what the path or a header has is left out elsewhere, and names onl
   expect((await ask(`${url}/v1/memories/${id}`, { key: ann.key, method: "PATCH", ...version })).body).toMatchObject({
     error: { details: [{ path: "expected_version", message: "is in a header; leave it out here" }] },
   });
+  const twice = await ask(`${url}/v1/memories?graph=personal`, { key: ann.key, body: { ...NOTE, graph: "personal" } });
+  expect(twice.body).toMatchObject({ error: { details: [{ path: "graph", message: "is given twice" }] } });
   const unknown = [{ path: "nope", message: "is unknown; known is graph" }];
   expect(await detailsOf("GET", "?nope=1")).toEqual([400, unknown]);
   const { body } = await ask(`${url}/teams/${id}/leave`, { key: ann.key, body: { nope: 1 } });

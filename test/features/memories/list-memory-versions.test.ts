@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { cursorOf } from "../../../src/operation/page.js";
@@ -58,6 +59,18 @@ it("is empty after its last page, and refuses the cursor of another list", async
   expect(await ann.did(memoryVersions, { id, cursor: cursor("1") })).toEqual({ versions: [], nextCursor: null });
   expect(await ann.does(memoryVersions, { id, cursor: cursor(id) })).toBeRefused("bad_request");
   expect(await ann.does(memoryVersions, { id, limit: 101 })).toBeRefused("bad_request");
+});
+
+it("ends the pages of a memory that was deleted meanwhile", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  await ann.did(updateMemory, { id, title: "Another" });
+  const { nextCursor: cursor } = await ann.did(memoryVersions, { id, limit: 1 });
+  await ann.did(deleteMemory, { id });
+
+  expect(cursor).not.toBeNull();
+  expect(await ann.did(memoryVersions, { id, cursor })).toEqual({ versions: [], nextCursor: null });
 });
 
 it("finds no versions of an unknown memory", async () => {
