@@ -75,9 +75,12 @@ it("writes a file from which an import makes the same graph, and which it does n
   const dry = await runHere(importProgram, [first, "--dry-run"], as(bob));
   const restored = await runHere(importProgram, [first], as(bob));
   const again = await runHere(importProgram, [first, "--json"], as(bob));
+  const third = join(await aFolder(), "third.jsonl");
+  const counted = await runHere(exportProgram, [third, "--json"], as(ann));
   await runHere(exportProgram, [second], as(bob));
 
   expect(wrote).toMatchObject({ code: 0, output: `Wrote 500 memories and 498 relationships to ${first}.\n` });
+  expect(JSON.parse(counted.output)).toEqual({ file: third, memories: 500, relationships: 498 });
   expect([dry.code, dry.errors]).toEqual([2, expect.stringContaining("leave out --dry-run")]);
   expect(restored).toMatchObject({ code: 0 });
   expect(restored.output).toContain("Restored 500 memories and 498 relationships");

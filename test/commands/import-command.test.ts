@@ -226,6 +226,7 @@ describe("the command", () => {
     ["a note by itself", { file: "README.md" }, "README.md is a note. Give the folder that it is in."],
     ["a zip archive", { text: Buffer.from("PK\x03\x04\x14", "latin1") }, "is a zip archive. Unpack it"],
     ["a gzip file", { text: Buffer.from([0x1f, 0x8b, 0x08]) }, "is compressed by gzip. Unpack it"],
+    ["a tar archive", { text: Buffer.from(`${"a".repeat(257)}ustar`) }, "is a tar archive. Unpack it"],
     ["a database", { text: Buffer.from("SQLite format 3\0") }, "is an SQLite database. Import what its program"],
     ["a file that is not text", { text: Buffer.from(`${jsonLines(...RETRY)}\xff`, "latin1") }, "is not text in UTF-8"],
     ["no key", { key: "" }, "An API key is needed: set MEMORY_GRAPH_KEY, or give --key."],

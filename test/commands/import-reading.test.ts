@@ -28,6 +28,27 @@ describe("reading", () => {
     expect(graph.notTaken).toEqual([]);
   });
 
+  it("keeps the first summary and importance of one name, and the others as lines", () => {
+    const lines = [
+      { ...entity("A", "x", "one"), summary: "First", importance: 0.2 },
+      { ...entity("A", "x", "two"), summary: "Second", importance: 0.8 },
+      { ...entity("A", "x", "two"), summary: "First", importance: 0.2 },
+    ];
+
+    expect([...readText(jsonLines(...lines)).notes.values()]).toMatchObject([
+      { summary: "First", importance: 0.2, content: "one\ntwo\nsummary: Second\nimportance: 0.8" },
+    ]);
+  });
+
+  it("skips comments in JSON, also one that does not end", () => {
+    const text = '/* a "comment" */ [{"title": "T", /* x */ "content": "a /* b */", "tags": ["c",],},] /* open';
+
+    const graph = readText(text);
+
+    expect([...graph.notes.values()]).toMatchObject([{ title: "T", content: "a /* b */", tags: ["c"] }]);
+    expect(leftOut(graph)).toEqual([]);
+  });
+
   it("keeps apart a memory of any name and one that has its name to itself", () => {
     const own = { title: "A", content: "Of its own." };
 

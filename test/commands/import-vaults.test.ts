@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { readFrontMatter } from "../../src/import/formats/front-matter.js";
+import { journalTitles } from "../../src/import/formats/logseq.js";
 import { readMarkdownNote } from "../../src/import/formats/markdown-note.js";
 import { readNotesFolder } from "../../src/import/read-folder.js";
 import { findGrowth } from "../support/growth.js";
@@ -155,6 +157,50 @@ it("says that a note has the character NUL, and where", async () => {
   const graph = await readNotesFolder(folder);
 
   expect(leftOut(graph)).toEqual(['"Note.md": line 2 has the character NUL: remove it and try again']);
+});
+
+it("leaves out notes that the service does not store, and says why", async () => {
+  const nul = '---\nsummary: "a\\0b"\n---\nText';
+  const folder = await folderWith({
+    " .md": "Text",
+    "Nul.md": nul,
+    "Good.md": Buffer.from("\uFEFFTéxt", "utf16le").swap16(),
+  });
+
+  const graph = await readNotesFolder(folder);
+
+  expect(Array.from(graph.notes.values(), ({ title, content }) => [title, content])).toEqual([["Good", "Téxt"]]);
+  expect(leftOut(graph)).toEqual([
+    'memory " ": its title is blank',
+    'memory "Nul": it has the character NUL, which cannot be stored',
+  ]);
+});
+
+it("names a day of a journal as Logseq does in links", () => {
+  const titleOf = journalTitles("");
+  const days = ["01", "02", "03", "04", "11", "12", "13", "20", "21", "22", "23", "30"];
+
+  expect(days.map((day) => titleOf(`journals/2025_03_${day}.md`)?.slice(4, -6))).toEqual([
+    "1st",
+    "2nd",
+    "3rd",
+    "4th",
+    "11th",
+    "12th",
+    "13th",
+    "20th",
+    "21st",
+    "22nd",
+    "23rd",
+    "30th",
+  ]);
+  expect(titleOf("journals/2025_03_11.md")).toBe("Mar 11th, 2025");
+});
+
+it("keeps a text that begins like TOML, but has no end of it", () => {
+  const text = '+++\ntitle = "T"\n\nText';
+
+  expect(readFrontMatter(text)).toEqual({ fields: new Map(), rest: [], body: text });
 });
 
 it("reads front matter in TOML, as Hugo writes it", () => {

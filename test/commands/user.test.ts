@@ -407,10 +407,12 @@ it("finds graphs with wrong stored sizes, and corrects them with --repair", asyn
   await world.database.models.graphUsage.update({ where: { graphId }, data: { memories: 5 } });
 
   const found = await run(world, "graph", "verify", "--json");
+  const shown = await run(world, "graph", "verify");
   const repaired = await run(world, "graph", "verify", "--repair");
 
   expect(found.code).toBe(1);
   expect(found.json()).toMatchObject({ repaired: false, graphs: [{ graph_id: graphId, counted: { memories: 5 } }] });
+  expect(shown).toMatchObject({ code: 1, output: expect.stringContaining("Wrong: 1. --repair corrects them.") });
   expect(repaired.output).toMatch(
     /^GRAPH +STORED SIZE +REAL SIZE\n\S{36}  5 memories, \d+ bytes  1 memory, \d+ bytes\n/,
   );

@@ -102,6 +102,7 @@ it("leaves alone tables of extensions, such as one that PostGIS fills when it is
 
   expect([saving.code, saving.output]).toEqual([0, expect.not.stringContaining("of_extension")]);
   for (const { code, errors } of [restoring, moving]) expect([code, errors]).toEqual([0, expect.any(String)]);
+  expect(restoring.output).toBe(`Restored 12 memories and all else from ${file}.\n`);
   for (const { database, databaseUrl } of [restored, moved]) {
     const { rows } = await database.pool.query("SELECT name FROM of_extension");
     expect(rows).toEqual([{ name: new URL(databaseUrl).pathname.slice(1) }]);

@@ -49,6 +49,7 @@ it("counts requests by door, operation and outcome, and measures their time", as
   for (const path of ["/v1/memories", "/v1/memories", "/v1/memories/nobody"]) await ask(url + path, { key: ann.key });
   const query = "{ viewer { email } }";
   await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+  await ask(`${url}/graphql`, { key: ann.key, body: { query: "{ viewer { email } memories { nextCursor } }" } });
   await ask(`${url}/graphql`, {
     key: ann.key,
     body: { query: "{ a: viewer { email } b: memories { totalCount } c: wrong }" },
@@ -61,6 +62,7 @@ it("counts requests by door, operation and outcome, and measures their time", as
   expect(valueOf(text, requests("rest", "memories", "ok"))).toBe(2);
   expect(valueOf(text, requests("rest", "memory", "not_found"))).toBe(1);
   expect(valueOf(text, requests("graphql", "viewer", "ok"))).toBe(1);
+  expect(valueOf(text, requests("graphql", "several", "ok"))).toBe(1);
   expect(text).toContain(`memory_graph_requests_total{door="page",operation="invitation",`);
   expect(valueOf(text, requests("graphql", "none", "graphql_validation_failed"))).toBe(1);
   expect(valueOf(text, 'memory_graph_request_duration_seconds_count{door="rest",operation="memories"}')).toBe(2);
