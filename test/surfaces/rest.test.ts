@@ -4,6 +4,7 @@ import { putMemory } from "../../src/features/memories/put-memory.js";
 import { operations } from "../../src/operations.js";
 import { ask } from "../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
+import { messageOf } from "../support/mcp.js";
 import { createWorld } from "../support/world.js";
 
 const NOTE = { type: "solution", title: "Retry with backoff", content: "Wait longer after each failure." };
@@ -379,6 +380,31 @@ it("shows no details of a bug to the client, and logs all except what the client
     { err: { code: "23514", stack: expect.stringContaining("create-memory") as string } },
   ]);
   expect(world.log.join("")).not.toContain("Hush");
+});
+
+it("shows no details of a bug on a page or to an agent, and says that a payment is safe", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const secret = "hush".repeat(11).slice(1);
+  for (const table of ["invitation", "billing_account", "api_key"])
+    await world.database.pool.query(`ALTER TABLE ${table} RENAME TO moved_${table}`);
+
+  const agent = await ask(`${url}/mcp`, { key: ann.key, ...messageOf("tools/list", {}) });
+  const invitation = await ask(`${url}/invitations/${secret}`);
+  const payment = await ask(`${url}/billing/return?session_id=cs_${secret}`);
+
+  const data = { code: "internal_error", message: "Something went wrong on our side." };
+  expect([agent.status, agent.body]).toEqual([
+    500,
+    { jsonrpc: "2.0", id: 1, error: { code: -32_603, message: data.message, data } },
+  ]);
+  const problem = `<p class="problem" role="alert">${data.message}</p>`;
+  expect([invitation.status, invitation.body]).toEqual([500, expect.stringContaining(problem)]);
+  expect([payment.status, payment.body]).toEqual([500, expect.stringContaining("Your payment is safe.")]);
+  for (const { body } of [agent, invitation, payment]) expect(JSON.stringify(body)).not.toMatch(/api_key|billing_acc/);
+  expect(world.bugs).toHaveLength(3);
+  expect(world.log.join("")).not.toContain(secret);
 });
 
 it("logs user, operation and status, and never a key, a body, a query or a path", async () => {
