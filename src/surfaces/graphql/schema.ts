@@ -1,14 +1,12 @@
 import "reflect-metadata";
 import {
   type GraphQLArgument,
-  GraphQLError,
   type GraphQLFieldResolver,
   type GraphQLInputField,
   type GraphQLNamedType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   getNamedType,
-  isEnumType,
   isInputObjectType,
   isIntrospectionType,
   isObjectType,
@@ -21,7 +19,6 @@ import { type Class, NoInput, type Operation, describeOperation } from "../../op
 import { paceBy } from "../../operation/pieces.js";
 import { type Relation, followRelation, isNullable, relationAt, toRelationError } from "../../operation/relation.js";
 import { selectedFields } from "../../operation/selection.js";
-import { LIMITS } from "../../limits.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
 import { readSchemaInPieces } from "./introspection.js";
 import { type RequestContext, TOGETHER, fieldContextOf, readCallerAnew } from "./context.js";
@@ -49,7 +46,6 @@ export async function buildGraphQLSchema(
   for (const operation of operations) noteBounds(inputsOf(schema, operation), operation.input);
   countAnswers(schema);
   readSchemaInPieces();
-  boundEnums(schema);
   return schema;
 }
 
@@ -209,18 +205,6 @@ async function countJson<Value>(values: readonly Value[], { answer, pause }: Cou
     await pace(text.length);
   }
   return values;
-}
-
-/** Refuses enum values that are too long before graphql-js compares them letter by letter with every known value. */
-function boundEnums(schema: GraphQLSchema): void {
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!isEnumType(type)) continue;
-    const parseValue = type.parseValue.bind(type);
-    type.parseValue = (value) => {
-      if (typeof value !== "string" || value.length <= LIMITS.graphql.nameLength) return parseValue(value);
-      throw new GraphQLError(`Value does not exist in "${type.name}" enum.`);
-    };
-  }
 }
 
 /**
