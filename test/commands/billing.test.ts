@@ -257,7 +257,12 @@ describe("reconcile", () => {
     const failed = await billing(environment, "reconcile");
     await world.database.pool.query("DELETE FROM team WHERE id = $1", [paid.teamId]);
     const failedAgain = await billing(environment, "reconcile");
+    const failedAsJson = await billing(environment, "reconcile", "--json");
+    const unset = await billing({ DATABASE_URL: world.databaseUrl }, "reconcile");
 
+    expect(failedAsJson.code).toBe(1);
+    expect(JSON.parse(failedAsJson.output)).toMatchObject({ accounts: [{ after: null }, { after: null }] });
+    expect(unset).toMatchObject({ code: 1, output: "", errors: expect.stringMatching(/^Set STRIPE_SECRET_KEY, /) });
     const none = { status: "none", seats: null };
     expect(JSON.parse(first.output)).toEqual({
       accounts: [

@@ -129,6 +129,12 @@ it("refuses an unknown command and an invalid value in one line", async () => {
     errors: expect.stringMatching(/^Unknown command 'crate'\. Did you mean create\? .*\n$/),
   });
   expect(value).toMatchObject({ code: 2, errors: expect.stringContaining("must be the id of a mail") });
+  const [team, currency] = [
+    await parse(billing, ["reconcile", "--team", "x"]),
+    await parse(billing, ["setup", "--currency", "euro"]),
+  ];
+  expect(team).toMatchObject({ code: 2, errors: expect.stringContaining("must be the id of a team") });
+  expect(currency).toMatchObject({ code: 2, errors: expect.stringContaining("must be three letters, such as usd") });
   for (const [program, words] of nonsense) {
     const errors = expect.stringMatching(/^Option '\S+ <address>' argument '\S+' is invalid\. .*\n$/);
     expect(await parse(program, words), words.join(" ")).toMatchObject({ code: 2, output: "", errors });
