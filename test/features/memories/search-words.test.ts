@@ -707,6 +707,10 @@ it("finds short forms that are known in the field, and what they stand for", asy
     "Updates over the air",
     "Temperature of a rack",
     "The LB is down",
+    "Guests of the wifi",
+    "Renewal of TLS",
+    "A model, a view, a controller",
+    "Regular expressions",
   );
 
   expect(await found(ann, "software bill of materials")).toEqual(["The SBOM is empty"]);
@@ -714,6 +718,10 @@ it("finds short forms that are known in the field, and what they stand for", asy
   expect(await found(ann, "load balancers")).toEqual(["The LB is down"]);
   expect(await found(ann, "ota")).toEqual(["Updates over the air"]);
   expect(await found(ann, "temp")).toEqual(["Temperature of a rack"]);
+  expect(await found(ann, "wlan")).toEqual(["Guests of the wifi"]);
+  expect(await found(ann, "ssl")).toEqual(["Renewal of TLS"]);
+  expect(await found(ann, "mvc")).toEqual(["A model, a view, a controller"]);
+  expect(await found(ann, "regexp")).toEqual(["Regular expressions"]);
 });
 
 /** Queries, a text that means the same, and titles that only have some of its words, or have them apart. */
