@@ -20,7 +20,11 @@ export async function readWaitingMails(
   { models }: Database,
   limit: number,
 ): Promise<{ readonly mails: WaitingMail[]; readonly total: number }> {
-  const rows = await models.mail.findMany({ orderBy: [{ createdAt: "asc" }, { id: "asc" }], take: limit });
+  const rows = await models.mail.findMany({
+    select: { id: true, kind: true, email: true, createdAt: true, dueAt: true, attempts: true, lastError: true },
+    orderBy: [{ createdAt: "asc" }, { id: "asc" }],
+    take: limit,
+  });
   const mails = rows.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
     id,
     // The database allows only these kinds.

@@ -51,7 +51,7 @@ export class SearchMatch {
   @Field(() => Float, {
     description:
       "How much of the relevance it made, from 0 to 1: more for rare words, titles and exact matches. The relevance is " +
-      "their sum, changed a little by the length of title and text, by importance, by words that stand side by side and by the signs of names such as `c++`.",
+      "their sum, changed a little by the length of title and text, by importance, by words that stand side by side and by names as they are written, such as `c++` and `log in`.",
   })
   weight!: number;
 }

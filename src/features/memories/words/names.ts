@@ -1,5 +1,6 @@
 import { LIMITS } from "../../../limits.js";
 import { fold } from "./fold.js";
+import { PARTICLES } from "./vocabulary.js";
 
 /** A name whose signs matter, such as `c++`, `.net`, `--no-cache` or `3.5%`, or an operator such as `&&`. */
 export interface SignedName {
@@ -83,7 +84,7 @@ export const patternOfNames = (names: readonly string[]): string => names.map(pa
 const BEFORE_WORD = "(?:^|[^a-z0-9])";
 const AFTER_WORD = "(?:$|[^a-z0-9])";
 const ENDING = "[a-z]{0,4}";
-const PARTICLE = /^(?:up|out|in|off|over|down|back)$/;
+const PARTICLE = new RegExp(`^(?:${PARTICLES})$`);
 
 function patternOfWords(name: string): string {
   const [first = "", ...others] = name.split(" ");

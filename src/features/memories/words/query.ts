@@ -7,7 +7,7 @@ import { idleAmong } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
 import { splitWord } from "./spelling.js";
 import { otherTimes } from "./times.js";
-import { AMOUNTS, FORMS, SYNONYMS } from "./vocabulary.js";
+import { AMOUNTS, FORMS, PARTICLES, SYNONYMS } from "./vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
 export interface Piece {
@@ -101,6 +101,10 @@ const shortened = new Map(
   ),
 );
 
+/** The names that mean the same as one, with itself, if any of them has several words. */
+const namesLike = (name: string): readonly string[] | undefined =>
+  shortened.get(name) ?? shortened.get(name.replace(/s$/, ""));
+
 /** Splits an English form from its ending: "pictures", "erased", "deleting". */
 const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
 
@@ -179,14 +183,6 @@ const NAME_LENGTHS = [2, 3, 4];
 /** A word that gives an initial: shorter ones are initials themselves. */
 const SPELT_OUT = /^[a-z]\p{L}{3}/u;
 
-/** Names of several words, with the names of one word that mean the same. */
-const shortNames = new Map(
-  SYNONYMS.flatMap((group) => {
-    const short = group.filter((name) => !name.includes(" "));
-    return group.filter((name) => name.includes(" ")).map((name) => [name, short] as const);
-  }),
-);
-
 /** All runs of so many neighbours. */
 const runsOf = (words: readonly QueryWord[], lengths: readonly number[]): QueryWord[][] =>
   lengths.flatMap((length) => words.slice(length - 1).map((_, place) => words.slice(place, place + length)));
@@ -196,7 +192,7 @@ function shortenedOf(words: readonly QueryWord[]): ShortenedName[] {
   return runs.flatMap((run) => {
     const isApart = run.length > 1;
     const name = run.map(({ text }) => text).join(" ");
-    const names = shortened.get(name) ?? shortened.get(name.replace(/s$/, ""));
+    const names = namesLike(name);
     if (names) return [{ names, words: run, foundAs: isApart ? undefined : names.filter((one) => one.includes(" ")) }];
     const [, verb, particle] = WITH_PARTICLE.exec(name) ?? [];
     if (!verb || !particle) return [];
@@ -205,8 +201,8 @@ function shortenedOf(words: readonly QueryWord[]): ShortenedName[] {
   });
 }
 
-/** A verb with such a word, and the noun made of both: "set up" and "setup". */
-const WITH_PARTICLE = /^(\p{L}{3,}?) ?(up|out|in|off|over|down|back)s?$/u;
+/** A verb with a particle, or the noun made of both. */
+const WITH_PARTICLE = new RegExp(String.raw`^(\p{L}{3,}?) ?(${PARTICLES})s?$`, "u");
 
 /**
  * Adds to each word its compounds with neighbours, and short forms of several words: "sign up" is "signup", "open api
@@ -225,7 +221,7 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const dated = dates.flatMap(({ run, joined: all }) => all.map((text) => ({ run, piece: pieceAsWritten(text) })));
   const named = runsOf(first, NAME_LENGTHS).flatMap((run) => {
     const name = run.map(({ text }) => text).join(" ");
-    const short = shortNames.get(name) ?? shortNames.get(name.replace(/s$/, "")) ?? [];
+    const short = namesLike(name)?.filter((other) => !other.includes(" ")) ?? [];
     return short.map((text) => ({ run, piece: pieceToStem(text), isKnown: true }));
   });
   const initials = runsOf(first, ACRONYM_LENGTHS)

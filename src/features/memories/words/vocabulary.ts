@@ -325,6 +325,9 @@ export const FORMS: ReadonlyMap<string, readonly string[]> = new Map<string, str
   ...splitGroups(FORMS_ONE_WAY).map(([form = "", ...others]): [string, string[]] => [form, others]),
 ]);
 
+/** Words behind a verb that make a noun with it: "set up" and "setup". */
+export const PARTICLES = "up|out|in|off|over|down|back";
+
 /** Words that ask for an amount together with the question word before them. */
 export const AMOUNTS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["how", new Set(["long", "many", "much", "often", "far", "old", "big", "large"])],
