@@ -738,7 +738,7 @@ const SHORTENED: ReadonlyArray<readonly [string[], string, string[]]> = [
   [["e2e"], "Tests from end to end.", ["Endings"]],
   [["rbac"], "It has role-based access.", ["Role of a base for all access"]],
   [["ttl"], "Its time to live is over.", ["Live at this time"]],
-  [["setup"], "You set up the database first.", ["Set of rules", "A set"]],
+  [["setup"], "You set up the database first.", ["Set of rules", "A set", "Set upper bounds"]],
   [["set up"], "The setup takes an hour.", ["Set of rules"]],
   [["backup"], "They are backing up all disks.", ["Go back", "Back office"]],
   [["back up"], "The backup takes an hour.", ["Back office"]],
@@ -756,6 +756,15 @@ it.each(SHORTENED)("ranks %j: what means it above what has its words apart", asy
   await memoriesTitled(ann, ...titles);
 
   for (const query of queries) expect((await found(ann, query))[0], query).toBe("Right");
+});
+
+it("takes a word and a preposition behind it for no name, unless the graph has both as one word", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Error of the build");
+  await aMemory(ann, { title: "A note", content: "There is an error in a part." });
+
+  expect(await found(ann, "error in")).toEqual(["Error of the build", "A note"]);
 });
 
 it("weighs a word by the memories that have it, not by those with a part of its long form", async () => {
