@@ -56,6 +56,7 @@ it("upgrades a database of the first version and keeps all its data", async () =
   const folded = await get("/v1/memories/search?query=strassenbahn%20api&graph=personal");
   expect(folded["memories"]).toMatchObject([{ title: "Straßenbahn ＡＰＩ" }]);
   expect(await get("/v1/memories/search?query=caf%C3%A9&graph=personal")).toMatchObject({ total: 1 });
+  expect(await get("/v1/memories/search?query=decisions&graph=personal")).toMatchObject({ total: 1 });
   const [{ id }] = memories as [{ id: string }];
   expect(await get(`/v1/memories/${id}?graph=personal`)).toMatchObject({ version: 2, relationships_total: 1 });
   expect(await get(`/v1/memories/${id}/versions?graph=personal`)).toMatchObject({
@@ -116,7 +117,7 @@ async function fill(client: pg.Client, key: string): Promise<void> {
     [graph, user, MEMORIES],
   );
   await client.query(
-    `UPDATE memory SET title = 'Straßenbahn ＡＰＩ', content = 'Café — “closed”…' WHERE title = 'Frobnication 9'`,
+    `UPDATE memory SET type = 'decision', title = 'Straßenbahn ＡＰＩ', content = 'Café — “closed”…' WHERE title = 'Frobnication 9'`,
   );
   await client.query("UPDATE memory SET version = 2 WHERE title = 'Frobnication 7'");
   await client.query(

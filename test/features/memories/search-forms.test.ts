@@ -149,3 +149,18 @@ it("folds each letter on its own as PostgreSQL does, and separates words at ever
   expect(rows[0]?.plain).toBe(signs.map(() => " ").join("a"));
   expect(signs).toHaveLength(32);
 });
+
+it("finds numbers in digits by words, and vice versa", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Four-day week in summer" });
+  await aMemory(ann, { title: "Tokens expire after 4 weeks" });
+  await aMemory(ann, { title: "Leave of 16 weeks" });
+  await aMemory(ann, { title: "The team of the 2nd floor" });
+  const first = async (query: string) => (await ann.did(searchMemories, { query })).memories[0]?.title;
+
+  expect(await first("4-day week")).toBe("Four-day week in summer");
+  expect(await first("sixteen weeks")).toBe("Leave of 16 weeks");
+  expect(await first("tokens of four weeks")).toBe("Tokens expire after 4 weeks");
+  expect(await first("second floor")).toBe("The team of the 2nd floor");
+});

@@ -36,8 +36,9 @@ const PAUSE_AFTER = { hits: 20, characters: 50_000 };
 export class SearchMemoriesInput extends MemoryFilterInput {
   @Field(() => String, {
     description:
-      "The words to find, in any order; quotes hold a phrase together. Punctuation is text. Where no memory has all " +
-      "the words, memories with similarly spelt words or with most of the words are found.",
+      "The words to find, in any order; quotes hold a phrase together. Punctuation is text. A word may also name a type, " +
+      "as in `kafka errors`. Where no memory has all the words, memories with similarly spelt words or with most of the " +
+      "words are found.",
   })
   @NotBlank()
   @TextLength(1, queryLength)

@@ -11,6 +11,7 @@ import {
   splitWord,
 } from "./spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
+import { TYPE } from "./tsquery.js";
 import { BEGINNING_LENGTH_MIN } from "./tuning.js";
 import {
   type Alike,
@@ -72,7 +73,10 @@ export async function findAlike(
       ...kin,
       ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
-      ...words.flatMap(({ composed, otherScripts }) => [...composed, ...otherScripts]),
+      ...words.flatMap(({ composed, otherScripts, types }) => [
+        ...[...composed, ...otherScripts],
+        ...types.map((type) => TYPE + type),
+      ]),
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => otherHexForms(text)),
       ...signs,
       ...languageWords,

@@ -3,8 +3,8 @@ import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
 import { isTelling, patternOfNames } from "./names.js";
-import type { Piece, SearchQuery, ShortenedName } from "./query.js";
-import { TITLE } from "./tsquery.js";
+import type { Piece, QueryWord, SearchQuery, ShortenedName } from "./query.js";
+import { TITLE, TYPE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
 import {
   type Alike,
@@ -90,7 +90,8 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
   const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text, languages)]));
   const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
-  return { words, unknown, begun, known, alike, forms, inflections, memories };
+  const untold = unknown.filter(({ types }) => !types.some((type) => alike.spelt.has(TYPE + type)));
+  return { words, unknown: untold, begun, known, alike, forms, inflections, memories };
 }
 
 /** Finds out what the words of a query stand for in a graph. */
@@ -106,7 +107,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];
     return {
-      ...conceptOf(word.text, found, memories, word.parts.length > 0),
+      ...conceptOf(word.text, found, memories, word.parts.length > 0 || isTypeToo(word, found, known)),
       isKnown: !unknown.includes(word) || found.length > 1,
     };
   });
@@ -128,6 +129,10 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
     memories,
   };
 }
+
+/** Whether memories have the word, and others are of the type that it names. */
+const isTypeToo = ({ piece }: QueryWord, variants: readonly Variant[], known: Known): boolean =>
+  known.get(keyOf(piece))?.known === true && variants.some(({ way }) => way === "type");
 
 /** What an unknown word was taken as; the first variant is the word itself. */
 const insteadOf = ([, ...others]: readonly Variant[]): Variant[] => others.slice(0, LIMITS.search.takenAs);
@@ -223,7 +228,7 @@ function piecesOf({ words, names }: SearchQuery): Piece[] {
 }
 
 /** Whether memories with the word itself are worth as much as if no others matched in this way. */
-export const isBeside = (way: Variant["way"]): boolean => ["beginning", "form", "apart", "rest"].includes(way);
+export const isBeside = (way: Variant["way"]): boolean => ["beginning", "form", "apart", "rest", "type"].includes(way);
 
 function conceptOf(text: string, variants: readonly Variant[], memories: number, isName = false): Concept {
   const sure = variants.filter(({ way }) => !isBeside(way));

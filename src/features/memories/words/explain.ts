@@ -1,6 +1,6 @@
 import type { Concept, Variant } from "./concepts.js";
 import { MatchKind, MatchPlace, type SearchMatch } from "./match.js";
-import { MARKS, type Mark, placeWorth, variantQuery } from "./tsquery.js";
+import { MARKS, type Mark, TEXT, placeWorth, variantQuery } from "./tsquery.js";
 import type { HitRow } from "./search-statements.js";
 import { TUNING } from "./tuning.js";
 
@@ -16,6 +16,7 @@ const KINDS: Readonly<Record<Variant["way"], MatchKind>> = {
   spelling: MatchKind.SPELLING,
   begun: MatchKind.BEGINNING,
   beginning: MatchKind.BEGINNING,
+  type: MatchKind.WORD,
 };
 const PLACES: Readonly<Record<Mark, MatchPlace>> = { "^": MatchPlace.TITLE, "#": MatchPlace.TAGS, "": MatchPlace.TEXT };
 
@@ -31,7 +32,12 @@ interface Possibility {
 export function possibilitiesOf(concepts: readonly Concept[]): readonly Possibility[] {
   const all = concepts.flatMap(({ variants }, concept) =>
     variants.flatMap((variant) =>
-      MARKS.map((mark) => ({ concept, variant, mark, query: variantQuery(variant, mark) })),
+      MARKS.filter((mark) => variant.way !== "type" || mark === TEXT).map((mark) => ({
+        concept,
+        variant,
+        mark,
+        query: variantQuery(variant, mark),
+      })),
     ),
   );
   return all.toSorted((one, other) => worthOf(other) - worthOf(one));
@@ -48,14 +54,15 @@ export function matchesOf(
   concepts: readonly Concept[],
   had: readonly Possibility[],
 ): SearchMatch[] {
-  const matches = (scored ?? []).flatMap((place, index) => {
-    const found = had.find(({ concept }) => concept === place);
-    const concept = concepts[place];
+  const matches = (scored ?? []).flatMap((position, index) => {
+    const found = had.find(({ concept }) => concept === position);
+    const concept = concepts[position];
     if (!found || !concept) return [];
     const { variant, mark } = found;
     // Beside words that nearly all memories have, a name of these weighs far more than all that is asked for.
     const weight = Math.round(Math.min(1, weights?.[index] ?? 0) * 10_000) / 10_000;
-    return [{ word: concept.text, matched: variant.text, kind: KINDS[variant.way], place: PLACES[mark], weight }];
+    const place = variant.way === "type" ? MatchPlace.TYPE : PLACES[mark];
+    return [{ word: concept.text, matched: variant.text, kind: KINDS[variant.way], place, weight }];
   });
   return matches.toSorted((one, other) => other.weight - one.weight);
 }

@@ -23,6 +23,7 @@ export enum MatchPlace {
   TITLE = "title",
   TAGS = "tags",
   TEXT = "text",
+  TYPE = "type",
 }
 registerEnumType(MatchPlace, {
   name: "MatchPlace",
@@ -31,6 +32,7 @@ registerEnumType(MatchPlace, {
     TITLE: { description: "In its title." },
     TAGS: { description: "In a tag." },
     TEXT: { description: "In its summary or content." },
+    TYPE: { description: "It is of the type that the word names: `decisions` and `decision`." },
   },
 });
 

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../limits.js";
+import { TYPE_FORM } from "../memory-contents.js";
 import { DURATIONS, otherAmounts, otherDurations } from "./amounts.js";
 import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
@@ -7,7 +8,7 @@ import { idleAmong } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
 import { splitWord } from "./spelling.js";
 import { otherTimes } from "./times.js";
-import { AMOUNTS, FORMS, PARTICLES, SYNONYMS } from "./vocabulary.js";
+import { AMOUNTS, FORMS, PARTICLES, SYNONYMS, TYPES } from "./vocabulary.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
 export interface Piece {
@@ -43,6 +44,8 @@ export interface QueryWord {
   readonly otherScripts: readonly string[];
   /** Short forms of several words of the query, this one among them. */
   readonly acronyms: readonly Acronym[];
+  /** Types of memories that it may name, perhaps together with a neighbour: "decisions", "code pattern". */
+  readonly types: readonly string[];
   /** Names that mean the same; all pieces of one must be there. */
   readonly synonyms: ReadonlyArray<readonly Piece[]>;
   /** Whether it is two or three neighbours in a script without spaces, which only match as they are. */
@@ -115,6 +118,14 @@ function synonymsOf(word: string): readonly string[] {
   const known = [letters, stem, `${stem}e`].find((form) => synonyms.has(form)) ?? letters;
   const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
   return names.map((name) => (digits ? `${name} ${digits}` : name));
+}
+
+/** The types of memories that a word may name: itself, its singular, and what else it is called. */
+function typesNamed(word: string): string[] {
+  const words = [word, word.replace(/ies$/, "y"), word.replace(/s$/, ""), word.replace(/es$/, "")];
+  const others = words.flatMap((one) => TYPES.get(one) ?? []);
+  const names = new Set([...words, ...others, ...(FORMS.get(word) ?? []), ...synonymsOf(word)]);
+  return [...names].filter((name) => TYPE_FORM.test(name));
 }
 
 /** A name of several words, or a word that means one: memories that have it as it is written rank higher. */
@@ -229,8 +240,15 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
   const composed = composedOf(first);
+  const neighbours = runsOf(first, [2]);
   return words.map((word) => ({
     ...word,
+    types: [
+      ...word.types,
+      ...neighbours
+        .filter((run) => run.includes(word))
+        .flatMap((run) => typesNamed(run.map(({ text }) => text).join("_"))),
+    ],
     synonyms: [
       ...word.synonyms,
       ...[...new Set(dates.flatMap(({ run, others }) => others[run.indexOf(word)] ?? []))].map((other) => [
@@ -292,12 +310,13 @@ function composedOf(words: readonly QueryWord[]) {
 function distinct(words: readonly QueryWord[]): QueryWord[] {
   const found = new Map<string, QueryWord>();
   for (const word of words) {
-    const { compounds = [], composed = [], acronyms = [], synonyms = [] } = found.get(word.text) ?? {};
+    const { compounds = [], composed = [], acronyms = [], types = [], synonyms = [] } = found.get(word.text) ?? {};
     found.set(word.text, {
       ...word,
       compounds: onceEach([...compounds, ...word.compounds], ({ text, asWritten }) => `${text} ${asWritten}`),
       composed: [...new Set([...composed, ...word.composed])],
       acronyms: onceEach([...acronyms, ...word.acronyms], ({ piece }) => piece.text),
+      types: [...new Set([...types, ...word.types])],
       synonyms: onceEach([...synonyms, ...word.synonyms], (name) => name.map(({ text }) => text).join(" ")),
     });
   }
@@ -336,7 +355,7 @@ function wordsAlone(term: string): QueryWord[] {
 /** What most words do not have. */
 const NOTHING_ELSE: Omit<QueryWord, "text" | "piece"> = {
   ...{ parts: [], asWritten: [], groups: [], forms: [], compounds: [], composed: [] },
-  ...{ otherScripts: [], acronyms: [], synonyms: [], isPair: false, isLast: false },
+  ...{ otherScripts: [], acronyms: [], types: [], synonyms: [], isPair: false, isLast: false },
 };
 
 /** A number that may be written in groups, or apart from its unit. */
@@ -356,6 +375,7 @@ function plainWord(word: string): QueryWord {
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     groups: GROUPED.test(word) ? (splitWord(word)[0] ?? []).map(pieceToStem) : [],
     forms: (FORMS.get(word.toLowerCase()) ?? []).map(pieceToStem),
+    types: typesNamed(word.toLowerCase()),
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
   };
 }

@@ -67,7 +67,9 @@ export const scanAnyWay = (concept: Scored, gate: number, mark: Mark): Scan => (
 export function scanEachWay(concepts: readonly Scored[], gate: number, marks: readonly Mark[] = MARKS): Scan[] {
   return concepts.flatMap((concept) => {
     const ways = [...new Set(concept.variants.map(({ way }) => way))];
-    return ways.flatMap((way) => marks.map((mark) => scanOneWay(concept, gate, mark, way)));
+    return ways.flatMap((way) =>
+      marks.filter((mark) => way !== "type" || mark === TEXT).map((mark) => scanOneWay(concept, gate, mark, way)),
+    );
   });
 }
 

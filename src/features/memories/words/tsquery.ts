@@ -36,6 +36,9 @@ function join(queries: readonly string[], operator: "&" | "|"): string {
   return `(${join(queries.slice(0, half), operator)} ${operator} ${join(queries.slice(half), operator)})`;
 }
 
+/** The mark of a memory's type, which stands in no place of its text. */
+export const TYPE = ":";
+
 export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme);
 
 /**
@@ -44,6 +47,9 @@ export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme)
  */
 export const variantQuery = ({ lexemes }: Variant, mark: string): string =>
   all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
+/** The same for any of several variants. A type stands in no title and is no tag. */
 export const variantsQuery = (variants: readonly Variant[], mark: Mark): string =>
-  any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
+  any([
+    ...new Set(variants.filter(({ way }) => way !== "type" || mark === TEXT).map((one) => variantQuery(one, mark))),
+  ]) || NOTHING;
 export const conceptQuery = ({ variants }: Concept, mark: Mark = TEXT): string => variantsQuery(variants, mark);

@@ -23,7 +23,7 @@ export const TUNING = {
    */
   ways: {
     ...{ word: 1, form: 0.6, parts: 0.95, name: 0.95, apart: 0.6, abbreviation: 0.9, initials: 0.5, rest: 0.9 },
-    ...{ spelling: 0.9, begun: 0.95, beginning: 0.7 },
+    ...{ spelling: 0.9, begun: 0.95, beginning: 0.7, type: 0.8 },
   },
   /**
    * The share of the weight that is left for the rest of a name, such as "memory" of "out of memory", at least: with less

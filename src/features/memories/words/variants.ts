@@ -13,6 +13,7 @@ import {
   splitWord,
 } from "./spelling.js";
 import type { AlikeWord, KnownPiece } from "./search-statements.js";
+import { TYPE } from "./tsquery.js";
 import { KIN_LENGTH_MIN, MISSPELT_LENGTH_MIN } from "./tuning.js";
 import { AMBIGUOUS } from "./vocabulary.js";
 
@@ -99,11 +100,21 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     const parts = knownPartOf(word.text, (part) => spelt.has(part));
     variants.push(...knownSplits(parts, spelt, "apart"));
   }
+  variants.push(...typesOf(word, spelt));
   for (const made of found.flatMap(([words, way]) => words.map((other) => variantOfAlike(other, way)))) {
     if (!variants.some((variant) => stemsOf(variant) === stemsOf(made))) variants.push(made);
   }
   return variants;
 }
+
+/** The types of memories that a word names. */
+const typesOf = ({ types }: QueryWord, spelt: Alike["spelt"]): Variant[] =>
+  types.flatMap((type) => {
+    const known = spelt.get(TYPE + type);
+    return known
+      ? [{ text: type, lexemes: [known.word], way: "type", documents: Math.max(1, known.documents) } as const]
+      : [];
+  });
 
 /** A memory that has all of these has the others anyway: "30 second" beside "30". */
 const hasAll = (lexemes: readonly string[], others: readonly string[]): boolean =>

@@ -124,11 +124,14 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["acl", "access control list"],
   ["adr", "architecture decision record"],
   ["aot", "ahead of time"],
+  ["arr", "annual recurring revenue"],
   ["ast", "abstract syntax tree"],
   ["aws", "amazon web services"],
   ["cdc", "change data capture"],
   ["cdn", "content delivery network"],
+  ["cac", "customer acquisition cost"],
   ["cli", "command line"],
+  ["cls", "cumulative layout shift"],
   ["cms", "content management system"],
   ["cors", "cross origin resource sharing"],
   ["cqrs", "command query responsibility segregation"],
@@ -142,13 +145,16 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["ddd", "domain driven design"],
   ["ddos", "distributed denial of service"],
   ["dlq", "dead letter queue"],
+  ["dpa", "data processing agreement"],
   ["dr", "disaster recovery"],
   ["dsar", "data subject access request"],
   ["dto", "data transfer object"],
   ["e2e", "end to end"],
+  ["eod", "end of day"],
   ["eol", "end of life"],
   ["eta", "estimated time of arrival"],
   ["etl", "extract transform load"],
+  ["fps", "frames per second"],
   ["gcp", "google cloud"],
   ["gdpr", "dsgvo", "general data protection regulation"],
   ["gha", "github actions"],
@@ -164,6 +170,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["jit", "just in time"],
   ["jwt", "json web token"],
   ["kpi", "key performance indicator"],
+  ["kyc", "know your customer"],
   ["lcp", "largest contentful paint"],
   ["llm", "large language model"],
   ["lru", "least recently used"],
@@ -174,15 +181,18 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["mttr", "mean time to recovery"],
   ["mvc", "model view controller"],
   ["mvp", "minimum viable product"],
+  ["nda", "non disclosure agreement"],
   ["npe", "nullpointerexception", "null pointer exception"],
   ["nps", "net promoter score"],
   ["oidc", "openid connect"],
+  ["okr", "objectives and key results"],
   ["orm", "object relational mapping"],
   ["ota", "over the air"],
   ["otp", "one time password"],
   ["pii", "personally identifiable information"],
   ["pitr", "point in time recovery"],
   ["poc", "proof of concept"],
+  ["pto", "paid time off"],
   ["pvc", "persistent volume claim"],
   ["pwa", "progressive web app"],
   ["qa", "quality assurance"],
@@ -190,6 +200,8 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["rag", "retrieval augmented generation"],
   ["rca", "root cause analysis"],
   ["rfc", "request for comments"],
+  ["rfp", "request for proposal"],
+  ["roi", "return on investment"],
   ["rpc", "remote procedure call"],
   ["rpo", "recovery point objective"],
   ["rps", "requests per second"],
@@ -205,15 +217,20 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["ssg", "static site generation"],
   ["ssr", "server side rendering"],
   ["ssrf", "server side request forgery"],
+  ["tco", "total cost of ownership"],
   ["tdd", "test driven development"],
+  ["ttfb", "time to first byte"],
   ["ttl", "time to live"],
+  ["uat", "user acceptance testing"],
   ["ux", "user experience"],
   ["vpc", "virtual private cloud"],
   ["vpn", "virtual private network"],
   ["waf", "web application firewall"],
   ["wal", "write ahead log"],
+  ["wfh", "work from home"],
   ["wip", "work in progress"],
   ["xss", "cross site scripting"],
+  ["dedup", "dedupe", "deduplicate", "deduplication"],
   ["delete", "remove", "erase"],
   ["undo", "revert", "rollback", "roll back"],
   ["stale", "outdated", "obsolete"],
@@ -260,6 +277,18 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
 /** Short forms that are mostly another word, or stand for two: for the long form, they count like initials. */
 export const AMBIGUOUS: ReadonlySet<string> = new Set(["es", "go", "pass", "sec", "temp"]);
 
+/** What types of memories are called besides their names. */
+export const TYPES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["bug", ["problem", "error"]],
+  ["issue", ["problem", "error"]],
+  ["exception", ["error"]],
+  ["fix", ["solution"]],
+  ["solution", ["fix"]],
+  ["todo", ["task"]],
+  ["pattern", ["code_pattern"]],
+  ["tech", ["technology"]],
+]);
+
 /**
  * Forms of English verbs and nouns, and nouns made of verbs, that stemming keeps apart: each finds the others of its
  * group. The first is a verb or a noun with regular forms besides. Forms that are usually another word ("left", "bit",
@@ -300,6 +329,12 @@ export const IRREGULAR_FORMS = `
 /** The same where the other form has the stem of another word, such as "indic" of "indicate": only the first finds it. */
 const FORMS_ONE_WAY = "indices index; vertices vertex; conversion convert; conversions convert";
 
+/** Numbers in digits and as words. */
+const NUMBERS = `
+  1 one; 2 two; 3 three; 4 four; 5 five; 6 six; 7 seven; 8 eight; 9 nine; 10 ten; 11 eleven; 12 twelve; 13 thirteen;
+  14 fourteen; 15 fifteen; 16 sixteen; 17 seventeen; 18 eighteen; 19 nineteen; 20 twenty; 30 thirty; 40 forty; 50 fifty;
+  60 sixty; 70 seventy; 80 eighty; 90 ninety; 100 hundred; 1000 thousand; 1st first; 2nd second; 3rd third`;
+
 const splitGroups = (list: string): string[][] => list.split(";").map((group) => group.trim().split(/\s+/));
 
 /** The regular forms of a verb or a noun, and others that nobody writes. */
@@ -316,11 +351,15 @@ const listRegularForms = (word: string): string[] => {
   ];
 };
 
-/** For each form of such a word, the others that are not regular. */
+/** For each form of such a word, the others that are not regular; for each number, the other way to write it. */
 export const FORMS: ReadonlyMap<string, readonly string[]> = new Map<string, string[]>([
   ...splitGroups(IRREGULAR_FORMS).flatMap(([base = "", ...others]) => [
     ...listRegularForms(base).map((form): [string, string[]] => [form, others]),
     ...others.map((form): [string, string[]] => [form, [base, ...others.filter((other) => other !== form)]]),
+  ]),
+  ...splitGroups(NUMBERS).flatMap(([digits = "", word = ""]): [string, string[]][] => [
+    [digits, [word]],
+    [word, [digits]],
   ]),
   ...splitGroups(FORMS_ONE_WAY).map(([form = "", ...others]): [string, string[]] => [form, others]),
 ]);

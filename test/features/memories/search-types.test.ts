@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
+import { aMemory } from "../../support/memories.js";
+import { type Actor, createWorld } from "../../support/world.js";
+
+/** Titles by type; no title or content has the name of its type. */
+const NOTES = [
+  ["technology", "Kafka 3.7 behind a proxy"],
+  ["problem", "Kafka fills its disk every weekend"],
+  ["solution", "Kafka keeps topics for five days"],
+  ["error", "Hydration failed in React"],
+  ["code_pattern", "Debounced input in React"],
+  ["decision", "State of forms is in the URL with React"],
+  ["fix", "Dates are formatted after React has mounted"],
+  ["command", "Drain a node of Kubernetes"],
+  ["task", "Split the checkout"],
+] as const;
+
+const found = async (actor: Actor, query: string) =>
+  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
+
+it("finds memories by a word that names their type, beside other words and alone", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const [type, title] of NOTES) await aMemory(ann, { type, title });
+  const titled = (wanted: string) => NOTES.find(([type]) => type === wanted)?.[1];
+
+  const first = async (query: string) => (await found(ann, query))[0];
+  expect(await first("kafka problem")).toBe(titled("problem"));
+  expect(await first("issues with kafka")).toBe(titled("problem"));
+  expect(await first("kafka solution")).toBe(titled("solution"));
+  expect(await first("how did we solve kafka")).toBe(titled("solution"));
+  expect(await first("react errors")).toBe(titled("error"));
+  expect(await first("react exception")).toBe(titled("error"));
+  expect(await first("react code pattern")).toBe(titled("code_pattern"));
+  expect(await first("what did we decide about react")).toBe(titled("decision"));
+  expect(await first("react fixes")).toBe(titled("fix"));
+  expect(await found(ann, "technologies")).toEqual([titled("technology")]);
+  expect(await found(ann, "cmd")).toEqual([titled("command")]);
+  expect(await found(ann, "decisions")).toEqual([titled("decision")]);
+});
+
+it("says that a type was matched, and that no word is missing", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const [type, title] of NOTES) await aMemory(ann, { type, title });
+
+  const { memories, unknownWords, total } = await ann.did(searchMemories, { query: "kafka problem", explain: true });
+
+  expect(unknownWords).toEqual([]);
+  expect(total).toBe(1);
+  expect(memories[0]?.matches).toMatchObject([
+    { word: "kafka", kind: "word", place: "title" },
+    { word: "problem", matched: "problem", kind: "word", place: "type" },
+  ]);
+  expect((await ann.did(searchMemories, { query: "kafka conversation" })).unknownWords).toMatchObject([
+    { word: "conversation" },
+  ]);
+});
+
+it("ranks a word that stands in a text above a type, and knows types that a memory gets later", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "The recipe of our success" });
+  const soup = await aMemory(ann, { title: "Soup of the canteen" });
+  expect(await found(ann, "recipes")).toEqual(["The recipe of our success"]);
+
+  await ann.did(updateMemory, { id: soup.id, type: "recipe" });
+
+  expect(await found(ann, "recipes")).toEqual(["The recipe of our success", "Soup of the canteen"]);
+});
