@@ -12,7 +12,7 @@ const AS_MIGRATED = `INSERT INTO _prisma_migrations (id, checksum, migration_nam
   VALUES ('newer', '', '99990101000000_newer', now())`;
 
 it.each([
-  ["a function", "ALTER FUNCTION dated_search_hits RENAME TO newer_hits", search],
+  ["a function", "ALTER FUNCTION search_hits RENAME TO newer_hits", search],
   ["a column", "ALTER TABLE memory RENAME COLUMN title TO heading", list],
   [
     "a table in a transaction",

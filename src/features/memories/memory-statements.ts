@@ -152,21 +152,37 @@ export const newestInPlaceOf = (id: string) => `
           WHERE graph_id = :graphId AND ${ofType("from_id", id, "DEPRECATED_BY")} LIMIT 20)) AS either
       ORDER BY either.id DESC LIMIT 1`;
 
+/** Selects the id of the newest memory that solves a memory, else of the newest that addresses it. */
+const newestSolving = (id: string) => `
+      SELECT either.other_id AS id FROM (
+        (SELECT id, type, from_id AS other_id FROM relationship
+          WHERE graph_id = :graphId AND ${ofType("to_id", id, "SOLVES")} LIMIT 20)
+        UNION ALL
+        (SELECT id, type, from_id FROM relationship
+          WHERE graph_id = :graphId AND ${ofType("to_id", id, "ADDRESSES")} LIMIT 20)) AS either
+      ORDER BY either.type DESC, either.id DESC LIMIT 1`;
+
+/** For each memory, another one that a query chooses. SQL, since no model finds the newest for each in one round trip. */
+const newestStatement = (name: string, chosenFor: (id: string) => string) =>
+  defineStatement({
+    name,
+    values: { graphId: "uuid", ids: "uuid[]" },
+    row: { id: "uuid", memoryId: "uuid", title: "text" },
+    text: `
+    SELECT wanted.id, newest.id AS "memoryId", m.title
+    FROM unnest((SELECT :ids)) AS wanted(id)
+    CROSS JOIN LATERAL (${chosenFor("wanted.id")}) AS newest
+    JOIN memory m ON m.graph_id = :graphId AND m.id = newest.id`,
+  });
+
 /**
  * The memories that supersede others: for each, the newest that REPLACES it or that it is DEPRECATED_BY. If there are
- * more than 20 such relationships of a type, some of them are looked at. SQL, since no model finds the newest for each
- * in one round trip.
+ * more than 20 such relationships of a type, some of them are looked at.
  */
-export const supersedingMemories = defineStatement({
-  name: "superseding_memories",
-  values: { graphId: "uuid", ids: "uuid[]" },
-  row: { id: "uuid", memoryId: "uuid", title: "text" },
-  text: `
-    SELECT wanted.id, newer.id AS "memoryId", m.title
-    FROM unnest((SELECT :ids)) AS wanted(id)
-    CROSS JOIN LATERAL (${newestInPlaceOf("wanted.id")}) AS newer
-    JOIN memory m ON m.graph_id = :graphId AND m.id = newer.id`,
-});
+export const supersedingMemories = newestStatement("superseding_memories", newestInPlaceOf);
+
+/** The memories that solve others: for each, the newest that SOLVES it, else the newest that ADDRESSES it, likewise. */
+export const solvingMemories = newestStatement("solving_memories", newestSolving);
 
 /**
  * Copies rows of some memories into another graph unchanged, in the order in which `storeMemories` and

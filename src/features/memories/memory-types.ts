@@ -1,5 +1,5 @@
 /** What is often said instead of a well-known type. */
-const SYNONYMS: ReadonlyMap<string, string> = new Map([
+export const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ["bug", "problem"],
   ["issue", "problem"],
   ["defect", "problem"],

@@ -7,8 +7,10 @@ import {
   memoriesAlone,
   memoriesWithLinks,
   memoriesWithRelationships,
+  solvingMemories,
   supersedingMemories,
 } from "./memory-statements.js";
+import type { SolvingMemory } from "./solving-memory.js";
 import type { SupersedingMemory } from "./superseding-memory.js";
 
 /** Where a memory is. */
@@ -124,18 +126,24 @@ const SUPERSEDING: ReadonlyMap<string, `${Direction}`> = new Map([
   ["DEPRECATED_BY", "out"],
 ]);
 
-/** Reads the memories that supersede the given ones, in the same order; null if there is none. */
-export async function readSuperseding(
-  { database }: Pick<Context, "database">,
-  places: readonly Place[],
-): Promise<Array<SupersedingMemory | null>> {
-  const found = new Map<string, SupersedingMemory>();
-  for (const batch of idsByGraph(places)) {
-    const rows = await database.run(supersedingMemories, batch);
-    for (const { id, ...newer } of rows) found.set(keyOf(batch.graphId, id), newer);
-  }
-  return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)) ?? null);
-}
+/** Reads another memory for each of the given ones, in the same order; null if there is none. */
+const readerOf =
+  (statement: typeof supersedingMemories) =>
+  async ({ database }: Pick<Context, "database">, places: readonly Place[]): Promise<Array<OtherMemory | null>> => {
+    const found = new Map<string, OtherMemory>();
+    for (const batch of idsByGraph(places)) {
+      const rows = await database.run(statement, batch);
+      for (const { id, ...other } of rows) found.set(keyOf(batch.graphId, id), other);
+    }
+    return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)) ?? null);
+  };
+
+type OtherMemory = SupersedingMemory & SolvingMemory;
+
+/** Reads the memories that supersede others. */
+export const readSuperseding = readerOf(supersedingMemories);
+/** Reads the memories that solve others. */
+export const readSolving = readerOf(solvingMemories);
 
 /** Converts a row in place: copying it would cost more than converting its relationships. */
 function toMemory(row: Row): Memory {

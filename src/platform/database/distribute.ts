@@ -7,7 +7,7 @@ import { StartError } from "../start-error.js";
 
 /** Called alone, Citus runs these whole on the graph's node. In a transaction, it sends their statements there. */
 const DELEGATED = [
-  ...["create_memory", "dated_search_hits", "narrowed_memories", "rare_memories", "search_words", "words_alike"],
+  ...["create_memory", "narrowed_memories", "rare_memories", "search_hits", "search_words", "words_alike"],
 ] as const;
 
 /** What a distribution did. */

@@ -6,6 +6,7 @@ import {
   memoriesAlone,
   memoriesWithLinks,
   memoriesWithRelationships,
+  solvingMemories,
   supersedingMemories,
 } from "../../../src/features/memories/memory-statements.js";
 import { relatedStatement } from "../../../src/features/memories/related-statement.js";
@@ -64,6 +65,7 @@ it("plans the most frequent statements once, for any graph and any number of mem
       await plansOf(world, memoriesWithRelationships, (n) => ({ ...some(n), withContent: true })),
       await plansOf(world, memoriesWithLinks, (n) => ({ ...some(n), withContent: true })),
       await plansOf(world, supersedingMemories, some),
+      await plansOf(world, solvingMemories, some),
       await plansOf(world, relatedStatement(1, "memories"), () => ({ ...walk, graphId, start })),
       await plansOf(world, relatedStatement(1, "linked"), () => ({ ...walk, graphId, start })),
       await plansOf(world, relatedStatement(2, "relationships"), () => ({ ...walk, graphId, start })),
@@ -107,6 +109,7 @@ it("finds what replaces a memory by its id, before the statistics know relations
 
   const replaced = { graphId: ann.caller.personalGraphId, ids: anns.slice(0, 10) };
   expect(await database.run(supersedingMemories, replaced)).toHaveLength(10);
+  expect(await database.run(solvingMemories, replaced)).toEqual([]);
 
   expect((await rowsRead(world)) - before).toBeLessThan(100);
 });

@@ -253,7 +253,7 @@ it("finds by words what a phrase does not find, whether or not a memory has all 
   using ear = listenTo(world);
   const found = async (query: string) => {
     const { memories: hits, total } = await search(ann, query);
-    const searches = ear.heard(/dated_search_hits/).length;
+    const searches = ear.heard(/search_hits/).length;
     return { titles: hits.map(({ title }) => title), total, searches };
   };
 

@@ -126,7 +126,7 @@ it("finds all that pass a filter where few do, without the index", async () => {
   const tried = new Set(filters.flatMap(([filter]) => Object.keys(filter)));
   expect(
     Object.keys(ROW_FILTERS).filter((name) => !tried.has(name)),
-    "Try it here: `walk_memories` and `dated_search_hits` must know it.",
+    "Try it here: `walk_memories` and `search_hits` must know it.",
   ).toEqual([]);
   for (const [filter, passing] of filters) {
     const { found, total, indexed } = await graph.find("usual", filter);

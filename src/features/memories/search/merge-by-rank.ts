@@ -3,7 +3,7 @@ import type { Context } from "../../../operation/context.js";
 import type { NearMemory } from "../meaning/find-by-meaning.js";
 import { placeOfPiece } from "../meaning/memory-pieces.js";
 import { filterOf } from "../memory-filter.js";
-import { readSuperseding } from "../read-memories.js";
+import { readSolving, readSuperseding } from "../read-memories.js";
 import type { Found, Hit, SearchWishes } from "../words/find-memories.js";
 import { TUNING } from "../words/tuning.js";
 
@@ -92,15 +92,15 @@ export async function readNearMemories(
     },
   });
   const current = rows.filter(({ id, version }) => nearest.get(id)?.version === version);
-  const newer = await readSuperseding(
-    { database },
-    current.map(({ id }) => ({ graphId, id })),
-  );
+  const places = current.map(({ id }) => ({ graphId, id }));
+  const newer = await readSuperseding({ database }, places);
+  const solutions = await readSolving({ database }, places);
   return new Map(
     current.map(({ version: _version, content, updatedAt: updated, ...memory }, index): [string, Hit] => [
       memory.id,
       {
-        ...{ ...memory, updated, total: 0, newer: newer[index] ?? null, concepts: null, weights: null },
+        ...{ ...memory, updated, total: 0, concepts: null, weights: null },
+        ...{ newer: newer[index] ?? null, solution: solutions[index] ?? null },
         ...meantPart({ ...memory, content }, nearest.get(memory.id)),
         relevance: Math.round((nearest.get(memory.id)?.score ?? 0) * 10_000) / 10_000,
         matches: wishes.explain ? [] : null,

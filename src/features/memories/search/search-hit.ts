@@ -4,6 +4,7 @@ import { Memory } from "../memory.js";
 import { WHOLE_MEMORY, defineMemoryRelation } from "../memory-relations.js";
 import { SearchMatch } from "../words/match.js";
 import { SNIPPET_MAX } from "./snippet.js";
+import { SolvingMemory } from "../solving-memory.js";
 import { SUPERSEDED_BY, SupersedingMemory } from "../superseding-memory.js";
 import { MemoryHead } from "../memory-head.js";
 
@@ -30,6 +31,12 @@ export class SearchHit extends MemoryHead {
 
   @Field(() => SupersedingMemory, { nullable: true, description: `${SUPERSEDED_BY}. Such hits rank lower.` })
   supersededBy!: SupersedingMemory | null;
+
+  @Field(() => SolvingMemory, {
+    nullable: true,
+    description: "The newest memory that SOLVES this one, else the newest that ADDRESSES it; null if there is none.",
+  })
+  solvedBy!: SolvingMemory | null;
 
   @Field(() => [SearchMatch], {
     nullable: true,

@@ -122,7 +122,7 @@ export class SearchTooSlow extends Failure {
 const { content, summary, tags, updatedAt } = MEMORY_EXAMPLE;
 const HIT_EXAMPLE = {
   ...{ ...headOf(MEMORY_EXAMPLE), summary, tags, updatedAt },
-  ...{ snippet: content, supersededBy: null, matches: null },
+  ...{ snippet: content, supersededBy: null, solvedBy: null, matches: null },
 };
 
 export const searchMemories = defineOperation({
@@ -167,9 +167,18 @@ export const searchMemories = defineOperation({
     most: { limit: 20 },
     usual: { limit: 10 },
     outputs: [
-      ...["id", "type", "title", "summary", "tags", "updatedAt", "snippet", "relevance", "supersededBy"].map(
-        (name) => `memories.${name}`,
-      ),
+      ...[
+        "id",
+        "type",
+        "title",
+        "summary",
+        "tags",
+        "updatedAt",
+        "snippet",
+        "relevance",
+        "supersededBy",
+        "solvedBy",
+      ].map((name) => `memories.${name}`),
       ...["total", "totalIsCapped", "unknownWords"],
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
@@ -237,12 +246,25 @@ async function showHits(context: Context, graphId: string, { hits, concepts }: P
 }
 
 function showHit(hit: Hit, graphId: string, find: Finder): SearchHit {
-  const { id: memoryId, type, title, summary, tags, relevance, matches, text, continues, newer, meantFrom } = hit;
+  const {
+    id: memoryId,
+    type,
+    title,
+    summary,
+    tags,
+    relevance,
+    matches,
+    text,
+    continues,
+    newer,
+    solution,
+    meantFrom,
+  } = hit;
   const goesOn = continues === true;
   const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
   return {
     ...{ graphId, memoryId, type, title, summary, tags: [...tags], updatedAt: hit.updated },
-    ...{ relevance, supersededBy: newer, matches },
+    ...{ relevance, supersededBy: newer, solvedBy: solution, matches },
     ...snippet,
   };
 }

@@ -175,6 +175,7 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
     pairs,
     names: names.map(({ pattern }) => pattern),
     nameShares: names.map(({ share }) => share),
+    nameConcepts: names.map(({ places }) => `{${places.join()}}`),
     queryLength: [...wishes.query.trim()].length,
     tuning: tuningOf(plan),
     limit: Math.min(limit, TOTAL_MAX - offset),
@@ -189,7 +190,7 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
   };
 }
 
-/** What `dated_search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[20]`. */
+/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[20]`. */
 function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan): number[] {
   const { pairsIn, namesIn, nameBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;

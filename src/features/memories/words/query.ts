@@ -1,5 +1,6 @@
 import { LIMITS } from "../../../limits.js";
 import { TYPE_FORM } from "../memory-contents.js";
+import { SYNONYMS as CALLED } from "../memory-types.js";
 import { DURATIONS, otherAmounts, otherDurations } from "./amounts.js";
 import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
@@ -123,7 +124,7 @@ function synonymsOf(word: string): readonly string[] {
 /** The types of memories that a word may name: itself, its singular, and what else it is called. */
 function typesNamed(word: string): string[] {
   const words = [word, word.replace(/ies$/, "y"), word.replace(/s$/, ""), word.replace(/es$/, "")];
-  const others = words.flatMap((one) => TYPES.get(one) ?? []);
+  const others = words.flatMap((one) => [CALLED.get(one) ?? [], TYPES.get(one) ?? []].flat());
   const names = new Set([...words, ...others, ...(FORMS.get(word) ?? []), ...synonymsOf(word)]);
   return [...names].filter((name) => TYPE_FORM.test(name));
 }

@@ -1,6 +1,7 @@
 import { type RowOf, defineStatement, jsonAs, listOf } from "../../../platform/database/statement.js";
 import { rowsWith } from "../many-statements.js";
 import { ROW_FILTERS } from "../memory-filter.js";
+import type { SolvingMemory } from "../solving-memory.js";
 import type { SupersedingMemory } from "../superseding-memory.js";
 
 /**
@@ -52,6 +53,7 @@ export const searchHits = defineStatement({
     pairs: "text[]",
     names: "text[]",
     nameShares: "float8[]",
+    nameConcepts: "text[]",
     queryLength: "int4",
     tuning: "float8[]",
     limit: "int4",
@@ -79,12 +81,13 @@ export const searchHits = defineStatement({
     concepts: "int4[]?",
     weights: "float8[]?",
     newer: jsonAs<SupersedingMemory | null>(),
+    solution: jsonAs<SolvingMemory | null>(),
     updated: "timestamptz",
   },
   text: `
-    SELECT * FROM dated_search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
-      :tags, :phrases, :scanGates, :concepts, :scans, :points, :shares, :inTitle, :pairs, :names, :nameShares, :queryLength,
-      :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains, :probes)`,
+    SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
+      :tags, :phrases, :scanGates, :concepts, :scans, :points, :shares, :inTitle, :pairs, :names, :nameShares,
+      :nameConcepts, :queryLength, :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains, :probes)`,
 });
 
 export type HitRow = RowOf<typeof searchHits>;

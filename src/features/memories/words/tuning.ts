@@ -14,6 +14,7 @@ export const TUNING = {
    * `resolveTenant` begins `resolveTenantFromHost`. `apart`: the parts of a name elsewhere, in a graph that also has
    * the whole name, such as a `c` in one that has `c++`. `begun`: words that an unknown word begins, which is likelier
    * than a misspelling. `form`: a form with another stem, such as "froze" of "freeze"; mostly the form itself is meant.
+   * `type`: the memory is of a type that the word names, which ranks below the word in a text.
    * `rest`: what the index has of a name with stop words, such as "log" of "log in".
    * `initials`: other words may have the same by chance, such as "rollback deploy steps" and RDS; with 0.6, that one
    * word can be worth more than two of the three. With form 0.75, the MRR of the first set is 0.829. With apart 0.95,

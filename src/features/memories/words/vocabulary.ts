@@ -277,16 +277,16 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
 /** Short forms that are mostly another word, or stand for two: for the long form, they count like initials. */
 export const AMBIGUOUS: ReadonlySet<string> = new Set(["es", "go", "pass", "sec", "temp"]);
 
-/** What types of memories are called besides their names. */
-export const TYPES: ReadonlyMap<string, readonly string[]> = new Map([
-  ["bug", ["problem", "error"]],
-  ["issue", ["problem", "error"]],
-  ["exception", ["error"]],
-  ["fix", ["solution"]],
-  ["solution", ["fix"]],
-  ["todo", ["task"]],
-  ["pattern", ["code_pattern"]],
-  ["tech", ["technology"]],
+/** Types of memories that a word may mean besides those that `memory-types.ts` knows. */
+export const TYPES: ReadonlyMap<string, string> = new Map([
+  ["bug", "error"],
+  ["issue", "error"],
+  ["fix", "solution"],
+  ["bugfix", "solution"],
+  ["hotfix", "solution"],
+  ["solution", "fix"],
+  ["pattern", "code_pattern"],
+  ["tech", "technology"],
 ]);
 
 /**
