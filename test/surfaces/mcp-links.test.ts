@@ -50,7 +50,7 @@ it.each([
   const unresolved = async () => (await callTool(url, ann.key, "get_recent_activity")).answer["unresolved_problems"];
 
   expect((await link(problem, solution)).answer).toMatchObject({
-    error: { message: `from_memory_id: a ${from} ${relationship_type} no ${to}: swap the two ids` },
+    error: { message: `from_memory_id: is the ${from}, which the ${to} ${relationship_type}: swap the two ids` },
   });
   expect(await unresolved()).toHaveLength(1);
   expect((await link(solution, problem)).isError).toBe(false);

@@ -169,7 +169,7 @@ async function assertNotTurned({ models }: Database, { graphId, fromId, type, to
   const typeOf = (id: string) => ends.find((end) => end.id === id)?.type ?? "";
   const [from, to] = [typeOf(fromId), typeOf(toId)];
   if (!isTurned(from, type, to)) return;
-  const message = `a ${from} ${type} no ${to}: swap the two ids`;
+  const message = `is the ${from}, which the ${to} ${type}: swap the two ids`;
   throw new InvalidInput([{ path: "fromMemoryId", message }]);
 }
 
