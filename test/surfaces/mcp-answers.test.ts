@@ -340,7 +340,7 @@ it("says what to try when nothing is found, and only then", async () => {
     await walk(["RELATED_TO"]),
     await path(two),
     await call("search_memories", { query: "apart" }),
-    await call("get_recent_activity"),
+    await call("get_recent_activity", { days: 365 }),
   ]) {
     expect(found).not.toHaveProperty("hint");
   }

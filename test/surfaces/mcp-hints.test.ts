@@ -64,6 +64,19 @@ it("returns the open problems that have no room to the call that the hint names"
   expect(new Set([first, next].flatMap(titles)).size).toBe(12);
 });
 
+it("says that older problems may be open where it lists none", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const hintIn = async (asked: object = {}) => (await call("get_recent_activity", asked))["hint"];
+
+  expect(await hintIn()).toContain("older problems may be open");
+  await aMemory(ann);
+  expect(await hintIn()).toContain("days 365 shows older ones, which may be open");
+  expect([await hintIn({ days: 365 }), await hintIn({ types: ["general"] })]).toEqual([undefined, undefined]);
+  await aMemory(ann, { type: "problem" });
+  expect(await hintIn()).toBeUndefined();
+});
+
 it("says that a summary is the old one where only the content changed", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

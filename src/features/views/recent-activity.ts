@@ -113,7 +113,7 @@ export const recentActivity = defineOperation({
   mcp: {
     name: "get_recent_activity",
     description:
-      "What changed in the last days, newest first, and problems that nothing solves yet. Call it to pick up work " +
+      "What changed in the last days, newest first, and which problems among it are open. Call it to pick up work " +
       `where it was left, or with types and days ${DAYS_MAX} to list all of a kind.`,
     leftOut: ["includeExpired"],
     inputs: {
@@ -135,16 +135,21 @@ export const recentActivity = defineOperation({
       const isNarrowed = Boolean(project || types);
       if (days !== DAYS_MAX) {
         const more = `Ask for more days, up to ${DAYS_MAX}, or call search_memories.`;
-        return isNarrowed ? more : `Nothing changed in these days. ${more}`;
+        return isNarrowed ? more : `Nothing changed in these days, but older problems may be open. ${more}`;
       }
       // Imports keep the times of what they store, so there may be much that is older.
       const older = "search_memories also finds older ones.";
       return isNarrowed ? older : `Nothing was stored or changed in a year. ${older}`;
     },
-    hintOf: ({ memories, total }) =>
-      Array.isArray(memories) && memories.length === 0 && Number(total) > 0
-        ? `There is nothing after the first ${Number(total)}: give a smaller offset.`
-        : undefined,
+    hintOf({ memories, total, unresolved_total: open, days }, { types }) {
+      const isEmpty = Array.isArray(memories) && memories.length === 0;
+      if (isEmpty && Number(total) > 0)
+        return `There is nothing after the first ${Number(total)}: give a smaller offset.`;
+      // An agent would take it that no problem is left.
+      return !isEmpty && open === 0 && days !== DAYS_MAX && !types
+        ? `Only problems that changed in these days are looked at; days ${DAYS_MAX} shows older ones, which may be open.`
+        : undefined;
+    },
   },
   example: {
     input: { days: 7 },
