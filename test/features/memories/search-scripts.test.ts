@@ -163,6 +163,14 @@ describe("words with endings of languages in Latin script, and Russian verbs", (
     for (const word of ["messages", "zuruckgesetzt", "fallire", "versturen", "aangevraagd", "реализованные"])
       expect(inflectionsOf(word, all).size, word).toBeLessThanOrEqual(180);
   });
+
+  it("are likelier than a misspelling", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "Pago recibido", "Trettio dagar", "Una cita para Ana");
+
+    expect(await found(ann, "pagar")).toEqual(["Pago recibido"]);
+  });
 });
 
 it("takes a word as initials of others only if no memory has more of the words", async () => {

@@ -78,11 +78,14 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
   const near = isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
   const meant = [...written.filter(({ isKnown }) => isKnown), ...near].map(({ documents }) => documents);
   const most = meant.length > 0 ? COMMONER_MAX * Math.max(...meant) : Infinity;
-  const inflected = lookUp([...(inflections.get(word.text) ?? [])]).filter(({ documents }) => documents <= most);
+  const inflectedForms = inflections.get(word.text);
+  const inflected = lookUp([...(inflectedForms ?? [])]).filter(({ documents }) => documents <= most);
+  // Where the graph has other forms of an unknown word, it is not misspelt: "pagar" is "pago", and no "dagar".
+  const misspelt = inflected.length > 0 ? near.filter((other) => inflectedForms?.has(other.word)) : near;
   const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
     [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
     [isUnknown ? lookUp(otherHexForms(word.text)) : [], "abbreviation"],
-    [near, "spelling"],
+    [misspelt, "spelling"],
     [mostCommon(inflected), "form"],
     [lookUp(word.otherScripts), "word"],
     [lookUp(word.composed), "parts"],
