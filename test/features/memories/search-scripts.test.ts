@@ -66,6 +66,8 @@ describe("other forms of a word", () => {
     ["Russian", "сервером", "Отказ серверов"],
     ["Ukrainian", "користувачів", "Користувачі чекають"],
     ["Greek", "πληρωμή", "Οι πληρωμές"],
+    ["Greek, of many", "συνδέσεις", "Αργή σύνδεση"],
+    ["Greek, of a verb", "διορθώνω", "Ο Νίκος διορθώνει"],
     ["Hindi", "छुट्टी", "छुट्टियों की सूची"],
   ])("are found: %s", async (_what, query, title) => {
     await using world = await createWorld();
@@ -92,7 +94,7 @@ describe("other forms of a word", () => {
   });
 });
 
-describe("words with endings of languages in Latin script, and Russian verbs", () => {
+describe("words with endings of languages in Latin script, and Slavic verbs", () => {
   it.each([
     ["French", "déployer", "Le service est déployé", "Une idée dans le train"],
     ["Spanish", "aprobar", "Aprobación de pedidos", "Una cita para Ana"],
@@ -105,7 +107,20 @@ describe("words with endings of languages in Latin script, and Russian verbs", (
     ["Dutch, with two consonants", "knop", "Groene knoppen", "Een idee voor Ann"],
     ["Dutch, with another consonant", "schijven", "Volle schijf", "Een idee voor Ann"],
     ["Polish", "sprawdzić", "Kasia sprawdza teksty", "Nie dla Anny"],
+    ["Spanish, of itself", "conectarse", "Conectar a la red", "Una cita para Ana"],
+    ["Italian, of itself", "collegare", "Collegarsi alla rete", "Idea della casa"],
+    ["Swedish", "faktura", "Alla fakturor", "Böcker och tidningar"],
+    ["Swedish, of a verb", "säkerhetskopiering", "Säkerhetskopia av filer", "Böcker och tidningar"],
+    ["Swedish, with a vowel less", "nyckel", "Var är nycklarna", "Böcker och tidningar"],
+    ["Swedish, with two consonants", "långsamma", "En långsam sida", "Böcker och tidningar"],
+    ["Danish", "aftalerne", "En aftale om priser", "Det er ikke nu"],
+    ["Turkish", "hatalar", "Ödeme hatası", "Yeni bir fikir"],
+    ["Turkish, behind a consonant", "toplantılarda", "Toplantıya gelin", "Yeni bir fikir"],
+    ["Turkish, with a softer consonant", "bellek", "Yeterli belleği var", "Yeni bir fikir"],
+    ["Turkish, of a verb", "yazmak", "Ayşe raporu yazar", "Yeni bir fikir"],
     ["Russian", "продлить", "Продление домена", "Привет"],
+    ["Ukrainian", "замовити", "Андрій замовляє стіл", "Привіт"],
+    ["Ukrainian, of many", "рішень", "Рішення готове", "Привіт"],
   ])("are found: %s", async (_what, query, title, other) => {
     await using world = await createWorld();
     const ann = await world.user();
@@ -160,8 +175,8 @@ describe("words with endings of languages in Latin script, and Russian verbs", (
   it("are limited for any word", () => {
     for (const word of ["日志", "v2", "a".repeat(1_000), "server"]) expect(mayInflect(word), word).toBe(false);
     const all = languagesIn(() => true);
-    for (const word of ["messages", "zuruckgesetzt", "fallire", "versturen", "aangevraagd", "реализованные"])
-      expect(inflectionsOf(word, all).size, word).toBeLessThanOrEqual(180);
+    for (const word of ["messages", "zuruckgesetzt", "fallire", "versturen", "sifreler", "реализованные"])
+      expect(inflectionsOf(word, all).size, word).toBeLessThanOrEqual(240);
   });
 
   it("are likelier than a misspelling", async () => {

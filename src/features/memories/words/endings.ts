@@ -38,7 +38,9 @@ const GRAMMARS: readonly Grammar[] = [
   {
     script: /^\p{Script=Greek}+$/u,
     before: [""],
-    behind: affixes("α ας ες ων η ης ο ος ου οι ους ε ατα ατος ματα ματος"),
+    behind: affixes(
+      "α ας ες ων η ης εις εων εως ο ος ου οι ους ε ατα ατος ματα ματος ω ει ουμε ετε ουν εται ονται ηκε ηκαν",
+    ),
     least: 4,
   },
   {

@@ -32,7 +32,23 @@ function respellDutch(stem: string): string[] {
   return /[fs]$/.test(stem) ? [stem.replace(/f$/, "v").replace(/s$/, "z")] : [];
 }
 
-/** A language, or two that share their endings. */
+/** Swedish stems: "nyckel" and "nycklar", "server" and "servrar", "långsam" and "långsamma". */
+function respellSwedish(stem: string): string[] {
+  if (/[^aeiou]e[lr]$/.test(stem)) return [stem.slice(0, -2) + stem.slice(-1)];
+  if (/[bdgkptv][lr]$/.test(stem)) return [`${stem.slice(0, -1)}e${stem.slice(-1)}`];
+  if (/(mm|nn)$/.test(stem)) return [stem.slice(0, -1)];
+  return /[aeiou][mn]$/.test(stem) ? [stem + stem.slice(-1)] : [];
+}
+
+const HARD = [..."kptgbd"];
+const SOFT = [..."gbdkpt"];
+/** Turkish stems, whose last consonant is softer before a vowel: "bellek" and "belleği", "kitap" and "kitabı". */
+const respellTurkish = (stem: string): string[] => {
+  const other = SOFT[HARD.indexOf(stem.slice(-1))];
+  return other === undefined ? [] : [stem.slice(0, -1) + other];
+};
+
+/** A language, or several that share their endings. */
 export interface Language {
   /**
    * Common words that English texts hardly have; so not "der", "ist" or "los", for DER, IST and Los Angeles. Few, since
@@ -54,18 +70,20 @@ const FRENCH = language(
 const SPANISH_OR_PORTUGUESE = language(
   "una uma para",
   kindOf(
-    "ar o a e as os an am en em aba aban ava ado ada ados adas ando amos aron aram ou acion aciones acao acoes amento",
+    `ar arse o a e as os an am en em aba aban ava ado ada ados adas ando amos aron aram ou acion aciones acao acoes
+     amento`,
   ),
   kindOf(
-    "er ir e en em es o a ido ida idos idas iendo endo indo ieron eram iram iu eu ia ian cion ciones cao coes encia",
+    `er ir erse irse e en em es o a ido ida idos idas iendo endo indo ieron eram iram iu eu ia ian cion ciones cao coes
+     encia`,
   ),
   kindOf("ao oes aes"),
   kindOf("al ales ais"),
 );
 const ITALIAN = language(
   "della che",
-  kindOf("are o a i e ano ato ata ati ate ava ando iamo azione azioni amento"),
-  kindOf("ere ire o e i a ono uto uta uti ute ito ita iti ite iva eva endo izione izioni imento"),
+  kindOf("are arsi o a i e ano ato ata ati ate ava ando iamo azione azioni amento"),
+  kindOf("ere ire ersi irsi o e i a ono uto uta uti ute ito ita iti ite iva eva endo izione izioni imento"),
   kindOf("ca che co chi ci"),
   kindOf("ga ghe go ghi gi"),
 );
@@ -76,14 +94,33 @@ const POLISH = language(
   kindOf("ac ic yc ec am amy a y i e o u al ala ali il ila ili yl any ana ane ano ony ona one ono anie ania enie enia"),
   kindOf("- a y i e o u ie em ow ami ach om ego ej ym ych"),
 );
-const LATIN = [FRENCH, SPANISH_OR_PORTUGUESE, ITALIAN, GERMAN, DUTCH, POLISH];
-/** Its verbs; its nouns and adjectives are among the other endings. */
+/** With Danish and Norwegian. */
+const SWEDISH = language(
+  "och ikke",
+  kindOf(
+    `- a e an en n et t ar er or na ene arna erna orna erne ad ade ades ande at as ede
+     era erar erad erades ering eringen ing ingen inger ning ningen ningar`,
+    "",
+    respellSwedish,
+  ),
+);
+const TURKISH = language(
+  "bir icin daha",
+  // Behind a consonant, then behind a vowel.
+  kindOf("- i u a e in un da de ta te dan den tan ten la le im lar ler lari leri larin lerin", "", respellTurkish),
+  kindOf("- si su yi yu ya ye da de dan den nin yla yle mi mu lar ler lari leri larin lerin lara lere larda lerde"),
+  kindOf("mak mek ma me di ti du tu dik ir ar er iyor uyor iyorlar an en ildi acak ecek"),
+);
+const LATIN = [FRENCH, SPANISH_OR_PORTUGUESE, ITALIAN, GERMAN, DUTCH, POLISH, SWEDISH, TURKISH];
+/** The verbs of Russian and Ukrainian; nouns and adjectives are among the other endings. */
 const RUSSIAN = language(
   "",
   kindOf(
     `ать ить еть ять ал ала али ает ают ил ила или ит ят аем им ание ания ение ения
      анныи анная анное анные енныи енная енное енные ан ана аны ен ена ены`,
   ),
+  kindOf("ити ляти ив ила или ить ять имо ляє ляють ення ень лення лень ено лено ена лена ении ені"),
+  kindOf("ати ав ала али ає ають аємо ання ань ано ана ании ані ував увати ує ують ування"),
 );
 
 /** Prefixes that German and Dutch verbs have before "ge". */
