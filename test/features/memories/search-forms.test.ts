@@ -34,6 +34,11 @@ const FORMS = {
   "mathematical letters": ["𝐛𝐨𝐥𝐝𝐭𝐞𝐱𝐭", "boldtext"],
   "a name for one sign": ["Phase Ⅳ", "phase iv"],
   "a trade mark": ["Acme™", "acme"],
+  "a Japanese word with its endings in kana": ["申し込み", "申込"],
+  "an English word in kana": ["データベース", "database"],
+  "an English word in hangul": ["데이터베이스", "database"],
+  "a Chinese word as in Taiwan": ["服务器", "伺服器"],
+  "a Chinese word of two spellings": ["登录", "登陆"],
 } as const;
 
 it.each(Object.entries(FORMS))("finds %s by the plain form, and vice versa", async (_kind, [one, other]) => {

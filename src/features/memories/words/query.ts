@@ -10,6 +10,7 @@ import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
 import { splitWord } from "./spelling.js";
 import { otherTimes } from "./times.js";
 import { AMOUNTS, FORMS, PARTICLES, SYNONYMS, TYPES } from "./vocabulary.js";
+import { WRITINGS, writingsIn } from "./writings.js";
 
 /** Something to look up: a word to be stemmed, or one to be taken as it is written. */
 export interface Piece {
@@ -35,8 +36,8 @@ export interface QueryWord {
   readonly asWritten: readonly Piece[];
   /** The groups of a number, or the number and the unit: "3400" is also "3,400", "500ms" also "500 ms". */
   readonly groups: readonly Piece[];
-  /** Its irregular forms, and words of other stems made of it, such as "froze" and "failure". */
-  readonly forms: readonly Piece[];
+  /** Its irregular forms, words of other stems made of it, and it in another script: "froze", "failure", "サーバ". */
+  readonly forms: ReadonlyArray<readonly Piece[]>;
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
   /** The same as German forms it, perhaps in the other order. */
@@ -375,19 +376,36 @@ function plainWord(word: string): QueryWord {
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     groups: GROUPED.test(word) ? (splitWord(word)[0] ?? []).map(pieceToStem) : [],
-    forms: (FORMS.get(word.toLowerCase()) ?? []).map(pieceToStem),
+    forms: [
+      ...(FORMS.get(word.toLowerCase()) ?? []).map((form) => [pieceToStem(form)]),
+      ...otherWritings(word.toLowerCase()),
+    ],
     types: typesNamed(word.toLowerCase()),
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
   };
 }
+
+/** The other ways to write a name, which may be an English plural, each by the words that the index has it as. */
+const otherWritings = (name: string): Piece[][] =>
+  (WRITINGS.get(name) ?? WRITINGS.get(name.replace(/s$/, "")) ?? []).map((other) =>
+    /^\w/.test(other) ? [pieceToStem(other)] : pairsOf([...other]).map(pieceAsWritten),
+  );
+
+const pairsOf = (characters: readonly string[]): string[] =>
+  characters.slice(1).map((character, place) => `${characters[place]}${character}`);
 
 /** Splits a run of characters without spaces between words: into each `many` neighbours. */
 function neighboursOf(run: string, many: number): QueryWord[] {
   const characters = [...run];
   const places = Math.max(1, characters.length - many + 1);
   const parts = characters.slice(0, places).map((_, place) => characters.slice(place, place + many).join(""));
-  return parts.map((text) => ({
+  // In runs of characters of two code units, places would differ.
+  const names = characters.length === run.length ? writingsIn(run) : [];
+  return parts.map((text, place) => ({
     ...NOTHING_ELSE,
     ...{ text, piece: pieceAsWritten(text), otherScripts: otherScripts(text), isPair: true },
+    synonyms: names
+      .filter(({ name, start }) => start <= place && place + many <= start + name.length)
+      .flatMap(({ name }) => otherWritings(name)),
   }));
 }

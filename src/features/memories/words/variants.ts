@@ -162,7 +162,7 @@ export function variantsOf(
     // If the graph has a number in none of its other forms, it is split like any unknown word.
     ...(groups.length > 0 && isKnown ? [variantOf(groups, own.isKnown ? "apart" : "parts", known)] : []),
     ...initials,
-    ...forms.map((form) => variantOf([form], "form", known)),
+    ...forms.map((form) => variantOf(form, "form", known)),
   ].filter(({ isKnown, lexemes }) => isKnown && !hasAll(lexemes, own.lexemes));
   const found = [own];
   // Each once: the memories that have it are counted for each variant.
