@@ -188,6 +188,14 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
   });
 });
 
+it("finds a French verb by its noun of another stem, and vice versa", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Se connecter au VPN", "La connexion du client", "Une idée");
+
+  for (const query of ["connexions", "connecter"]) expect((await found(ann, query)).length, query).toBe(2);
+});
+
 it("takes a word as initials of others only if no memory has more of the words", async () => {
   await using world = await createWorld();
   const ann = await world.user();

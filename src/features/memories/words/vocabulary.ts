@@ -54,6 +54,8 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["async", "asynchronous"],
   ["mem", "ram", "memory"],
   ["conn", "conns", "connection"],
+  // The French noun and its verb.
+  ["connexion", "connecter", "connection"],
   ["tx", "txn", "transaction"],
   ["ns", "namespace"],
   ["svc", "service"],
