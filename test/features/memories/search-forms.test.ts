@@ -34,6 +34,8 @@ const FORMS = {
   "mathematical letters": ["𝐛𝐨𝐥𝐝𝐭𝐞𝐱𝐭", "boldtext"],
   "a name for one sign": ["Phase Ⅳ", "phase iv"],
   "a trade mark": ["Acme™", "acme"],
+  "umlauts in two letters": ["Schlüsselübergabe", "Schluesseluebergabe"],
+  "a short word with an umlaut": ["Öl", "Oel"],
   "a Japanese word with its endings in kana": ["申し込み", "申込"],
   "an English word in kana": ["データベース", "database"],
   "an English word in hangul": ["데이터베이스", "database"],

@@ -188,12 +188,35 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
   });
 });
 
+it.each([
+  ["meldet sich ab", "Nutzer abmelden"],
+  ["wie melde ich den Nutzer ab", "Nutzer abgemeldet"],
+  ["Zertifikat läuft ab", "Das Zertifikat ist abgelaufen"],
+  ["abmelden", "Das System meldet den Nutzer nach einer Stunde ab"],
+])("finds a German verb apart from its particle: %s", async (query, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Ab morgen: der Nutzer läuft", title, "Das Zertifikat und der Nutzer");
+
+  expect((await found(ann, query))[0]).toBe(title);
+});
+
 it("finds a French verb by its noun of another stem, and vice versa", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Se connecter au VPN", "La connexion du client", "Une idée");
 
   for (const query of ["connexions", "connecter"]) expect((await found(ann, query)).length, query).toBe(2);
+});
+
+it("takes a word with an umlaut for one with two letters, and no other word", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Neue Tür", "Neue Tuer", "Die Quelle bauen", "Qulle", "Eine Tour");
+
+  expect((await found(ann, "tuer")).toSorted()).toEqual(["Neue Tuer", "Neue Tür"]);
+  expect((await found(ann, "Tür")).toSorted()).toEqual(["Neue Tuer", "Neue Tür"]);
+  expect(await found(ann, "Quelle")).toEqual(["Die Quelle bauen"]);
 });
 
 it("takes a word as initials of others only if no memory has more of the words", async () => {

@@ -4,6 +4,7 @@ import { SYNONYMS as CALLED } from "../memory-types.js";
 import { DURATIONS, otherAmounts, otherDurations } from "./amounts.js";
 import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
+import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
 import { idleAmong } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
@@ -36,13 +37,13 @@ export interface QueryWord {
   readonly asWritten: readonly Piece[];
   /** The groups of a number, or the number and the unit: "3400" is also "3,400", "500ms" also "500 ms". */
   readonly groups: readonly Piece[];
-  /** Its irregular forms, words of other stems made of it, and it in another script: "froze", "failure", "サーバ". */
+  /** Its irregular forms, words of other stems made of it, and it in another script: "froze", "meldet ab", "サーバ". */
   readonly forms: ReadonlyArray<readonly Piece[]>;
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
-  /** The same as German forms it, perhaps in the other order. */
+  /** The same as German forms it, perhaps in the other order, and how a verb with its particle begins. */
   readonly composed: readonly string[];
-  /** Chinese characters in traditional or simplified script. */
+  /** Chinese characters in traditional or simplified script; German umlauts as two letters or one. */
   readonly otherScripts: readonly string[];
   /** Short forms of several words of the query, this one among them. */
   readonly acronyms: readonly Acronym[];
@@ -164,9 +165,14 @@ export function readQuery(query: string): SearchQuery {
   );
   const endsInName = NAME_AT_END.exec(text);
   const lastName = endsInName && names.at(-1);
+  const umlauts = umlautsIn(query);
   return {
     ...(lastName && { lastName }),
-    words: words.map((word) => ({ ...word, isLast: endsInWord && word === last })),
+    words: words.map((word) => {
+      const inTwoLetters = umlauts.get(word.text);
+      const writings = inTwoLetters === undefined ? word.otherScripts : [...word.otherScripts, inTwoLetters];
+      return { ...word, otherScripts: writings, isLast: endsInWord && word === last };
+    }),
     names,
     signed: signedNamesOf(setApart(query.replaceAll('"', " "))).map((name) => ({
       ...name,
@@ -241,7 +247,7 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
     .filter((run) => run.every(({ text }) => SPELT_OUT.test(text)))
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
-  const composed = composedOf(first);
+  const composed = [...composedOf(first), ...separatedOf(words)];
   const neighbours = runsOf(first, [2]);
   return words.map((word) => ({
     ...word,
@@ -308,6 +314,17 @@ function composedOf(words: readonly QueryWord[]) {
   });
 }
 
+/** How many words may stand between a German verb and its particle. */
+const BETWEEN_MAX = 4;
+
+/** German verbs whose particle the query ends with: "meldet sich ab" is also "abmelden". */
+function separatedOf(words: readonly QueryWord[]) {
+  const last = words.at(-1);
+  return words
+    .slice(-2 - BETWEEN_MAX, -1)
+    .flatMap((verb) => (last ? join(verb.text, last.text).map((text) => ({ of: [verb, last], text })) : []));
+}
+
 /** Each word once, with what may stand for it at any of its places, such as "webhook" and "websocket" for "web". */
 function distinct(words: readonly QueryWord[]): QueryWord[] {
   const found = new Map<string, QueryWord>();
@@ -369,6 +386,7 @@ function plainWord(word: string): QueryWord {
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
     .split(" ");
   const same = synonymsOf(word.toLowerCase());
+  const otherForms = [...(FORMS.get(word.toLowerCase()) ?? []).map((form) => [form]), ...separate(word.toLowerCase())];
   return {
     ...NOTHING_ELSE,
     text: word.toLowerCase(),
@@ -376,10 +394,8 @@ function plainWord(word: string): QueryWord {
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     groups: GROUPED.test(word) ? (splitWord(word)[0] ?? []).map(pieceToStem) : [],
-    forms: [
-      ...(FORMS.get(word.toLowerCase()) ?? []).map((form) => [pieceToStem(form)]),
-      ...otherWritings(word.toLowerCase()),
-    ],
+    forms: [...otherForms.map((form) => form.map(pieceToStem)), ...otherWritings(word.toLowerCase())],
+    otherScripts: withUmlauts(word.toLowerCase()),
     types: typesNamed(word.toLowerCase()),
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
   };
