@@ -119,6 +119,7 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     ["Turkish, with a softer consonant", "bellek", "Yeterli belleği var", "Yeni bir fikir"],
     ["Turkish, of a verb", "yazmak", "Ayşe raporu yazar", "Yeni bir fikir"],
     ["Russian", "продлить", "Продление домена", "Привет"],
+    ["Russian, with a consonant more", "обновить", "Обновление сайта", "Привет"],
     ["Ukrainian", "замовити", "Андрій замовляє стіл", "Привіт"],
     ["Ukrainian, of many", "рішень", "Рішення готове", "Привіт"],
   ])("are found: %s", async (_what, query, title, other) => {
@@ -177,6 +178,14 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     const all = languagesIn(() => true);
     for (const word of ["messages", "zuruckgesetzt", "fallire", "versturen", "sifreler", "реализованные"])
       expect(inflectionsOf(word, all).size, word).toBeLessThanOrEqual(240);
+  });
+
+  it("leave no stem so short that it is another word", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "En lösning", "Tarifas de los envíos", "Böcker och tidningar");
+
+    expect(await found(ann, "lösning")).toEqual(["En lösning"]);
   });
 
   it("are likelier than a misspelling", async () => {

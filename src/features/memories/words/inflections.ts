@@ -97,11 +97,10 @@ const POLISH = language(
 /** With Danish and Norwegian. */
 const SWEDISH = language(
   "och ikke",
+  kindOf("- a e an en n et t er ar or na ene arna erna orna erne", "", respellSwedish),
   kindOf(
-    `- a e an en n et t ar er or na ene arna erna orna erne ad ade ades ande at as ede
-     era erar erad erades ering eringen ing ingen inger ning ningen ningar`,
-    "",
-    respellSwedish,
+    `a e ar er ad ade ades ande at as ede era erar erad erades ering eringen
+     ing ingen inger ning ningen ningar ningarna`,
   ),
 );
 const TURKISH = language(
@@ -119,7 +118,10 @@ const RUSSIAN = language(
     `ать ить еть ять ал ала али ает ают ил ила или ит ят аем им ание ания ение ения
      анныи анная анное анные енныи енная енное енные ан ана аны ен ена ены`,
   ),
-  kindOf("ити ляти ив ила или ить ять имо ляє ляють ення ень лення лень ено лено ена лена ении ені"),
+  kindOf(
+    `ить лять ит ят им ил ила или ляет ляют ляем ление ления лении лено лена
+     ити ляти ив ять імо ляє ляють ення ень лення лень ено ена ені`,
+  ),
   kindOf("ати ав ала али ає ають аємо ання ань ано ана ании ані ував увати ує ують ування"),
 );
 
