@@ -228,6 +228,32 @@ it("takes a word with an umlaut for one with two letters, and no other word", as
   expect(await found(ann, "Quelle")).toEqual(["Die Quelle bauen"]);
 });
 
+describe("words of asking", () => {
+  it.each([
+    ["Chinese", "怎么申请退款", "退款流程", "怎么申请办公用品"],
+    ["Japanese", "どうやって返金しますか", "返金の流れ", "どうやって発注しますか"],
+    ["Korean", "환불은 어떻게 하나요", "환불 절차", "비품은 어떻게 신청하나요"],
+    ["Ukrainian", "як повернути кошти", "Повернення коштів", "Як ми працюємо"],
+    ["Greek", "πώς αλλάζω κωδικό", "Νέος κωδικός", "Πώς δουλεύουμε"],
+    ["Swedish", "hur betalar vi tillbaka", "Betala tillbaka", "Hur vi arbetar"],
+    ["Polish", "jak zwrócić pieniądze", "Zwrot pieniędzy", "Jak pracujemy"],
+  ])("say nothing about the subject: %s", async (_language, query, title, other) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, title, other);
+
+    expect((await found(ann, query))[0]).toBe(title);
+  });
+
+  it("are looked up if the query has no others or quotes them", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "怎么申请办公用品", "办公用品");
+
+    for (const query of ["怎么", '"怎么申请"']) expect(await found(ann, query), query).toEqual(["怎么申请办公用品"]);
+  });
+});
+
 it("takes a word as initials of others only if no memory has more of the words", async () => {
   await using world = await createWorld();
   const ann = await world.user();

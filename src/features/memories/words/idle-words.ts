@@ -31,7 +31,7 @@ const LANGUAGES: readonly Language[] = [
   language(
     "wie warum wieso weshalb wann welche welcher welches wofür womit",
     `der das dem den des ein eine einen einem einer eines kein keine und oder aber auch noch nur dass wenn denn
-     ich wir uns ihr sie sich wer wo mein meine unser unsere dieser diese dieses diesem diesen
+     ich mich mir wir uns ihr sie sich wer wo mein meine unser unsere dieser diese dieses diesem diesen
      mit von vom zu zum zur bei beim auf aus für über nach vor durch gegen ohne unter im um
      ist sind wird werden wurde wurden habe haben hatte kann können muss müssen soll sollen nicht`,
     "die war man hat",
@@ -68,8 +68,8 @@ const LANGUAGES: readonly Language[] = [
     "die door met",
   ),
   language(
-    "varför när vilken vilket vad hvorfor hvordan hvornår hvilken hvad hva hvor",
-    `och att det är en ett som på för av till inte den de om jag vi från eller ska
+    "hur varför när vilken vilket vad hvorfor hvordan hvornår hvilken hvad hva hvor",
+    `och att det är en ett som på för av till inte den de om jag vi från eller ska mig
      og er et af ikke jeg skal har kan fra`,
     "for at men med",
   ),
@@ -81,14 +81,28 @@ const LANGUAGES: readonly Language[] = [
     "",
   ),
   language(
-    "dlaczego kiedy gdzie który która które ile",
-    "na od po za nie się jest są ten ta te co czego czym czy jak dla przy przez że oraz lub ale był była było być gdy",
+    "jak dlaczego kiedy gdzie który która które ile",
+    "na od po za nie się jest są mogę można mi ten ta te co czego czym czy dla przy przez że oraz lub ale był była było być gdy",
     "i w z o u do to",
   ),
   language(
     `как почему когда где зачем какой какая какие кто что
      и в во на не с со по для из от до у к о об за это так или но а мы вы он она они я его ее их
      был была было были есть нет же ли бы при чтобы если`,
+    "",
+    "",
+  ),
+  language(
+    `як чому коли де навіщо який яка яке які хто що
+     і й та в у на не з зі із по для від до о об за це так або але а ми ви він вона вони я мій його її їх
+     був була було були є немає чи б би при щоб якщо`,
+    "",
+    "",
+  ),
+  language(
+    `πώς γιατί πότε πού ποιος ποια ποιο ποιοι τι
+     ο η το οι τα του της των τον την τους τις και σε στο στη στην στον στα στις στους με για από δεν δε μη να θα που
+     είναι ήταν έχω έχει μου μας ένας μια ένα αν ή αλλά`,
     "",
     "",
   ),
@@ -116,4 +130,22 @@ export function idleAmong(query: readonly string[]): ReadonlySet<string> {
     ...spoken.flatMap(({ joining, english }) => [joining, english]),
   ];
   return new Set([...words].filter((word) => idle.some((some) => some.has(word))));
+}
+
+/** Words of asking in Chinese, Japanese and Korean: in scripts without spaces they are not words of their own. */
+const ASKING = new RegExp(
+  [
+    "请问|請問|怎么[样办]?|怎[麼樣样]|如何|为什么|為什麼|什么时候|什么|什麼|哪[里裡]|[吗嗎呢](?![\\u4e00-\\u9fff])",
+    "どうやって|どうすれば|どうしたら|どのように|どうして|なぜ|どこ|いつ(?!も)|を?教えて(?:ください)?",
+    "(?:の|ん)?(?:です|ます|ません|ました|でしょう)か(?![\\u3040-\\u30ff])",
+    "(?<![가-힣])(?:어떻게|왜|언제|어디서?|무엇을?|무슨|누가|얼마나)(?![가-힣])",
+    "(?:하나요|되나요|인가요|나요|까요)(?![가-힣])",
+  ].join("|"),
+  "gu",
+);
+
+/** A query without such words, unless it has no others or quotes some. */
+export function withoutAsking(query: string): string {
+  const rest = query.includes('"') ? query : query.replace(ASKING, " ");
+  return /[\p{L}\p{N}]/u.test(rest) ? rest : query;
 }

@@ -6,7 +6,7 @@ import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
-import { idleAmong } from "./idle-words.js";
+import { idleAmong, withoutAsking } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
 import { splitWord } from "./spelling.js";
 import { otherTimes } from "./times.js";
@@ -143,7 +143,7 @@ export interface ShortenedName {
 
 /** Reads a query: what to look up in a graph, before it is known which words the graph has. */
 export function readQuery(query: string): SearchQuery {
-  const text = setApart(fold(query));
+  const text = setApart(withoutAsking(fold(query)));
   const terms = Array.from(text.matchAll(PHRASE_OR_TERM), ([term, phrase]) => ({
     term: phrase ?? term,
     isPhrase: phrase !== undefined,
