@@ -73,8 +73,8 @@ export async function findAlike(
       ...kin,
       ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
-      ...words.flatMap(({ composed, otherScripts, types }) => [
-        ...[...composed, ...otherScripts],
+      ...words.flatMap(({ composed, otherScripts, inOtherScripts, types }) => [
+        ...[...composed, ...otherScripts, ...inOtherScripts.flat()],
         ...types.map((type) => TYPE + type),
       ]),
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => otherHexForms(text)),

@@ -90,8 +90,19 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
   const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text, languages)]));
   const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
-  const untold = unknown.filter(({ types }) => !types.some((type) => alike.spelt.has(TYPE + type)));
-  return { words, unknown: untold, begun, known, alike, forms, inflections, memories };
+  const isFound = ({ types, inOtherScripts }: QueryWord): boolean =>
+    types.some((type) => alike.spelt.has(TYPE + type)) ||
+    inOtherScripts.some((pairs) => pairs.every((pair) => alike.spelt.has(pair)));
+  return {
+    words,
+    unknown: unknown.filter((word) => !isFound(word)),
+    begun,
+    known,
+    alike,
+    forms,
+    inflections,
+    memories,
+  };
 }
 
 /** Finds out what the words of a query stand for in a graph. */

@@ -37,8 +37,10 @@ export interface QueryWord {
   readonly asWritten: readonly Piece[];
   /** The groups of a number, or the number and the unit: "3400" is also "3,400", "500ms" also "500 ms". */
   readonly groups: readonly Piece[];
-  /** Its irregular forms, words of other stems made of it, and it in another script: "froze", "meldet ab", "サーバ". */
+  /** Its irregular forms, and words of other stems made of it, such as "froze", "failure" and "meldet ab". */
   readonly forms: ReadonlyArray<readonly Piece[]>;
+  /** In kana and hangul, by pairs of neighbours as the index has them: "server" as "サー", "ーバ". */
+  readonly inOtherScripts: ReadonlyArray<readonly string[]>;
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
   /** The same as German forms it, perhaps in the other order, and how a verb with its particle begins. */
@@ -373,7 +375,7 @@ function wordsAlone(term: string): QueryWord[] {
 
 /** What most words do not have. */
 const NOTHING_ELSE: Omit<QueryWord, "text" | "piece"> = {
-  ...{ parts: [], asWritten: [], groups: [], forms: [], compounds: [], composed: [] },
+  ...{ parts: [], asWritten: [], groups: [], forms: [], inOtherScripts: [], compounds: [], composed: [] },
   ...{ otherScripts: [], acronyms: [], types: [], synonyms: [], isPair: false, isLast: false },
 };
 
@@ -394,7 +396,8 @@ function plainWord(word: string): QueryWord {
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     groups: GROUPED.test(word) ? (splitWord(word)[0] ?? []).map(pieceToStem) : [],
-    forms: [...otherForms.map((form) => form.map(pieceToStem)), ...otherWritings(word.toLowerCase())],
+    forms: otherForms.map((form) => form.map(pieceToStem)),
+    inOtherScripts: otherWritings(word.toLowerCase()).map((pieces) => pieces.map(({ text }) => text)),
     otherScripts: withUmlauts(word.toLowerCase()),
     types: typesNamed(word.toLowerCase()),
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),

@@ -103,7 +103,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     const parts = knownPartOf(word.text, (part) => spelt.has(part));
     variants.push(...knownSplits(parts, spelt, "apart"));
   }
-  variants.push(...typesOf(word, spelt));
+  variants.push(...knownSplits(word.inOtherScripts, spelt, "form"), ...typesOf(word, spelt));
   for (const made of found.flatMap(([words, way]) => words.map((other) => variantOfAlike(other, way)))) {
     if (!variants.some((variant) => stemsOf(variant) === stemsOf(made))) variants.push(made);
   }
@@ -241,7 +241,7 @@ export function splitsOf({ text }: QueryWord, spelt: ReadonlyMap<string, AlikeWo
 }
 
 function knownSplits(
-  splits: readonly string[][],
+  splits: ReadonlyArray<readonly string[]>,
   spelt: ReadonlyMap<string, AlikeWord>,
   way: Variant["way"] = "parts",
 ): Variant[] {
