@@ -209,3 +209,29 @@ it("names among the filters that left nothing no offset, which would have left o
     expect([name, hint]).toEqual([name, expect.stringMatching(/^Nothing with the given types: try without\. /)]);
   }
 });
+
+it("says that a memory has expired already when a change leaves it so, and only then", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [past, future] = ["2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z"];
+  const expired = expect.stringContaining("expires_at null") as string;
+  const { id } = await aMemory(ann);
+
+  expect(await call("update_memory", { id, expires_at: past })).toMatchObject({ hint: expired });
+  expect(await call("update_memory", { id, importance: 0.7 })).toMatchObject({ hint: expired });
+  expect(await call("update_memory", { id, expires_at: future })).not.toHaveProperty("hint");
+  expect(await call("update_memory", { id, expires_at: null })).not.toHaveProperty("hint");
+});
+
+it("shows agents which memory solves a hit, and nothing where none does", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [problem, fix] = await memoriesTitled(ann, "Needle leaks", "Tighten the screw");
+  expect(await call("search_memories", { query: "needle" })).not.toHaveProperty("memories.0.solved_by");
+
+  await aLink(ann, fix, problem, { relationshipType: "SOLVES" });
+
+  expect(await call("search_memories", { query: "needle" })).toMatchObject({
+    memories: [{ id: problem.id, solved_by: { id: fix.id, title: "Tighten the screw" } }],
+  });
+});

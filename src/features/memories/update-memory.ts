@@ -66,10 +66,13 @@ export const updateMemory = defineOperation({
     // With importance and expiry, since `""` for one of them changes nothing.
     outputs: ["id", "type", "title", "summary", "tags", "importance", "expiresAt", "updatedAt", "version"],
     // Lists show the summary instead of the content, so an old one hides what the content says now.
-    hintOf: ({ summary }, given) =>
-      summary !== undefined && "content" in given && !("summary" in given)
-        ? "The summary is still the old one: update it, too, unless it still fits."
-        : undefined,
+    hintOf({ summary, expires_at: end, updated_at: at }, given) {
+      if (summary !== undefined && "content" in given && !("summary" in given))
+        return "The summary is still the old one: update it, too, unless it still fits.";
+      return end instanceof Date && at instanceof Date && end <= at
+        ? "It has expired already, so searches leave it out: expires_at null lets them find it."
+        : undefined;
+    },
   },
   example: {
     input: { id: MEMORY_EXAMPLE.id, summary: null, importance: 0.9, expectedVersion: 1 },

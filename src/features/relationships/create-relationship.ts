@@ -85,8 +85,8 @@ export const createRelationship = defineOperation({
       fromMemoryId: "The id of the memory it starts from.",
       toMemoryId: "The id of the memory it leads to.",
       relationshipType:
-        "In upper case. Well known: SOLVES, ADDRESSES, CAUSES, PREVENTS, REQUIRES, DEPENDS_ON, REPLACES, BUILDS_ON, " +
-        "CONTRADICTS, APPLIES_TO, USED_IN, RELATED_TO.",
+        "In upper case. Well known: SOLVES, ADDRESSES, INEFFECTIVE_FOR, CAUSES, PREVENTS, REQUIRES, DEPENDS_ON, REPLACES, " +
+        "CONTRADICTS, APPLIES_TO, RELATED_TO.",
       strength: "How strong the link is.",
       confidence: "How sure it is.",
       graph: GRAPH_FOR_AGENTS,
