@@ -46,9 +46,3 @@ BEGIN
   ON CONFLICT (graph_id, word) DO UPDATE SET documents = excluded.documents;
   RETURN memories;
 END $$;
-
--- No graph is made or deleted meanwhile: a type of a deleted one would be refused.
-LOCK TABLE "graph_root" IN SHARE MODE;
-INSERT INTO "lexicon" ("graph_id", "word", "documents")
-SELECT "graph_id", ':' || "type", count(*) FROM "memory" WHERE length("type") < 40 GROUP BY "graph_id", "type"
-ON CONFLICT DO NOTHING;

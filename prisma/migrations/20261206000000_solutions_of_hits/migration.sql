@@ -1,6 +1,3 @@
--- As `dated_search_hits`, which the previous version calls, with two changes: each hit has the newest memory that solves
--- or addresses it; and where some hits have a name as it is written, only those lose a share that have parts of it, such
--- as the "log" of "login". `p_name_concepts` has the positions of each name's concepts, as "{0,2}".
 -- Whether a graph has a relationship of any of these types. A function of its own: with the settings of a search, PostgreSQL
 -- would read all of them.
 CREATE FUNCTION has_relationship(p_graph_id uuid, p_types text[]) RETURNS boolean LANGUAGE plpgsql STABLE
@@ -11,12 +8,13 @@ BEGIN
     SELECT 1 FROM relationship r WHERE r.graph_id = p_graph_id AND r.type = asked.type LIMIT 1) AS first);
 END $$;
 
+-- As `dated_search_hits`, which the previous version calls, and each hit has the memory that solves or addresses it.
 CREATE FUNCTION search_hits(
   p_graph_id uuid, p_gates text[], p_further_words text[], p_within int[], p_limits int[], p_walks boolean[], p_wide text,
   p_compares boolean[], p_types text[], p_tags text[], p_phrases text[],
   p_scan_gates int[], p_concepts int[], p_scans text[], p_points float8[], p_shares float8[], p_in_title boolean[],
-  p_pairs text[], p_names text[], p_name_shares float8[], p_name_concepts text[], p_query_length int,
-  p_tuning float8[], p_limit int, p_offset int, p_examined int,
+  p_pairs text[], p_names text[], p_name_shares float8[], p_query_length int, p_tuning float8[], p_limit int, p_offset int,
+  p_examined int,
   p_importance_min float8, p_after timestamptz, p_before timestamptz, p_project text, p_now timestamptz,
   p_text_bytes int, p_text_least int, p_explains boolean, p_probes boolean)
   RETURNS TABLE (total int, id uuid, type text, title text, summary text, tags text[], relevance float8, text text,
@@ -223,20 +221,16 @@ BEGIN
       WHERE near.size <= p_tuning[14] OFFSET 0
     ) AS read
     JOIN unnest(p_names, p_name_shares) WITH ORDINALITY AS name (pattern, share, place) ON read.text ~* name.pattern
+  ), named AS (
+    SELECT spelt.id, sum(spelt.share) AS share FROM spelt GROUP BY spelt.id
   ), at_stake AS MATERIALIZED (
-    SELECT DISTINCT spelt.place, spelt.share, p_name_concepts[spelt.place]::int[] AS concepts FROM spelt
-  ), lacking AS (
-    -- What has nothing of a name has no points for it, and loses none.
-    SELECT apart.id, sum(apart.share) AS share FROM (
-      SELECT DISTINCT best.id, at_stake.place, at_stake.share FROM at_stake JOIN best ON best.concept = ANY (at_stake.concepts)
-      WHERE NOT EXISTS (SELECT 1 FROM spelt WHERE spelt.id = best.id AND spelt.place = at_stake.place)) AS apart
-    GROUP BY apart.id
+    SELECT coalesce(sum(name.share), 0) AS share FROM (SELECT DISTINCT spelt.place, spelt.share FROM spelt) AS name
   ), ranked AS MATERIALIZED (
     SELECT hit.*, row_number() OVER (ORDER BY hit.score DESC, hit.importance DESC, hit.id DESC) AS place
     FROM (
       SELECT graded.id, graded.importance,
-        round(10000 * graded.score * (1 - coalesce(lacking.share, 0))) / 10000 AS score
-      FROM graded LEFT JOIN lacking ON lacking.id = graded.id) AS hit
+        round(10000 * graded.score * (1 - at_stake.share + coalesce(named.share, 0))) / 10000 AS score
+      FROM graded CROSS JOIN at_stake LEFT JOIN named ON named.id = graded.id) AS hit
   ), side_by_side AS MATERIALIZED (
     SELECT ranked.id, round(10000 * (ranked.score
       + p_tuning[5] * (SELECT avg((read.search @@ pair::tsquery)::int::float8) FROM unnest(p_pairs) AS pair))) / 10000

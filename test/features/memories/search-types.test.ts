@@ -59,6 +59,43 @@ it("says that a type was matched, and that no word is missing", async () => {
   ]);
 });
 
+it("lists a type by a word alone, but not beside a subject that no memory has", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (const [type, title] of NOTES) await aMemory(ann, { type, title });
+  await aMemory(ann, { title: "Anything else" });
+
+  expect(await found(ann, "latest decisions")).toEqual(["State of forms is in the URL with React"]);
+  expect(await found(ann, "open problems")).toEqual(["Kafka fills its disk every weekend"]);
+  const { memories, unknownWords } = await ann.did(searchMemories, { query: "zebra problem" });
+  expect([memories, unknownWords.map(({ word }) => word)]).toEqual([[], ["zebra", "problem"]]);
+  expect(await found(ann, "general")).toEqual([]);
+});
+
+it("names a word that stands for a type as unknown where no hit is of the type", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { type: "error", title: "Disk is full" });
+  await aMemory(ann, { title: "The job starts at noon" });
+  const unknownIn = async (query: string) =>
+    (await ann.did(searchMemories, { query, limit: 1 })).unknownWords.map(({ word }) => word);
+
+  expect(await unknownIn("crash at start")).toEqual(["crash"]);
+  expect(await unknownIn("crash of disk")).toEqual([]);
+});
+
+it("finds all of a type where one memory has the word, and counts no others", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "The hotfix of last week" });
+  for (let n = 0; n < 40; n++) await aMemory(ann, { type: n < 20 ? "fix" : "task", title: `Number ${n}` });
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  const { memories, total } = await ann.did(searchMemories, { query: "hotfix", limit: 50 });
+
+  expect([memories.length, total, memories[0]?.title]).toEqual([21, 21, "The hotfix of last week"]);
+});
+
 it("ranks a word that stands in a text above a type, and knows types that a memory gets later", async () => {
   await using world = await createWorld();
   const ann = await world.user();

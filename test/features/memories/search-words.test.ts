@@ -758,21 +758,6 @@ it.each(SHORTENED)("ranks %j: what means it above what has its words apart", asy
   for (const query of queries) expect((await found(ann, query))[0], query).toBe("Right");
 });
 
-it("takes nothing for a name from memories that have no part of it", async () => {
-  await using world = await createWorld();
-  const ann = await world.user();
-  await memoriesTitled(ann, "Backup to the cellar", "Log of the mill", "Log in at noon");
-  const relevances = async (query: string) => {
-    const { memories } = await ann.did(searchMemories, { query });
-    return new Map(memories.map(({ title, relevance }) => [title, relevance]));
-  };
-
-  const found = await relevances("login backup");
-
-  expect([...found.keys()].at(-1)).toBe("Log of the mill");
-  expect(found.get("Backup to the cellar")).toBeGreaterThan(1.2 * (found.get("Log of the mill") ?? 1));
-});
-
 it("takes a word and a preposition behind it for no name, unless the graph has both as one word", async () => {
   await using world = await createWorld();
   const ann = await world.user();

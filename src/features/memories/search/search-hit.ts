@@ -34,7 +34,9 @@ export class SearchHit extends MemoryHead {
 
   @Field(() => SolvingMemory, {
     nullable: true,
-    description: "The newest memory that SOLVES this one, else the newest that ADDRESSES it; null if there is none.",
+    description:
+      "The memory that was last linked as one that SOLVES this one, else that ADDRESSES it, also if it has expired or was " +
+      "replaced; of more than 20 one of them; null if there is none.",
   })
   solvedBy!: SolvingMemory | null;
 

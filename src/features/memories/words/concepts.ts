@@ -6,6 +6,7 @@ import { isTelling, patternOfNames } from "./names.js";
 import type { Piece, QueryWord, SearchQuery, ShortenedName } from "./query.js";
 import { TITLE, TYPE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
+import { LISTING } from "./vocabulary.js";
 import {
   type Alike,
   type Known,
@@ -90,11 +91,11 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
   const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text, languages)]));
   const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lookups))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
-  const isFound = ({ types, inOtherScripts }: QueryWord): boolean =>
-    types.some((type) => alike.spelt.has(TYPE + type)) ||
+  const isFound = ({ inOtherScripts }: QueryWord): boolean =>
     inOtherScripts.some((pairs) => pairs.every((pair) => alike.spelt.has(pair)));
   return {
     words,
+    typed: new Set(words.filter(({ types }) => types.some((type) => alike.spelt.has(TYPE + type)))),
     unknown: unknown.filter((word) => !isFound(word)),
     begun,
     known,
@@ -107,14 +108,20 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
 
 /** Finds out what the words of a query stand for in a graph. */
 export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Concepts> {
-  const { words, unknown, begun, memories, ...meant } = await lookUp(query, lookups);
+  const { words, typed, unknown, begun, memories, ...meant } = await lookUp(query, lookups);
   const { known, alike } = meant;
   const named = alike.longer.get(begun?.text ?? "") ?? [];
-  const variants = limitVariants(
-    words.map((word) =>
-      withAlike(word, { ...meant, isUnknown: unknown.includes(word), named: word.isLast ? named : [] }),
-    ),
+  const all = limitVariants(
+    words.map((word) => {
+      const isUnknown = unknown.includes(word) && !typed.has(word);
+      return withAlike(word, { ...meant, isUnknown, named: word.isLast ? named : [] });
+    }),
   );
+  const isKnown = (word: QueryWord, place: number): boolean => !unknown.includes(word) || (all[place]?.length ?? 0) > 1;
+  const isSubject = (word: QueryWord): boolean => !typed.has(word) && !LISTING.has(word.text);
+  // No memory has the subject of "election problems", so those of the type are about something else.
+  const areTypesMeant = !words.some(isSubject) || words.some((word, place) => isSubject(word) && isKnown(word, place));
+  const variants = areTypesMeant ? all : all.map((some) => some.filter(({ way }) => way !== "type"));
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];
     return {
@@ -224,7 +231,7 @@ function findShortened({ names, words, foundAs }: ShortenedName, { concepts }: R
   return isFound ? [{ pattern: patternOfNames(names), parts, wholes: [] }] : [];
 }
 
-/** Whether the lexicon can count a sign: it has no words that begin like a mark of the index. */
+/** Whether a sign is counted by the lexicon: not if it is a mark of the index. */
 export const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 
 function piecesOf({ words, names }: SearchQuery): Piece[] {

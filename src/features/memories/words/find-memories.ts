@@ -113,10 +113,10 @@ async function tellUnknown(
   const rows =
     queries.length > 0 && ids.length > 0 ? await run(matchesOfHits, { graphId, ids, queries }).catch(noneInTime) : [];
   const had = new Set(rows.flatMap(({ places }) => places.map((place) => queries[place])));
-  return unknown.map(({ word, takenAs }) => ({
-    word,
-    takenAs: takenAs.filter((variant) => had.has(variantQuery(variant, ""))).map(stemsOf),
-  }));
+  return unknown.flatMap(({ word, takenAs }) => {
+    const found = takenAs.filter((variant) => had.has(variantQuery(variant, "")));
+    return found.some(({ way }) => way === "type") ? [] : [{ word, takenAs: found.map(stemsOf) }];
+  });
 }
 
 function noneInTime(error: unknown): never[] {
@@ -175,7 +175,6 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
     pairs,
     names: names.map(({ pattern }) => pattern),
     nameShares: names.map(({ share }) => share),
-    nameConcepts: names.map(({ places }) => `{${places.join()}}`),
     queryLength: [...wishes.query.trim()].length,
     tuning: tuningOf(plan),
     limit: Math.min(limit, TOTAL_MAX - offset),

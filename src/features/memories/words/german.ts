@@ -10,15 +10,15 @@ export const withUmlauts = (word: string): string[] => {
 };
 
 const UMLAUT = /[äöü]/g;
-const WITH_UMLAUT = /[\p{L}\p{N}]*[äöü][\p{L}\p{N}]*/gu;
+const WORD = /[\p{L}\p{N}]+/gu;
 
 /** The words of a text that have umlauts, each as the index has it, with the same in two letters: "Tür" as "tuer". */
 export const umlautsIn = (text: string): ReadonlyMap<string, string> =>
   new Map(
-    Array.from(text.normalize("NFC").toLowerCase().matchAll(WITH_UMLAUT), ([word]) => [
-      fold(word),
-      fold(word.replace(UMLAUT, (letter) => `${fold(letter)}e`)),
-    ]),
+    (text.normalize("NFC").toLowerCase().match(WORD) ?? []).flatMap((word) => {
+      const inTwoLetters = word.replace(UMLAUT, (letter) => `${fold(letter)}e`);
+      return inTwoLetters === word ? [] : [[fold(word), fold(inTwoLetters)] as const];
+    }),
   );
 
 /** Particles that stand at the end of a sentence: "abmelden" and "meldet sich ab". The index has no "an" and "in". */

@@ -13,11 +13,8 @@ export interface Plan extends LookUps {
   readonly scored: readonly Concept[];
   /** Neighbouring words of the query, side by side, with one word between, or as one; the parts of a word likewise. */
   readonly pairs: readonly string[];
-  /**
-   * Names whose signs matter, and numbers, as patterns. If some hits have a name, the others lose this share if they have
-   * any of the concepts that it is made of, which stand at these places of `scored`.
-   */
-  readonly names: readonly { readonly pattern: string; readonly share: number; readonly places: readonly number[] }[];
+  /** Names whose signs matter, and numbers, as patterns. If some hits have a name, the others lose this share. */
+  readonly names: readonly { readonly pattern: string; readonly share: number }[];
   /** A hit must match more than this share of what the best hit matches, if any has several of the words. */
   readonly shareMin: number;
   /** Scans read the candidates' words if these have at most so many bytes together; else they look into the index. */
@@ -40,7 +37,7 @@ export function planSearch(
     scored,
     ...lookUps,
     pairs: pairsOf(required),
-    names: namesToSpell(names, scored, everything),
+    names: namesToSpell(names, everything),
     shareMin: shareMinOf(required, memories),
     readBytes: readBytesOf(lookUps, memories, bounds),
     wide: wideOf(lookUps.gates, narrowing, memories),
@@ -63,7 +60,7 @@ export function planLiterally(
   return {
     scored: [concept],
     pairs: [],
-    names: signed.map(({ pattern }) => ({ pattern, share: lostApart(1 / signed.length), places: [0] })),
+    names: signed.map(({ pattern }) => ({ pattern, share: lostApart(1 / signed.length) })),
     shareMin: TUNING.shareMin.few,
     gates: [gate],
     isFirstSpared: false,
@@ -123,14 +120,10 @@ const compoundOf = (one: Concept, other: Concept): string[] =>
     .flatMap(({ lexemes }) => (lexemes.length === 1 ? lexemes : []));
 
 /** In a graph that has a name, its parts also stand elsewhere, where they are worth less. */
-function namesToSpell(names: readonly FoundName[], scored: readonly Scored[], everything: number): Plan["names"] {
+function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
   const weights = names.map(({ parts }) => sum(parts.map(({ weight }) => weight)));
   const most = Math.max(everything, sum(weights));
-  return names.map(({ pattern, parts }, index) => ({
-    pattern,
-    share: lostApart((weights[index] ?? 0) / most),
-    places: scored.filter(({ text }) => parts.some((part) => part.text === text)).map(({ place }) => place),
-  }));
+  return names.map(({ pattern }, place) => ({ pattern, share: lostApart((weights[place] ?? 0) / most) }));
 }
 
 const lostApart = (share: number): number => share * (1 - TUNING.ways.apart);

@@ -125,12 +125,15 @@ function synonymsOf(word: string): readonly string[] {
   return names.map((name) => (digits ? `${name} ${digits}` : name));
 }
 
-/** The types of memories that a word may name: itself, its singular, and what else it is called. */
+/**
+ * The types of memories that a word may name: itself, its singular, and what else it is called. Not `general`, which tells
+ * nothing.
+ */
 function typesNamed(word: string): string[] {
   const words = [word, word.replace(/ies$/, "y"), word.replace(/s$/, ""), word.replace(/es$/, "")];
   const others = words.flatMap((one) => [CALLED.get(one) ?? [], TYPES.get(one) ?? []].flat());
   const names = new Set([...words, ...others, ...(FORMS.get(word) ?? []), ...synonymsOf(word)]);
-  return [...names].filter((name) => TYPE_FORM.test(name));
+  return [...names].filter((name) => TYPE_FORM.test(name) && name !== "general");
 }
 
 /** A name of several words, or a word that means one: memories that have it as it is written rank higher. */
@@ -170,10 +173,14 @@ export function readQuery(query: string): SearchQuery {
   const umlauts = umlautsIn(query);
   return {
     ...(lastName && { lastName }),
-    words: words.map((word) => {
+    words: words.map((word, place) => {
       const inTwoLetters = umlauts.get(word.text);
       const writings = inTwoLetters === undefined ? word.otherScripts : [...word.otherScripts, inTwoLetters];
-      return { ...word, otherScripts: writings, isLast: endsInWord && word === last };
+      const isLast = endsInWord && word === last;
+      // Of a long query, only the first words are looked up in all ways.
+      const fewer =
+        word.isPair || place < LIMITS.search.inflected ? {} : { forms: word.forms.filter(isOneWord), types: [] };
+      return { ...word, ...fewer, otherScripts: writings, isLast };
     }),
     names,
     signed: signedNamesOf(setApart(query.replaceAll('"', " "))).map((name) => ({
@@ -404,27 +411,49 @@ function plainWord(word: string): QueryWord {
   };
 }
 
+const isOneWord = ({ length }: readonly Piece[]): boolean => length === 1;
+
 /** The other ways to write a name, which may be an English plural, each by the words that the index has it as. */
 const otherWritings = (name: string): Piece[][] =>
-  (WRITINGS.get(name) ?? WRITINGS.get(name.replace(/s$/, "")) ?? []).map((other) =>
-    /^\w/.test(other) ? [pieceToStem(other)] : pairsOf([...other]).map(pieceAsWritten),
-  );
+  (WRITINGS.get(name) ?? WRITINGS.get(name.replace(/s$/, "")) ?? []).map(piecesOf);
+
+const piecesOf = (name: string): Piece[] =>
+  /^\w/.test(name) ? [pieceToStem(name)] : pairsOf([...name]).map(pieceAsWritten);
 
 const pairsOf = (characters: readonly string[]): string[] =>
   characters.slice(1).map((character, place) => `${characters[place]}${character}`);
 
+/** So many characters of a run without spaces are read: they have more pairs than a query has words. */
+const RUN_MAX = 4 * LIMITS.search.terms;
+
+const SCRIPTS = [/^\w/, /\p{Script=Hangul}/u];
+const scriptOf = (name: string): number => SCRIPTS.findIndex((script) => script.test(name));
+
+/** The other ways to write names: in the same script they mean the same, in another one they are other forms. */
+function writingsAt(names: ReadonlyArray<{ readonly name: string }>): Pick<QueryWord, "forms" | "synonyms"> {
+  const all = names.flatMap(({ name }) =>
+    (WRITINGS.get(name) ?? []).map((other) => ({
+      pieces: piecesOf(other),
+      isSame: scriptOf(name) === scriptOf(other),
+    })),
+  );
+  return {
+    forms: all.filter(({ isSame }) => !isSame).map(({ pieces }) => pieces),
+    synonyms: all.filter(({ isSame }) => isSame).map(({ pieces }) => pieces),
+  };
+}
+
 /** Splits a run of characters without spaces between words: into each `many` neighbours. */
 function neighboursOf(run: string, many: number): QueryWord[] {
-  const characters = [...run];
+  const characters = [...run].slice(0, RUN_MAX);
   const places = Math.max(1, characters.length - many + 1);
   const parts = characters.slice(0, places).map((_, place) => characters.slice(place, place + many).join(""));
+  const text = characters.join("");
   // In runs of characters of two code units, places would differ.
-  const names = characters.length === run.length ? writingsIn(run) : [];
-  return parts.map((text, place) => ({
+  const names = characters.length === text.length ? writingsIn(text) : [];
+  return parts.map((part, place) => ({
     ...NOTHING_ELSE,
-    ...{ text, piece: pieceAsWritten(text), otherScripts: otherScripts(text), isPair: true },
-    synonyms: names
-      .filter(({ name, start }) => start <= place && place + many <= start + name.length)
-      .flatMap(({ name }) => otherWritings(name)),
+    ...{ text: part, piece: pieceAsWritten(part), otherScripts: otherScripts(part), isPair: true },
+    ...writingsAt(names.filter(({ name, start }) => start <= place && place + many <= start + name.length)),
   }));
 }

@@ -22,7 +22,8 @@ export interface Scored extends Concept {
 }
 
 const worthOf = ({ besideShare }: Concept, way: Variant["way"]): number =>
-  TUNING.ways[way] * (isBeside(way) ? Math.max(besideShare, way === "rest" ? TUNING.restLeast : 0) : 1);
+  TUNING.ways[way] * (isBeside(way) ? Math.max(besideShare, LEAST[way] ?? 0) : 1);
+const LEAST: Partial<Record<Variant["way"], number>> = { rest: TUNING.restLeast, type: TUNING.typeLeast };
 /** How much of a concept a memory counts as having. With all parts of a name it has the name, though this tells little. */
 const shareOf = (concept: Concept, way: Variant["way"]): number =>
   way === "apart" ? TUNING.ways.apart : worthOf(concept, way);

@@ -53,7 +53,6 @@ export const searchHits = defineStatement({
     pairs: "text[]",
     names: "text[]",
     nameShares: "float8[]",
-    nameConcepts: "text[]",
     queryLength: "int4",
     tuning: "float8[]",
     limit: "int4",
@@ -87,7 +86,7 @@ export const searchHits = defineStatement({
   text: `
     SELECT * FROM search_hits(:graphId, :gates, :furtherWords, :within, :limits, :walks, :wide, :compares, :types,
       :tags, :phrases, :scanGates, :concepts, :scans, :points, :shares, :inTitle, :pairs, :names, :nameShares,
-      :nameConcepts, :queryLength, :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains, :probes)`,
+      :queryLength, :tuning, :limit, :offset, :examined, :minImportance, :createdAfter, :createdBefore, :project, :now, :textBytes, :textLeast, :explains, :probes)`,
 });
 
 export type HitRow = RowOf<typeof searchHits>;

@@ -31,6 +31,8 @@ export const TUNING = {
    * than 0.28, `shareMin.single` drops all that has the name so where most memories have the word.
    */
   restLeast: 0.3,
+  /** The same for a type, so that all of a type are found where one memory has the word. */
+  typeLeast: 0.35,
   /** What a whole name such as `src/app.ts` is worth in addition to its parts: it decides among equals. */
   whole: 0.15,
   /**

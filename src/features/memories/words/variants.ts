@@ -87,7 +87,8 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     [isUnknown ? lookUp(otherHexForms(word.text)) : [], "abbreviation"],
     [misspelt, "spelling"],
     [mostCommon(inflected), "form"],
-    [lookUp(word.otherScripts), "word"],
+    // "due" is no "dü" where the graph has the word itself.
+    [lookUp(word.otherScripts), word.isPair || isUnknown ? "word" : "form"],
     [lookUp(word.composed), "parts"],
     [mostCommon(word.composed.flatMap((compound) => alike.longer.get(compound) ?? [])), "begun"],
     [named, "begun"],

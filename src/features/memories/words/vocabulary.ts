@@ -291,6 +291,11 @@ export const TYPES: ReadonlyMap<string, string> = new Map([
   ["tech", "technology"],
 ]);
 
+/** Words that ask for memories of a type, as in "latest decisions", without a subject. */
+export const LISTING: ReadonlySet<string> = new Set(
+  "list latest newest recent last current known open new old active important".split(" "),
+);
+
 /**
  * Forms of English verbs and nouns, and nouns made of verbs, that stemming keeps apart: each finds the others of its
  * group. The first is a verb or a noun with regular forms besides. Forms that are usually another word ("left", "bit",
