@@ -5,6 +5,7 @@ import { resolve } from "../../../src/features/memories/words/concepts.js";
 import { finderOf } from "../../../src/features/memories/search/occurrences.js";
 import { planSearch } from "../../../src/features/memories/words/plan.js";
 import { readQuery } from "../../../src/features/memories/words/query.js";
+import { findGrowth } from "../../support/growth.js";
 import { snippetOf } from "../../../src/features/memories/search/snippet.js";
 import { LIMITS } from "../../../src/limits.js";
 import { withinEffort } from "../../support/effort.js";
@@ -169,3 +170,15 @@ it("looks up all that one incomplete word may mean", async () => {
 
   expect(concepts[0]?.variants.length).toBeGreaterThan(LIMITS.search.alike);
 });
+
+it.each(["a", "é", "登", "サー", "1", "a-", "aB", "ab ", "\u0301"])(
+  "reads a query of %j again and again in a time that grows with its length",
+  async (piece) => {
+    const make = (size: number) => piece.repeat(Math.ceil(size / piece.length));
+    const readOften = (query: string) => {
+      for (let times = 0; times < 20; times++) readQuery(query);
+    };
+
+    expect(await findGrowth(LIMITS.search.queryLength, make, readOften)).toBeUndefined();
+  },
+);
