@@ -138,7 +138,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
     const finder = finderOf(concepts);
     return {
       memories: hits.map(({ id, type, title, relevance, ...hit }) => {
-        const { summary, tags, updated, matches, text, continues, newer } = hit;
+        const { summary, tags, updated, matches, text, continues, newer, solution } = hit;
         if (text === null) return { id, type, title, relevance };
         const snippet = snippetOf({ text, summary, goesOn: continues === true }, finder);
         return {
@@ -151,6 +151,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
           snippet,
           relevance,
           superseded_by: newer,
+          solved_by: solution,
           matches,
         };
       }),

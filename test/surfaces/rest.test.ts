@@ -72,7 +72,7 @@ it("returns relationships, related memories and hits with the documented fields 
       {
         ...{ id: problem.id, type: "general", title: "Problem", relevance: 0.995 },
         ...{ summary: null, tags: [], updated_at: problem.updatedAt.toISOString(), snippet: problem.content },
-        ...{ matches: null, superseded_by: null },
+        ...{ matches: null, superseded_by: null, solved_by: { id: fix.id, title: "Fix" } },
       },
     ],
     meaning: false,

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { UNSPACED } from "./fold.js";
-import type { Piece, QueryWord } from "./query.js";
+import type { Piece } from "./piece.js";
+import type { QueryWord } from "./query.js";
 import {
   groupsOf,
   nearSpellings,

@@ -8,16 +8,11 @@ import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
 import { idleAmong, withoutAsking } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
+import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
 import { otherTimes } from "./times.js";
 import { AMOUNTS, FORMS, PARTICLES, SYNONYMS, TYPES } from "./vocabulary.js";
-import { WRITINGS, writingsIn } from "./writings.js";
-
-/** Something to look up: a word to be stemmed, or one to be taken as it is written. */
-export interface Piece {
-  readonly text: string;
-  readonly asWritten: boolean;
-}
+import { otherWritings, writingsAt, writingsIn } from "./writings.js";
 
 /** A short form of several words: their initials, or another name. */
 export interface Acronym {
@@ -92,9 +87,6 @@ const PHRASE_OR_TERM = new RegExp(
   String.raw`"([^"]+)"|${SIGNS_BEFORE}(?:${MANY_WORDS.join("|")})\b(?![-_./\\:]+\w)|\S+`,
   "giu",
 );
-
-const pieceToStem = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: false });
-const pieceAsWritten = (text: string): Piece => ({ text: text.toLowerCase(), asWritten: true });
 
 const synonyms = new Map<string, string[]>();
 for (const group of SYNONYMS) {
@@ -413,35 +405,8 @@ function plainWord(word: string): QueryWord {
 
 const isOneWord = ({ length }: readonly Piece[]): boolean => length === 1;
 
-/** The other ways to write a name, which may be an English plural, each by the words that the index has it as. */
-const otherWritings = (name: string): Piece[][] =>
-  (WRITINGS.get(name) ?? WRITINGS.get(name.replace(/s$/, "")) ?? []).map(piecesOf);
-
-const piecesOf = (name: string): Piece[] =>
-  /^\w/.test(name) ? [pieceToStem(name)] : pairsOf([...name]).map(pieceAsWritten);
-
-const pairsOf = (characters: readonly string[]): string[] =>
-  characters.slice(1).map((character, place) => `${characters[place]}${character}`);
-
 /** So many characters of a run without spaces are read: they have more pairs than a query has words. */
 const RUN_MAX = 4 * LIMITS.search.terms;
-
-const SCRIPTS = [/^\w/, /\p{Script=Hangul}/u];
-const scriptOf = (name: string): number => SCRIPTS.findIndex((script) => script.test(name));
-
-/** The other ways to write names: in the same script they mean the same, in another one they are other forms. */
-function writingsAt(names: ReadonlyArray<{ readonly name: string }>): Pick<QueryWord, "forms" | "synonyms"> {
-  const all = names.flatMap(({ name }) =>
-    (WRITINGS.get(name) ?? []).map((other) => ({
-      pieces: piecesOf(other),
-      isSame: scriptOf(name) === scriptOf(other),
-    })),
-  );
-  return {
-    forms: all.filter(({ isSame }) => !isSame).map(({ pieces }) => pieces),
-    synonyms: all.filter(({ isSame }) => isSame).map(({ pieces }) => pieces),
-  };
-}
 
 /** Splits a run of characters without spaces between words: into each `many` neighbours. */
 function neighboursOf(run: string, many: number): QueryWord[] {

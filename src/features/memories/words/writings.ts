@@ -1,3 +1,5 @@
+import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
+
 /**
  * Names that are written in several ways, one group a line: Japanese words with their endings in kana and without, loan
  * words in Latin letters, kana and hangul, Chinese words of the mainland and of Taiwan. In kana without the long vowel at
@@ -32,7 +34,7 @@ const GROUPS = `
 `;
 
 /** For each of these names, the others of its group. */
-export const WRITINGS: ReadonlyMap<string, readonly string[]> = new Map(
+const WRITINGS: ReadonlyMap<string, readonly string[]> = new Map(
   GROUPS.split(";").flatMap((group) => {
     const names = group.trim().split(/\s+/);
     return names.map((name) => [name, names.filter((other) => other !== name)] as const);
@@ -48,3 +50,33 @@ const ANY_NAME = new RegExp(UNSPACED_NAMES.join("|"), "gu");
 /** The names that a run of characters has, with the places where they begin. */
 export const writingsIn = (run: string): { readonly name: string; readonly start: number }[] =>
   Array.from(run.matchAll(ANY_NAME), ({ 0: name, index }) => ({ name, start: index }));
+
+/** The other ways to write a name, which may be an English plural, each by the words that the index has it as. */
+export const otherWritings = (name: string): Piece[][] =>
+  (WRITINGS.get(name) ?? WRITINGS.get(name.replace(/s$/, "")) ?? []).map(piecesOf);
+
+const piecesOf = (name: string): Piece[] =>
+  /^\w/.test(name) ? [pieceToStem(name)] : pairsOf([...name]).map(pieceAsWritten);
+
+const pairsOf = (characters: readonly string[]): string[] =>
+  characters.slice(1).map((character, place) => `${characters[place]}${character}`);
+
+const SCRIPTS = [/^\w/, /\p{Script=Hangul}/u];
+const scriptOf = (name: string): number => SCRIPTS.findIndex((script) => script.test(name));
+
+/** The other ways to write names: in the same script they mean the same, in another one they are other forms. */
+export function writingsAt(names: ReadonlyArray<{ readonly name: string }>): {
+  readonly forms: Piece[][];
+  readonly synonyms: Piece[][];
+} {
+  const all = names.flatMap(({ name }) =>
+    (WRITINGS.get(name) ?? []).map((other) => ({
+      pieces: piecesOf(other),
+      isSame: scriptOf(name) === scriptOf(other),
+    })),
+  );
+  return {
+    forms: all.filter(({ isSame }) => !isSame).map(({ pieces }) => pieces),
+    synonyms: all.filter(({ isSame }) => isSame).map(({ pieces }) => pieces),
+  };
+}
