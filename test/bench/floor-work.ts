@@ -151,7 +151,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
           snippet,
           relevance,
           superseded_by: newer,
-          solved_by: solution,
+          solved_by: solution && { id: solution.memoryId, title: solution.title },
           matches,
         };
       }),
