@@ -218,6 +218,15 @@ it("finds a French verb by its noun of another stem, and vice versa", async () =
   for (const query of ["connexions", "connecter"]) expect((await found(ann, query)).length, query).toBe(2);
 });
 
+it("ranks a word above another one that could be it with an umlaut", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Disk usage with du" });
+  await aMemory(ann, { title: "Dates", content: "An invoice is due." });
+
+  expect(await found(ann, "due")).toEqual(["Dates", "Disk usage with du"]);
+});
+
 it("takes a word with an umlaut for one with two letters, and no other word", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -243,6 +252,18 @@ describe("words of asking", () => {
     await memoriesTitled(ann, title, other);
 
     expect((await found(ann, query))[0]).toBe(title);
+  });
+
+  it.each([
+    ["どこでも印刷", "どこでもオフィス", "印刷の設定"],
+    ["いつか返金", "いつか読む本", "返金の流れ"],
+    ["没什么问题", "没什么大不了", "问题列表"],
+  ])("are no parts of other words: %s", async (query, title, other) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, title, other);
+
+    expect((await found(ann, query)).toSorted()).toEqual([title, other].toSorted());
   });
 
   it("are looked up if the query has no others or quotes them", async () => {

@@ -118,16 +118,18 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
       return withAlike(word, { ...meant, isUnknown, named: word.isLast ? named : [] });
     }),
   );
-  const isKnown = (word: QueryWord, place: number): boolean => !unknown.includes(word) || (all[place]?.length ?? 0) > 1;
-  const isSubject = (word: QueryWord): boolean => !typed.has(word) && !LISTING.has(word.text);
-  // No memory has the subject of "election problems", so those of the type are about something else.
-  const areTypesMeant = !words.some(isSubject) || words.some((word, place) => isSubject(word) && isKnown(word, place));
+  const isKnown = (word: QueryWord, found: readonly Variant[]): boolean => !unknown.includes(word) || found.length > 1;
+  const subjects = words.flatMap((word, place) =>
+    typed.has(word) || LISTING.has(word.text) ? [] : [isKnown(word, all[place] ?? [])],
+  );
+  // If no memory has the subject of "election problems", those of the type are about something else.
+  const areTypesMeant = subjects.length === 0 || subjects.includes(true);
   const variants = areTypesMeant ? all : all.map((some) => some.filter(({ way }) => way !== "type"));
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];
     return {
       ...conceptOf(word.text, found, memories, word.parts.length > 0 || isTypeToo(word, found, known)),
-      isKnown: !unknown.includes(word) || found.length > 1,
+      isKnown: isKnown(word, found),
     };
   });
   const resolved = { concepts, known, alike, memories };

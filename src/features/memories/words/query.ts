@@ -1,6 +1,4 @@
 import { LIMITS } from "../../../limits.js";
-import { TYPE_FORM } from "../memory-contents.js";
-import { SYNONYMS as CALLED } from "../memory-types.js";
 import { DURATIONS, otherAmounts, otherDurations } from "./amounts.js";
 import { dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
@@ -10,8 +8,9 @@ import { idleAmong, withoutAsking } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
 import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
+import { namesLike, synonymsOf, typesNamed } from "./synonyms.js";
 import { otherTimes } from "./times.js";
-import { AMOUNTS, FORMS, PARTICLES, SYNONYMS, TYPES } from "./vocabulary.js";
+import { AMOUNTS, FORMS, PARTICLES } from "./vocabulary.js";
 import { otherWritings, writingsAt, writingsIn } from "./writings.js";
 
 /** A short form of several words: their initials, or another name. */
@@ -87,46 +86,6 @@ const PHRASE_OR_TERM = new RegExp(
   String.raw`"([^"]+)"|${SIGNS_BEFORE}(?:${MANY_WORDS.join("|")})\b(?![-_./\\:]+\w)|\S+`,
   "giu",
 );
-
-const synonyms = new Map<string, string[]>();
-for (const group of SYNONYMS) {
-  for (const word of group)
-    synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.filter((other) => other !== word)]);
-}
-
-/** Names of several words, and words that mean one: with all names of their group. */
-const shortened = new Map(
-  SYNONYMS.filter((group) => group.some((name) => name.includes(" "))).flatMap((group) =>
-    group.map((name) => [name, group] as const),
-  ),
-);
-
-/** The names that mean the same as one, with itself, if any of them has several words. */
-const namesLike = (name: string): readonly string[] | undefined =>
-  shortened.get(name) ?? shortened.get(name.replace(/s$/, ""));
-
-/** Splits an English form from its ending: "pictures", "erased", "deleting". */
-const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
-
-/** Names that mean the same as a word. In a word with digits, its letters have them: "pg16" is also "postgres 16". */
-function synonymsOf(word: string): readonly string[] {
-  const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
-  const [, stem = letters] = ENDING.exec(letters) ?? [];
-  const known = [letters, stem, `${stem}e`].find((form) => synonyms.has(form)) ?? letters;
-  const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
-  return names.map((name) => (digits ? `${name} ${digits}` : name));
-}
-
-/**
- * The types of memories that a word may name: itself, its singular, and what else it is called. Not `general`, which tells
- * nothing.
- */
-function typesNamed(word: string): string[] {
-  const words = [word, word.replace(/ies$/, "y"), word.replace(/s$/, ""), word.replace(/es$/, "")];
-  const others = words.flatMap((one) => [CALLED.get(one) ?? [], TYPES.get(one) ?? []].flat());
-  const names = new Set([...words, ...others, ...(FORMS.get(word) ?? []), ...synonymsOf(word)]);
-  return [...names].filter((name) => TYPE_FORM.test(name) && name !== "general");
-}
 
 /** A name of several words, or a word that means one: memories that have it as it is written rank higher. */
 export interface ShortenedName {

@@ -1,5 +1,5 @@
 import { type Concept, type Variant, isBeside } from "./concepts.js";
-import { MARKS, type Mark, TEXT, TITLE, conceptQuery, placeWorth, variantsQuery } from "./tsquery.js";
+import { MARKS, type Mark, TEXT, TITLE, conceptQuery, mayStand, placeWorth, variantsQuery } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
 
 /** The points that candidates of a gate get for a concept in a place. Without a query, all candidates get them. */
@@ -22,8 +22,8 @@ export interface Scored extends Concept {
 }
 
 const worthOf = ({ besideShare }: Concept, way: Variant["way"]): number =>
-  TUNING.ways[way] * (isBeside(way) ? Math.max(besideShare, LEAST[way] ?? 0) : 1);
-const LEAST: Partial<Record<Variant["way"], number>> = { rest: TUNING.restLeast, type: TUNING.typeLeast };
+  TUNING.ways[way] * (isBeside(way) ? Math.max(besideShare, BESIDE_LEAST[way] ?? 0) : 1);
+const BESIDE_LEAST: Partial<Record<Variant["way"], number>> = TUNING.besideLeast;
 /** How much of a concept a memory counts as having. With all parts of a name it has the name, though this tells little. */
 const shareOf = (concept: Concept, way: Variant["way"]): number =>
   way === "apart" ? TUNING.ways.apart : worthOf(concept, way);
@@ -69,7 +69,7 @@ export function scanEachWay(concepts: readonly Scored[], gate: number, marks: re
   return concepts.flatMap((concept) => {
     const ways = [...new Set(concept.variants.map(({ way }) => way))];
     return ways.flatMap((way) =>
-      marks.filter((mark) => way !== "type" || mark === TEXT).map((mark) => scanOneWay(concept, gate, mark, way)),
+      marks.filter((mark) => mayStand({ way }, mark)).map((mark) => scanOneWay(concept, gate, mark, way)),
     );
   });
 }

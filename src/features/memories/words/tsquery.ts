@@ -36,8 +36,10 @@ function join(queries: readonly string[], operator: "&" | "|"): string {
   return `(${join(queries.slice(0, half), operator)} ${operator} ${join(queries.slice(half), operator)})`;
 }
 
-/** The mark of a memory's type, which stands in no place of its text. */
+/** The mark of a memory's type. */
 export const TYPE = ":";
+/** Whether a memory may have a variant in a place: its type stands in no title and is no tag. */
+export const mayStand = ({ way }: Pick<Variant, "way">, mark: Mark): boolean => way !== "type" || mark === TEXT;
 
 export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme);
 
@@ -47,9 +49,6 @@ export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme)
  */
 export const variantQuery = ({ lexemes }: Variant, mark: string): string =>
   all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
-/** The same for any of several variants. A type stands in no title and is no tag. */
 export const variantsQuery = (variants: readonly Variant[], mark: Mark): string =>
-  any([
-    ...new Set(variants.filter(({ way }) => way !== "type" || mark === TEXT).map((one) => variantQuery(one, mark))),
-  ]) || NOTHING;
+  any([...new Set(variants.filter((one) => mayStand(one, mark)).map((one) => variantQuery(one, mark)))]) || NOTHING;
 export const conceptQuery = ({ variants }: Concept, mark: Mark = TEXT): string => variantsQuery(variants, mark);

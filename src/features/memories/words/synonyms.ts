@@ -1,0 +1,43 @@
+import { TYPE_FORM } from "../memory-contents.js";
+import { SYNONYMS as CALLED } from "../memory-types.js";
+import { FORMS, SYNONYMS, TYPES } from "./vocabulary.js";
+
+const synonyms = new Map<string, string[]>();
+for (const group of SYNONYMS) {
+  for (const word of group)
+    synonyms.set(word, [...(synonyms.get(word) ?? []), ...group.filter((other) => other !== word)]);
+}
+
+/** Names of several words, and words that mean one: with all names of their group. */
+const shortened = new Map(
+  SYNONYMS.filter((group) => group.some((name) => name.includes(" "))).flatMap((group) =>
+    group.map((name) => [name, group] as const),
+  ),
+);
+
+/** The names that mean the same as one, with itself, if any of them has several words. */
+export const namesLike = (name: string): readonly string[] | undefined =>
+  shortened.get(name) ?? shortened.get(name.replace(/s$/, ""));
+
+/** Splits an English form from its ending: "pictures", "erased", "deleting". */
+const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
+
+/** Names that mean the same as a word. In a word with digits, its letters have them: "pg16" is also "postgres 16". */
+export function synonymsOf(word: string): readonly string[] {
+  const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
+  const [, stem = letters] = ENDING.exec(letters) ?? [];
+  const known = [letters, stem, `${stem}e`].find((form) => synonyms.has(form)) ?? letters;
+  const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
+  return names.map((name) => (digits ? `${name} ${digits}` : name));
+}
+
+/**
+ * The types of memories that a word may name: itself, its singular, and what else it is called. Not `general`, which tells
+ * nothing.
+ */
+export function typesNamed(word: string): string[] {
+  const words = [word, word.replace(/ies$/, "y"), word.replace(/s$/, ""), word.replace(/es$/, "")];
+  const others = words.flatMap((one) => [CALLED.get(one) ?? [], TYPES.get(one) ?? []].flat());
+  const names = new Set([...words, ...others, ...(FORMS.get(word) ?? []), ...synonymsOf(word)]);
+  return [...names].filter((name) => TYPE_FORM.test(name) && name !== "general");
+}
