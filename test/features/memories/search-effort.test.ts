@@ -171,6 +171,20 @@ it("looks up all that one incomplete word may mean", async () => {
   expect(concepts[0]?.variants.length).toBeGreaterThan(LIMITS.search.alike);
 });
 
+it("looks up only the first words of a long query in all ways", () => {
+  const verbs = Array.from(
+    { length: 60 },
+    (_, n) => `aufschreib${String.fromCharCode(97 + (n % 26), 97 + (n % 25))}en`,
+  );
+
+  const { words } = readQuery(verbs.join(" ").slice(0, LIMITS.search.queryLength));
+
+  const apart = words.filter(({ forms }) => forms.some(({ length }) => length > 1));
+  const typed = words.filter(({ types }) => types.length > 0);
+  expect([apart, typed].map(({ length }) => length)).toEqual([LIMITS.search.inflected, LIMITS.search.inflected]);
+  expect(words.length).toBeGreaterThan(40);
+});
+
 it.each(["a", "é", "登", "サー", "1", "a-", "aB", "ab ", "\u0301"])(
   "reads a query of %j again and again in a time that grows with its length",
   async (piece) => {

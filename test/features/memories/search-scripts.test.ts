@@ -218,6 +218,25 @@ it("finds a French verb by its noun of another stem, and vice versa", async () =
   for (const query of ["connexions", "connecter"]) expect((await found(ann, query)).length, query).toBe(2);
 });
 
+it("ranks a name in the script of the query above the same in another script", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "서버 로그인 오류");
+  await aMemory(ann, { title: "社内メモ", content: "サーバーの設定" });
+
+  expect((await found(ann, "サーバ"))[0]).toBe("社内メモ");
+});
+
+it("takes no word for unknown that memories have in kana", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "サーバーの設定");
+
+  const { memories, unknownWords } = await ann.did(searchMemories, { query: "server" });
+
+  expect([memories.length, unknownWords]).toEqual([1, []]);
+});
+
 it("ranks a word above another one that could be it with an umlaut", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -257,13 +276,20 @@ describe("words of asking", () => {
   it.each([
     ["どこでも印刷", "どこでもオフィス", "印刷の設定"],
     ["いつか返金", "いつか読む本", "返金の流れ"],
-    ["没什么问题", "没什么大不了", "问题列表"],
   ])("are no parts of other words: %s", async (query, title, other) => {
     await using world = await createWorld();
     const ann = await world.user();
     await memoriesTitled(ann, title, other);
 
     expect((await found(ann, query)).toSorted()).toEqual([title, other].toSorted());
+  });
+
+  it("are no part of a Chinese word", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, "没什么大不了", "没有库存");
+
+    expect(await found(ann, "没什么")).toEqual(["没什么大不了"]);
   });
 
   it("are looked up if the query has no others or quotes them", async () => {

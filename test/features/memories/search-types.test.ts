@@ -36,6 +36,9 @@ it("finds memories by a word that names their type, beside other words and alone
   expect(await first("react code pattern")).toBe(titled("code_pattern"));
   expect(await first("what did we decide about react")).toBe(titled("decision"));
   expect(await first("react fixes")).toBe(titled("fix"));
+  expect(await first("kafka fix")).toBe(titled("solution"));
+  expect(await first("react patterns")).toBe(titled("code_pattern"));
+  expect(await first("kafka tech")).toBe(titled("technology"));
   expect(await found(ann, "technologies")).toEqual([titled("technology")]);
   expect(await found(ann, "cmd")).toEqual([titled("command")]);
   expect(await found(ann, "decisions")).toEqual([titled("decision")]);
@@ -70,6 +73,28 @@ it("lists a type by a word alone, but not beside a subject that no memory has", 
   const { memories, unknownWords } = await ann.did(searchMemories, { query: "zebra problem" });
   expect([memories, unknownWords.map(({ word }) => word)]).toEqual([[], ["zebra", "problem"]]);
   expect(await found(ann, "general")).toEqual([]);
+});
+
+it("takes a word that names a type for no misspelt one", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Commend the team" });
+  await aMemory(ann, { type: "command", title: "Drain a node" });
+
+  expect(await found(ann, "commands")).toEqual(["Drain a node"]);
+});
+
+it("weighs a word by the memories that have it, not by those of the type that it names", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "A note", content: "It was a hotfix." });
+  for (let n = 0; n < 40; n++)
+    await aMemory(ann, { type: n < 20 ? "fix" : "task", title: `${n % 3 ? "Day" : "Week"} ${n}` });
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  const { memories } = await ann.did(searchMemories, { query: "hotfix week", types: ["general", "task"] });
+
+  expect(memories[0]?.title).toBe("A note");
 });
 
 it("names a word that stands for a type as unknown where no hit is of the type", async () => {

@@ -1,6 +1,6 @@
 import type { Concept, Variant } from "./concepts.js";
 import { MatchKind, MatchPlace, type SearchMatch } from "./match.js";
-import { MARKS, type Mark, mayStand, placeWorth, variantQuery } from "./tsquery.js";
+import { MARKS, type Mark, placeWorth, variantQuery } from "./tsquery.js";
 import type { HitRow } from "./search-statements.js";
 import { TUNING } from "./tuning.js";
 
@@ -32,7 +32,7 @@ interface Possibility {
 export function possibilitiesOf(concepts: readonly Concept[]): readonly Possibility[] {
   const all = concepts.flatMap(({ variants }, concept) =>
     variants.flatMap((variant) =>
-      MARKS.filter((mark) => mayStand(variant, mark)).map((mark) => ({
+      MARKS.map((mark) => ({
         concept,
         variant,
         mark,

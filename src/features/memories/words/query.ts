@@ -364,17 +364,13 @@ function plainWord(word: string): QueryWord {
 
 const isOneWord = ({ length }: readonly Piece[]): boolean => length === 1;
 
-/** So many characters of a run without spaces are read: they have more pairs than a query has words. */
-const RUN_MAX = 4 * LIMITS.search.terms;
-
 /** Splits a run of characters without spaces between words: into each `many` neighbours. */
 function neighboursOf(run: string, many: number): QueryWord[] {
-  const characters = [...run].slice(0, RUN_MAX);
+  const characters = [...run];
   const places = Math.max(1, characters.length - many + 1);
   const parts = characters.slice(0, places).map((_, place) => characters.slice(place, place + many).join(""));
-  const text = characters.join("");
   // In runs of characters of two code units, places would differ.
-  const names = characters.length === text.length ? writingsIn(text) : [];
+  const names = characters.length === run.length ? writingsIn(run) : [];
   return parts.map((part, place) => ({
     ...NOTHING_ELSE,
     ...{ text: part, piece: pieceAsWritten(part), otherScripts: otherScripts(part), isPair: true },

@@ -1,5 +1,5 @@
 import { type Concept, type Variant, isBeside } from "./concepts.js";
-import { MARKS, type Mark, TEXT, TITLE, conceptQuery, mayStand, placeWorth, variantsQuery } from "./tsquery.js";
+import { MARKS, type Mark, TEXT, TITLE, conceptQuery, placeWorth, variantsQuery } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
 
 /** The points that candidates of a gate get for a concept in a place. Without a query, all candidates get them. */
@@ -68,9 +68,7 @@ export const scanAnyWay = (concept: Scored, gate: number, mark: Mark): Scan => (
 export function scanEachWay(concepts: readonly Scored[], gate: number, marks: readonly Mark[] = MARKS): Scan[] {
   return concepts.flatMap((concept) => {
     const ways = [...new Set(concept.variants.map(({ way }) => way))];
-    return ways.flatMap((way) =>
-      marks.filter((mark) => mayStand({ way }, mark)).map((mark) => scanOneWay(concept, gate, mark, way)),
-    );
+    return ways.flatMap((way) => marks.map((mark) => scanOneWay(concept, gate, mark, way)));
   });
 }
 

@@ -36,10 +36,8 @@ function join(queries: readonly string[], operator: "&" | "|"): string {
   return `(${join(queries.slice(0, half), operator)} ${operator} ${join(queries.slice(half), operator)})`;
 }
 
-/** The mark of a memory's type. */
+/** The mark of a memory's type. No word begins with it, so no title or tag has a type. */
 export const TYPE = ":";
-/** Whether a memory may have a variant in a place: its type stands in no title and is no tag. */
-export const mayStand = ({ way }: Pick<Variant, "way">, mark: Mark): boolean => way !== "type" || mark === TEXT;
 
 export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme);
 
@@ -50,5 +48,5 @@ export const isSign = (lexeme: string): boolean => !/[\p{L}\p{N}]/u.test(lexeme)
 export const variantQuery = ({ lexemes }: Variant, mark: string): string =>
   all(lexemes.map((lexeme) => quote(isSign(lexeme) && !lexemes.every(isSign) ? lexeme : mark + lexeme)));
 export const variantsQuery = (variants: readonly Variant[], mark: Mark): string =>
-  any([...new Set(variants.filter((one) => mayStand(one, mark)).map((one) => variantQuery(one, mark)))]) || NOTHING;
+  any([...new Set(variants.map((variant) => variantQuery(variant, mark)))]);
 export const conceptQuery = ({ variants }: Concept, mark: Mark = TEXT): string => variantsQuery(variants, mark);
