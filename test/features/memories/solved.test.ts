@@ -3,7 +3,7 @@ import { searchMemories } from "../../../src/features/memories/search/search-mem
 import { deleteRelationship } from "../../../src/features/relationships/delete-relationship.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { meaningfulWorld } from "../../support/meaning.js";
-import { rowsRead } from "../../support/rows-read.js";
+import { everythingRead } from "../../support/rows-read.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
 const [solves, addresses] = ["SOLVES", "ADDRESSES"].map((relationshipType) => ({ relationshipType }));
@@ -47,7 +47,7 @@ it("names it for hits that are found by meaning alone", async () => {
   expect((await solutionOf(ann, "vehicle"))?.title).toBe("Charge it");
 });
 
-it("reads few relationships of a graph in which nearly all solve others", async () => {
+it("reads few relationships, and few entries of their indexes, in a graph in which nearly all solve others", async () => {
   await using world = await createWorld({ fresh: true });
   const ann = await world.user();
   const found = await aMemory(ann, { title: "A needle" });
@@ -61,8 +61,8 @@ it("reads few relationships of a graph in which nearly all solve others", async 
   await aLink(ann, { id: ids[0] ?? "" }, found, solves);
   await solutionOf(ann, "needle");
 
-  const before = await rowsRead(world);
+  const before = await everythingRead(world);
   expect(await solutionOf(ann, "needle")).not.toBeNull();
 
-  expect((await rowsRead(world)) - before).toBeLessThan(100);
+  expect((await everythingRead(world)) - before).toBeLessThan(1000);
 });
