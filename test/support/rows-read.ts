@@ -6,7 +6,7 @@ export const rowsRead = (world: World): Promise<number> =>
   countRead(
     world,
     `SELECT sum(seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_user_tables
-     WHERE relname IN ('memory', 'relationship', 'memory_version')`,
+     WHERE relname IN ('memory', 'relationship', 'memory_version', 'lexicon')`,
   );
 
 /** How many rows of all tables, and entries of all their indexes, PostgreSQL has read so far. Needs the same. */
