@@ -131,6 +131,7 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
       offset: 0,
       explain: false,
       withText,
+      withLinks: withText,
       withUnknownWords: withText,
       expired: new Date(),
     };

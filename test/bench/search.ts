@@ -1,3 +1,4 @@
+import { LIMITS } from "../../src/limits.js";
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import type { SearchWishes } from "../../src/features/memories/words/find-memories.js";
@@ -88,6 +89,8 @@ async function measureYardstick(client: pg.Client, pid: number): Promise<SearchC
 const wishesOf = ({ name: _name, aged, ...wishes }: SearchQuestion, memories: number): SearchWishes => ({
   ...{ offset: 0, explain: false, withText: true, withUnknownWords: true, limit: 20, expired: new Date() },
   ...(aged && { createdAfter: timeAt(aged[0] * memories), createdBefore: timeAt(aged[1] * memories) }),
+  // Only exporters ask for so many, and they show none.
+  withLinks: (wishes.limit ?? 20) <= LIMITS.answer.pageItems,
   ...wishes,
 });
 

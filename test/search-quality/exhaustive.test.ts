@@ -22,7 +22,7 @@ it("finds the same as if it read every memory", async () => {
   await storeMemories(world, ann, memories);
   const ask = (query: string, limit: number, bounds?: typeof ALL) =>
     world.database.search((run) => {
-      const wishes = { query, limit, offset: 0, explain: false, withText: false };
+      const wishes = { query, limit, offset: 0, explain: false, withText: false, withLinks: false };
       return findMemories(run, ann.caller.personalGraphId, wishes, bounds);
     });
 

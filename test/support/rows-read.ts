@@ -9,6 +9,14 @@ export const rowsRead = (world: World): Promise<number> =>
      WHERE relname IN ('memory', 'relationship', 'memory_version', 'lexicon')`,
   );
 
+/** How many relationships, and entries of their indexes, PostgreSQL has read so far. Needs the same. */
+export const relationshipsRead = (world: World): Promise<number> =>
+  countRead(
+    world,
+    `SELECT (sum(seq_tup_read) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'relationship'))::int
+       AS read FROM pg_stat_user_tables WHERE relname = 'relationship'`,
+  );
+
 /** How many rows of all tables, and entries of all their indexes, PostgreSQL has read so far. Needs the same. */
 export const everythingRead = (world: World): Promise<number> =>
   countRead(

@@ -76,7 +76,7 @@ it("puts what words find well before what is only meant, and what they hardly fi
   const stored = await memoriesTitled(ann, ...titles);
   const [physician, doctor, automobile] = titles;
   await at.embed();
-  const wishes = { query: "vehicle", limit: 10, offset: 0, explain: false, withText: false };
+  const wishes = { query: "vehicle", limit: 10, offset: 0, explain: false, withText: false, withLinks: false };
   const nearest = (await findNearest({ ...at.world.services, meaning: at.meaning }, ann, "vehicle")) ?? [];
   const known = await readNearMemories(at.world.services, graphId, await everyMemory(at.world), wishes);
   const merge = async (...relevances: readonly number[]) => {

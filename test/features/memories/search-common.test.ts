@@ -50,7 +50,16 @@ async function commonGraph(world: World, changes: Readonly<Record<string, string
       const { hits, total } = await findMemories(
         run,
         graphId,
-        { query, limit: 1_000, offset: 0, explain: false, withText: false, expired: new Date(), ...wishes },
+        {
+          query,
+          limit: 1_000,
+          offset: 0,
+          explain: false,
+          withText: false,
+          withLinks: false,
+          expired: new Date(),
+          ...wishes,
+        },
         bounds,
       );
       const found = hits.map(({ id }) => rows.findIndex((row) => row.id === id)).toSorted((one, other) => one - other);

@@ -32,7 +32,15 @@ it("reads only the indexes that are made for it, and no other that begins with t
   const before = await scans();
 
   for (const query of ["common", "common seldom", "seldm", '"common word"', "note 7"]) {
-    const wishes = { query, limit: 20, offset: 0, explain: true, withText: true, expired: new Date() };
+    const wishes = {
+      query,
+      limit: 20,
+      offset: 0,
+      explain: true,
+      withText: true,
+      withLinks: false,
+      expired: new Date(),
+    };
     const { hits } = await findMemories(run, ann.caller.personalGraphId, wishes);
     expect(hits.length, query).toBeGreaterThan(0);
   }
@@ -52,7 +60,7 @@ it("finds the same by reading the candidates as by looking them up in the index"
   await storeMemories(world, ann, memories);
   const ask = (query: string, readBytes: number) =>
     world.database.search((run) => {
-      const wishes = { query, limit: 100, offset: 0, explain: false, withText: false };
+      const wishes = { query, limit: 100, offset: 0, explain: false, withText: false, withLinks: false };
       return findMemories(run, ann.caller.personalGraphId, wishes, { ...LIMITS.search, readBytes });
     });
   const [first] = memories;

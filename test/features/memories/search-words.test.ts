@@ -81,7 +81,15 @@ it.each([
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "Autumn leaves");
-  const wishes = { query: "leak", limit: 20, offset: 0, explain: false, withText: false, withUnknownWords: true };
+  const wishes = {
+    query: "leak",
+    limit: 20,
+    offset: 0,
+    explain: false,
+    withText: false,
+    withLinks: false,
+    withUnknownWords: true,
+  };
 
   const found = world.database.search((run) => {
     const failing: typeof run = (statement, values) =>
@@ -101,7 +109,15 @@ it("looks for a number with its unit only where it is not written as in the quer
   const ann = await world.user();
   await memoriesTitled(ann, "Wait 30 seconds", "Wait 45s");
   const variantsOf = async (query: string) => {
-    const wishes = { query, limit: 20, offset: 0, explain: false, withText: false, withUnknownWords: false };
+    const wishes = {
+      query,
+      limit: 20,
+      offset: 0,
+      explain: false,
+      withText: false,
+      withLinks: false,
+      withUnknownWords: false,
+    };
     const { concepts } = await world.database.search((run) => findMemories(run, ann.caller.personalGraphId, wishes));
     return concepts.map(({ variants }) => variants.map(({ text }) => text)).toSorted();
   };

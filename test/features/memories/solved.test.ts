@@ -1,9 +1,13 @@
-import { expect, it } from "vitest";
-import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
+import pg from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { SearchMemoriesInput, searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { deleteRelationship } from "../../../src/features/relationships/delete-relationship.js";
+import { contextOf } from "../../../src/operation/context.js";
+import { execute } from "../../../src/operation/execute.js";
+import { type Ask, ask } from "../../support/http.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
 import { meaningfulWorld } from "../../support/meaning.js";
-import { everythingRead } from "../../support/rows-read.js";
+import { everythingRead, relationshipsRead } from "../../support/rows-read.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
 const [solves, addresses] = ["SOLVES", "ADDRESSES"].map((relationshipType) => ({ relationshipType }));
@@ -65,4 +69,47 @@ it("reads few relationships, and few entries of their indexes, in a graph in whi
   expect(await solutionOf(ann, "needle")).not.toBeNull();
 
   expect((await everythingRead(world)) - before).toBeLessThan(1000);
+});
+
+it("reads relationships of hits only where the answer shows what supersedes or solves them", async () => {
+  await using world = await createWorld({ fresh: true });
+  const ann = await world.user();
+  const [found, other] = await memoriesTitled(ann, "A needle", "Fix");
+  await aLink(ann, other, found, solves);
+  const search = Object.assign(new SearchMemoriesInput(), { query: "needle", limit: 10, offset: 0 });
+  const readFor = async (shown: string) => {
+    const facts = { caller: ann.caller, door: "graphql", clientAddress: "127.0.0.1" } as const;
+    const context = contextOf(world.services, { ...facts, selects: (field) => ["memories", shown].includes(field) });
+    const before = await relationshipsRead(world);
+    const { memories } = await execute(searchMemories, context, search);
+    expect(memories.map(({ title }) => title)).toEqual(["A needle"]);
+    return (await relationshipsRead(world)) - before;
+  };
+
+  expect(await readFor("solvedBy")).toBeGreaterThan(0);
+  expect(await readFor("supersededBy")).toBeGreaterThan(0);
+  expect(await readFor("title")).toBe(0);
+});
+
+it("reads no relationships of hits for clients of another service, which are shown whole memories alone", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "A needle" });
+  const { url } = await world.serve();
+  const ear = vi.spyOn(pg.Client.prototype, "query");
+  onTestFinished(() => ear.mockRestore());
+  const linksAskedFor = async (path: string, wish: Ask) => {
+    ear.mockClear();
+    const answer = await ask(`${url}${path}`, { key: ann.key, ...wish });
+    expect(answer.body).toMatchObject({ memories: [{ title: "A needle" }] });
+    const values = ear.mock.calls.flatMap(
+      ([query]: readonly unknown[]) => (query as Partial<pg.QueryConfig>).values ?? [],
+    );
+    return values.find(isTuning)?.at(-1);
+  };
+  const isTuning = (value: unknown): value is number[] => Array.isArray(value) && value.length === 21 && typeof value[0] === "number";
+
+  expect(await linksAskedFor("/v1/memories/search?query=needle", {})).toBe(1);
+  expect(await linksAskedFor("/search/advanced", { body: { query: "needle" } })).toBe(0);
+  expect(await linksAskedFor("/api/v1/memories?query=needle", {})).toBe(0);
 });

@@ -28,6 +28,7 @@ async function search(context: Context, graphId: string, memory: MemoryText): Pr
     offset: 0,
     explain: false,
     withText: false,
+    withLinks: false,
     expired: context.now(),
   };
   try {

@@ -94,7 +94,7 @@ export async function readNearMemories(
   const current = rows.filter(({ id, version }) => nearest.get(id)?.version === version);
   const places = current.map(({ id }) => ({ graphId, id }));
   const newer = await readSuperseding({ database }, places);
-  const solutions = await readSolving({ database }, places);
+  const solutions = wishes.withLinks ? await readSolving({ database }, places) : [];
   return new Map(
     current.map(({ version: _version, content, updatedAt: updated, ...memory }, index): [string, Hit] => [
       memory.id,

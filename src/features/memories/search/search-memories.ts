@@ -211,9 +211,10 @@ export const searchMemories = defineOperation({
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
     const withText = context.selects("snippet", "memories");
+    const withLinks = context.selects("supersededBy", "memories") || context.selects("solvedBy", "memories");
     const withUnknownWords = context.selects("unknownWords");
     const withHits = withUnknownWords || context.selects("memories") || context.selects("truncated");
-    const wishes = { ...input, withText, withHits, withUnknownWords, expired: expiryFor(context, input) };
+    const wishes = { ...input, withText, withLinks, withHits, withUnknownWords, expired: expiryFor(context, input) };
     const { meaning, total, unknownWords, ...found } = await searchBoth(context, graphId, wishes);
     const hits = await showHits(context, graphId, found);
     const wanted = input.full ? await withMemories(context, hits) : hits;

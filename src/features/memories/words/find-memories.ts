@@ -30,6 +30,8 @@ export interface SearchWishes extends Partial<MemoryFilterInput> {
   readonly explain: boolean;
   /** Whether the contents of the hits are needed, to show where they match. */
   readonly withText: boolean;
+  /** Whether to tell which memories supersede and solve the hits. */
+  readonly withLinks: boolean;
   /** Whether to tell which words of the query no memory has. */
   readonly withUnknownWords?: boolean;
   /** Memories that have expired by this time are left out; without it, none are. */
@@ -176,7 +178,7 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
     names: names.map(({ pattern }) => pattern),
     nameShares: names.map(({ share }) => share),
     queryLength: [...wishes.query.trim()].length,
-    tuning: tuningOf(plan),
+    tuning: tuningOf(plan, wishes),
     limit: Math.min(limit, TOTAL_MAX - offset),
     offset,
     examined: Math.floor(LIMITS.search.examined / gates.length),
@@ -189,8 +191,8 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
   };
 }
 
-/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[20]`. */
-function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan): number[] {
+/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[21]`. */
+function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan, { withLinks }: SearchWishes): number[] {
   const { pairsIn, namesIn, nameBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
   return [
@@ -198,6 +200,6 @@ function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan): num
     // From 10 on.
     ...[Number(isFirstSpared), walk.newest, walk.oldest, walk.bytes, nameBytes, walk.shareMost, walk.shareLeast],
     // From 17 on.
-    ...[PROBED_MARGIN, Number(walk.isFiltered), wide.shareLeast, TUNING.shareMin.single],
+    ...[PROBED_MARGIN, Number(walk.isFiltered), wide.shareLeast, TUNING.shareMin.single, Number(withLinks)],
   ];
 }

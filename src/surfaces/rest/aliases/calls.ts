@@ -89,6 +89,12 @@ async function searchMemories(run: RunNamed, request: Plain, start: number, limi
   return (memories as Plain[]).map(({ memory }) => memory as Plain);
 }
 
+/** What these clients are shown of an operation's answer: of a search hit, only its memory. */
+export const shownOf =
+  (operation: string) =>
+  (field: string, within?: string): boolean =>
+    operation !== "searchMemories" || within !== "memories" || field === "memory";
+
 /** Reads page by page until all requested memories are found: exporters take a shorter answer for the last one. */
 async function listMemories(
   run: RunNamed,

@@ -11,6 +11,7 @@ import { refuseConditions, routerOf, setLocation } from "../routes.js";
 import { readRequest } from "../request.js";
 import { runnerOf } from "../../run.js";
 import type { AliasRequest, RunNamed } from "./alias.js";
+import { shownOf } from "./calls.js";
 import { backendAliases } from "./backend-aliases.js";
 import { sdkAliases } from "./sdk-aliases.js";
 
@@ -26,7 +27,12 @@ interface AliasParts {
 /** Routes for clients that were written for another service: only their base URL has to change. */
 export function aliasRoutes(operations: readonly Operation[], parts: AliasParts): Router {
   const { schema, services, guarded } = parts;
-  const runners = new Map(operations.map((operation) => [operation.name, runnerOf(operation, schema)]));
+  const runners = new Map(
+    operations.map((operation) => [
+      operation.name,
+      runnerOf(operation, schema, { door: "rest", selects: shownOf(operation.name) }),
+    ]),
+  );
   const before = [takeKeyHeader, ...guarded];
   const routes = aliases.map((alias) => {
     const { path, method, standsFor, answer } = alias;
