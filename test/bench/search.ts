@@ -1,4 +1,3 @@
-import { LIMITS } from "../../src/limits.js";
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import type { SearchWishes } from "../../src/features/memories/words/find-memories.js";
@@ -15,6 +14,7 @@ const { findMemories } = await built<typeof import("../../src/features/memories/
 const { inOrder } = await built<typeof import("../../src/platform/database/statement.js")>(
   "platform/database/statement.js",
 );
+const { LIMITS } = await built<typeof import("../../src/limits.js")>("limits.js");
 const { tableOf } = await built<typeof import("../../src/commands/table.js")>("commands/table.js");
 
 const YARDSTICK_NAME = "(20,000 times md5)";

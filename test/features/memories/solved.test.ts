@@ -107,7 +107,8 @@ it("reads no relationships of hits for clients of another service, which are sho
     );
     return values.find(isTuning)?.at(-1);
   };
-  const isTuning = (value: unknown): value is number[] => Array.isArray(value) && value.length === 21 && typeof value[0] === "number";
+  const isTuning = (value: unknown): value is number[] =>
+    Array.isArray(value) && value.length === 21 && typeof value[0] === "number";
 
   expect(await linksAskedFor("/v1/memories/search?query=needle", {})).toBe(1);
   expect(await linksAskedFor("/search/advanced", { body: { query: "needle" } })).toBe(0);
