@@ -166,6 +166,16 @@ it("says which words of a search no memory has, also where nothing is found", as
   });
 });
 
+it("says how to read a memory whose id was searched for", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const { id } = await aMemory(ann);
+  const hintFor = async (query: string) => (await call("search_memories", { query }))["hint"];
+
+  expect(await hintFor(`${id} `)).toContain("call get_memory");
+  expect(await hintFor(`memory ${id}`)).not.toContain("call get_memory");
+});
+
 it("says that a text does not begin in this answer, or ends before", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

@@ -3,6 +3,7 @@ import { LIMITS } from "../../../limits.js";
 import { Between, NotBlank, TextLength } from "../../../operation/bounds.js";
 import type { Context } from "../../../operation/context.js";
 import { Failure, InvalidInput } from "../../../operation/failure.js";
+import { UUID } from "../../../operation/id.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { withinPage } from "../../../operation/page.js";
 import { isTimeout } from "../../../platform/database/database.js";
@@ -183,7 +184,8 @@ export const searchMemories = defineOperation({
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter"],
-    whenEmpty: () =>
+    whenEmpty: ({ query }) =>
+      (UUID.test(String(query).trim()) ? "To read a memory by its id, call get_memory. " : "") +
       `Search goes by words: try other or fewer ones, or another language. get_recent_activity with days ${LIMITS.views.days} ` +
       "lists what changed in that time, with types only those.",
     hintOf: ({ memories, total }) => {
