@@ -175,6 +175,7 @@ const originsOf = ({ allowedOrigins, development }: DoorParts["config"]): (strin
   development ? [...allowedOrigins, LOCAL_ORIGIN] : [...allowedOrigins];
 
 const EXPOSED_HEADERS = [
+  "Allow",
   "ETag",
   "Location",
   "RateLimit",

@@ -13,6 +13,7 @@ it("lets pages of allowed origins call and read what answers tell, and no others
     (await ask(`${url}/me`, { key: ann.key, headers: { origin } })).headers.get("access-control-allow-origin");
   const headers = { origin: "https://app.example.com" };
   const made = await ask(`${url}/v1/memories`, { key: ann.key, headers, body: NOTE });
+  const refused = await ask(`${url}/v1/memories`, { method: "DELETE", key: ann.key, headers });
   const shown = made.headers.get("access-control-expose-headers")?.toLowerCase().split(",") ?? [];
   const preflight = await ask(`${url}/v1/memories`, {
     method: "OPTIONS",
@@ -31,7 +32,8 @@ it("lets pages of allowed origins call and read what answers tell, and no others
   expect(preflight.headers.get("access-control-max-age")).toBe("600");
   const told = ["etag", "location", "ratelimit", "ratelimit-policy", "x-request-id"];
   for (const name of told) expect(made.headers.has(name), name).toBe(true);
-  expect(shown).toEqual(expect.arrayContaining([...told, "retry-after", "www-authenticate", "x-read-after"]));
+  expect(refused.headers.has("allow")).toBe(true);
+  expect(shown).toEqual(expect.arrayContaining([...told, "allow", "retry-after", "www-authenticate", "x-read-after"]));
 });
 
 it("lets pages of allowed origins read why the head of a request is refused", async () => {
