@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { operations } from "../../src/operations.js";
 import { type Operation, methodsOf } from "../../src/operation/operation.js";
+import { createMemory } from "../../src/features/memories/create-memory.js";
 import { acceptInvitation, declineInvitation } from "../../src/features/teams/invitations/answer-invitation.js";
 import { mailInvitation } from "../../src/features/teams/invitations/mail-invitation.js";
 import { resendInvitation } from "../../src/features/teams/invitations/resend-invitation.js";
@@ -47,6 +48,17 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     });
   },
 );
+
+it("is as documented where similar memories could not be looked for", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const writer = await world.user({ scopes: ["memories:write"] });
+
+  const answer = await askRest(url, writer.key, createMemory, { ...createMemory.example?.input, similar: true });
+
+  expect(answer).toMatchObject({ status: 201, body: { similar: null } });
+  expect(problemsWith(answer, methodOf(createMemory as Operation))).toEqual([]);
+});
 
 describe.each(["accepted", "declined", "revoked", "expired"] as const)("an invitation that is %s", (status) => {
   it("is refused with a reason that each operation documents", async () => {

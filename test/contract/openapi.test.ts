@@ -67,6 +67,15 @@ describe("the document", () => {
     }
   });
 
+  it("names the fields of every object, or says that it may have any: generators take silence to mean none", () => {
+    const isDescribed = (schema: object) =>
+      ["properties", "additionalProperties", "allOf"].some((keyword) => keyword in schema);
+    const objects = schemasIn(document).filter(({ type }) => [type].flat().includes("object"));
+
+    expect(objects.length).toBeGreaterThan(100);
+    expect(objects.filter((schema) => !isDescribed(schema))).toEqual([]);
+  });
+
   it("has every operation, with an example and a subject that is described", () => {
     const expected = operations.flatMap(({ name, rest }) => (rest.alsoMethod ? [name, `${name}ByPut`] : [name]));
     const subjects = document.tags.map(({ name }) => name);
@@ -262,4 +271,11 @@ function enumsWithin(part: unknown): ReadonlyArray<readonly unknown[]> {
   if (typeof part !== "object" || part === null) return [];
   const own = "enum" in part && Array.isArray(part.enum) ? [part.enum as readonly unknown[]] : [];
   return [...own, ...Object.values(part).flatMap(enumsWithin)];
+}
+
+/** Every schema in a part of the document. What examples contain is left out. */
+function schemasIn(part: unknown): JsonSchema[] {
+  if (typeof part !== "object" || part === null) return [];
+  const inner = Object.entries(part).flatMap(([name, value]) => (/^examples?$/.test(name) ? [] : schemasIn(value)));
+  return [...("type" in part ? [part as JsonSchema] : []), ...inner];
 }

@@ -62,6 +62,7 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
 
   @Field(() => [SimilarMemory], { nullable: true, description: SIMILAR })
   @Embedded()
+  @NullWhereNothing
   similar?: SimilarMemory[] | null;
 
   /** The graph in which to follow its relations. Not a declared field, so clients never see it. */

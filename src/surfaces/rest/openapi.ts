@@ -111,7 +111,7 @@ function securityOf(permission: Permission): { security?: object[] } {
   return { security: [{ apiKey: scopesOf(permission) }] };
 }
 
-const RECORDS = { type: "array", items: { type: "object" } };
+const RECORDS = { type: "array", items: { type: "object", additionalProperties: true } };
 const COUNT = { type: "integer", minimum: 0 };
 const COUNTS = { memories: COUNT, relationships: COUNT };
 /** Its records are described where they were: by the service that this format comes from. */
