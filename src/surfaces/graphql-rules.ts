@@ -3,14 +3,17 @@ import { LIMITS } from "../limits.js";
 /** Rules for every GraphQL request, in Markdown: shown in the schema's description and on its page. */
 export const GRAPHQL_RULES: readonly string[] = [
   "A missing or wrong API key is HTTP 401. Introspection needs no key.",
-  "Each root field costs one request of the caller's budget. A malformed request or an invalid document costs one. " +
-    "When the budget is used up, the request is HTTP 429. Without a key an address has " +
-    `${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
+  "A request runs one operation, by POST; a query also by GET or as an automatic persisted query (APQ). There are no " +
+    "batches, subscriptions, uploads and `@defer`.",
+  "Each root field costs one request of the caller's budget, even if `@skip` or `@include` leaves it out. A malformed " +
+    "request or an invalid document costs one. When the budget is used up, the request is HTTP 429. Without a key an " +
+    `address has ${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
     "an introspection that nobody has sent before counts as up to " +
     `${1 + LIMITS.graphql.introspectionCost / LIMITS.graphql.introspectionPerRequest}.`,
   "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200 and `Retry-After`. " +
     "So is a payment provider that does not answer; one that refuses is an error without `Retry-After`.",
-  "Root fields can be null: if one of several fails, `errors` says why, and the results of the others are returned.",
+  "Root fields can be null, and so can most fields that lead to other objects: if one of several fails, `errors` says " +
+    'why, and the results of the others are returned. Apollo Client keeps them only with `errorPolicy: "all"`.',
   "Input is checked before scopes, so a wrong input is `BAD_REQUEST` even for a key that lacks the scope. " +
     "Roles in a team count as of the moment of the change.",
   "An empty list is refused; leave it out instead. An update needs at least one field to change.",
@@ -23,4 +26,6 @@ export const GRAPHQL_RULES: readonly string[] = [
     "a user is a `Viewer` and a `User`, a deleted memory a `Deletion`. Relay, which keeps objects by their id alone, " +
     "needs `getDataID: ({ id }, type) => id && type + id` in its `Environment`. A graph that was restored from the export " +
     "of another has the same ids: give each of the two a cache of its own. REST calls these fields `id`.",
+  "Later versions may add types, fields, optional arguments, values of enums and reasons of errors: clients should " +
+    "expect ones that they do not know.",
 ];

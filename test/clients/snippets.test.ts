@@ -67,6 +67,35 @@ it("runs as the page shows it: Relay", async () => {
   expect(printed).toContain("Retry with backoff");
 });
 
+it("runs as the page shows it: Apollo Client: endless lists", async () => {
+  await using server = await serveMemories();
+  const folder = await writeSnippet("Apollo Client: endless lists", server.url, server.key);
+  const file = join(folder, "memories.js");
+  writeFileSync(file, readFileSync(file, "utf8").replace("limit: 20", "limit: 1"));
+  const asking = `
+    import { list, readMore, remove } from "./memories.js";
+    const memories = () => list.getCurrentResult().data?.memories?.memories ?? [];
+    const print = () => console.log(JSON.stringify(memories().map(({ title }) => title)));
+    const whenShown = (count) => new Promise((done) => {
+      const look = () => (memories().length === count ? done() : setTimeout(look, 5));
+      look();
+    });
+    const subscription = list.subscribe(() => {});
+    await whenShown(1);
+    await Promise.all([readMore(), readMore()]);
+    await whenShown(2);
+    print();
+    await remove(memories()[0].id);
+    await whenShown(1);
+    print();
+    subscription.unsubscribe();`;
+  writeFileSync(join(folder, "asking.js"), asking);
+
+  const printed = await runTool(join(folder, "asking.js"));
+
+  expect(printed.trim().split("\n")).toEqual(['["Retry with backoff","Requests fail"]', '["Requests fail"]']);
+});
+
 it("generates types as the page shows it, without `any`", async () => {
   await using server = await serveMemories();
   const folder = await writeSnippet("Types by GraphQL Code Generator", server.url, server.key);
@@ -82,8 +111,9 @@ it("generates types as the page shows it, without `any`", async () => {
 });
 
 it("runs every snippet of the page", () => {
-  const others = ["Relay", "Types by GraphQL Code Generator"];
-  expect([...CASES.map(([title]) => title), ...others]).toEqual(SNIPPETS.map(({ title }) => title));
+  const others = ["Apollo Client: endless lists", "Relay", "Types by GraphQL Code Generator"];
+  const titles = [...CASES.map(([title]) => title), ...others];
+  expect(titles.toSorted()).toEqual(SNIPPETS.map(({ title }) => title).toSorted());
 });
 
 it("shows the snippets at /docs/graphql without a key", async () => {

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
+import { SNIPPETS } from "../../src/surfaces/pages/graphql-snippets.js";
 import { barriersOn } from "../support/accessibility.js";
 import { describeInBrowser } from "../support/browser.js";
 import { paleTexts } from "../support/contrast.js";
@@ -160,7 +161,7 @@ describeInBrowser("pages", (browser) => {
     const location = new URL(made.headers.get("location") ?? "", `${proxy.url}/v1/memories`).href;
 
     expect(proxy.outside).toEqual([]);
-    expect(code.filter((text) => text.includes(`"${proxy.url}/graphql"`))).toHaveLength(5);
+    expect(code.filter((text) => text.includes(`"${proxy.url}/graphql"`))).toHaveLength(SNIPPETS.length);
     expect(await ask(location, { key })).toMatchObject({ status: 200, body: { title: "A" } });
   });
 

@@ -32,12 +32,13 @@ it("gives each plan its budget, and shows in every answer what is left", async (
   expect(third.headers.get("ratelimit")).toMatch(/^"pro";r=299;/);
 });
 
-it("counts a GraphQL request by its root fields, aliases and fragments among them", async () => {
+it("counts a GraphQL request by its root fields: aliases, those of fragments, and those left out, too", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   const ann = await world.user({ plan: "free" });
   const query =
-    "query { a: viewer { id } b: viewer { id } ...More } fragment More on Query { c: viewer { id } d: viewer { id } }";
+    "query { a: viewer { id } b: viewer @skip(if: true) { id } ...More } " +
+    "fragment More on Query { c: viewer { id } d: viewer { id } }";
 
   const answer = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
 

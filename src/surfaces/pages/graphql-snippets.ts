@@ -40,7 +40,7 @@ console.log(memories.memories);
   },
   {
     title: "Apollo Client",
-    about: "With its usual cache; no type policies are needed.",
+    about: "With its usual cache; only endless lists need a type policy.",
     install: "npm install @apollo/client graphql rxjs",
     files: {
       "apollo.js": `import { ApolloClient, HttpLink, InMemoryCache, gql } from "@apollo/client";
@@ -58,6 +58,60 @@ const SEARCH = gql\`
 \`;
 const { data } = await client.query({ query: SEARCH, variables: { query: "retry" } });
 console.log(data.searchMemories.memories);
+`,
+    },
+  },
+  {
+    title: "Apollo Client: endless lists",
+    about:
+      "Pages of the same filter become one list, and a deleted memory leaves it. A repeated deletion has the same " +
+      "`Idempotency-Key`, and so succeeds too.",
+    install: "npm install @apollo/client graphql rxjs",
+    files: {
+      "memories.js": `import { ApolloClient, HttpLink, InMemoryCache, gql } from "@apollo/client";
+import { RetryLink } from "@apollo/client/link/retry";
+
+${CONSTANTS}
+// The next page continues the list; a page without a cursor begins it anew.
+const memories = {
+  keyArgs: (args) => Object.keys(args ?? {}).filter((name) => !["cursor", "limit"].includes(name)),
+  merge(list, page, { args }) {
+    if (!args?.cursor || !list) return page;
+    return args.cursor === list.nextCursor ? { ...page, memories: [...list.memories, ...page.memories] } : list;
+  },
+};
+const cache = new InMemoryCache({ typePolicies: { Query: { fields: { memories } } } });
+const link = new HttpLink({ uri: url, headers: { authorization: \`Bearer \${key}\` } });
+const client = new ApolloClient({ link: new RetryLink().concat(link), cache });
+
+const LIST = gql\`
+  query List($limit: Int!, $tags: [String!], $cursor: String) {
+    memories(limit: $limit, tags: $tags, cursor: $cursor) {
+      memories { id title }
+      nextCursor
+    }
+  }
+\`;
+export const list = client.watchQuery({ query: LIST, variables: { limit: 20 } });
+
+export async function readMore() {
+  const cursor = list.getCurrentResult().data?.memories?.nextCursor;
+  if (cursor) await list.fetchMore({ variables: { cursor } });
+}
+
+const REMOVE = gql\`
+  mutation Remove($id: ID!) {
+    deleteMemory(input: { id: $id }) { id }
+  }
+\`;
+export const remove = (id) =>
+  client.mutate({
+    mutation: REMOVE,
+    variables: { id },
+    context: { headers: { "Idempotency-Key": crypto.randomUUID() } },
+    // What is returned is a Deletion, so the cache does not know that the memory is gone.
+    update: () => void cache.evict({ id: \`Memory:\${id}\` }),
+  });
 `,
     },
   },

@@ -20,7 +20,7 @@ const showSnippet = ({ title, about, install, files }: Snippet, url: string): Ht
 
 const bodyOf = (url: string): Html =>
   html`<p>
-      Every request is a POST to <code>/graphql</code> with an API key in <code>Authorization: Bearer</code>. The
+      Requests go to <code>/graphql</code>, with an API key in <code>Authorization: Bearer</code>. The
       <a href="../graphql">playground</a> shows the schema; REST is described in <a href="../docs">the reference</a>,
       and the limits of a request in <a href="./limits">the limits</a>.
     </p>
@@ -32,7 +32,7 @@ const bodyOf = (url: string): Html =>
     <p>
       Browsers let a page call the service if its origin is in the setting <code>ALLOWED_ORIGINS</code>. In development
       pages of <code>http://localhost</code>, <code>http://127.0.0.1</code> and <code>http://[::1]</code>, at any port,
-      may call too. No cookies are used.
+      may call too. No cookies are used: browsers block requests with <code>credentials: "include"</code>.
     </p>
     <h2>Errors, limits and caches</h2>
     <p>
@@ -43,4 +43,8 @@ const bodyOf = (url: string): Html =>
     <ul>
       ${GRAPHQL_RULES.map((rule) => html`<li>${prose(rule)}</li>`)}
     </ul>
+    <p>
+      A search while somebody types costs one request for each query, even if the page aborts it: wait until no key was
+      pressed for some 300 ms.
+    </p>
     ${SNIPPETS.map((snippet) => showSnippet(snippet, url))}`;

@@ -45,6 +45,8 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   \`0/0\`, then its latest value among the answers. Answers to changes have it. So the client sees all of its own
   changes, even if a copy of the database answers. Services without such a copy ignore the header.
 - **Overload**: 503 with \`Retry-After\` means that nothing was done, and when to retry.
+- **Later versions** may add paths, fields of answers, optional parameters, values of enums and reasons of errors:
+  clients should expect ones that they do not know.
 - **Payments**: a request that got 502 with \`Retry-After\` can be sent again then, and nothing is charged twice. A 502
   without it stays until somebody does what its message says.
 `.trim();

@@ -158,7 +158,8 @@ function streamPath(operation: Operation, source: Source): Record<"get", Json> {
       description:
         "All pages of the export in one answer: records in JSON lines, of which the last counts the others, or the " +
         "JSON of MemoryGraph. Generated clients that expect JSON must be told to read the lines as text. " +
-        `Costs ${LIMITS.bulk.exportRequests} requests.\n\n${neededBy(operation)}`,
+        `Costs ${LIMITS.bulk.exportRequests} requests; if fewer are left, it is refused and costs one.\n\n` +
+        neededBy(operation),
       parameters: [
         ...parameters,
         {

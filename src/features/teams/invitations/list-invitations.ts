@@ -56,7 +56,7 @@ export const invitationsOfATeam = defineRelation<Team, Invitation[]>({
   of: Team,
   name: "invitations",
   to: () => [Invitation],
-  description: `Its newest ${FOLLOWED_MAX} invitations, for its owner and admins; null for others.`,
+  description: `Its newest ${FOLLOWED_MAX} invitations, for its owner and admins; for others an error, and null.`,
   items: 20,
   permission: "teams:read",
   team: { role: "admin", idOf: ({ id }) => id },
