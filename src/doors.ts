@@ -18,7 +18,7 @@ import { graphqlDoor } from "./surfaces/graphql/door.js";
 import { GRAPHQL_CODES, graphqlError } from "./surfaces/graphql/errors.js";
 import { type Health, healthRoutes } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
-import { assertHeadFits } from "./surfaces/request-head.js";
+import { assertHeadFits, isPreflight } from "./surfaces/request-head.js";
 import { errorAnswer, isRead } from "./surfaces/http.js";
 import { requestScope } from "./surfaces/request-scope.js";
 import { accessPage } from "./surfaces/pages/access.js";
@@ -213,11 +213,10 @@ const refuseUnknownMethods = refuseOtherMethods(METHODS);
 function answerOptions(charge: Handler): Handler {
   const known = new Set(METHODS);
   return (request, response, next) => {
-    const { method, headers, url } = request;
+    const { method, url } = request;
     if (method !== "OPTIONS" && known.has(method)) return next();
     if (method !== "OPTIONS" || url === "*") return void refuseUnknownMethods(request, response, next);
-    const isPreflight = headers.origin !== undefined && "access-control-request-method" in headers;
     // Returned, so that Express answers the refusal of the charge.
-    return isPreflight ? void response.status(204).end() : charge(request, response, next);
+    return isPreflight(request) ? void response.status(204).end() : charge(request, response, next);
   };
 }

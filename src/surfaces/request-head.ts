@@ -1,4 +1,4 @@
-import type { Handler } from "express";
+import type { Handler, Request } from "express";
 import { Failure } from "../operation/failure.js";
 import type { HttpLimits } from "./http-limits.js";
 import { UnreadableRequest } from "./http.js";
@@ -28,18 +28,10 @@ export class HeadTooLarge extends Failure {
  * given twice, when the URL has a fragment, or when the body is framed by what its version of HTTP does not know.
  */
 export function assertHeadFits(limits: HttpLimits): Handler {
-  return ({ method, url, httpVersion, rawHeaders, headers }, response, next) => {
-    if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));
-    for (const name of ["accept", "content-type"] as const) {
-      if ((headers[name]?.length ?? 0) > limits.mediaTypesBytes)
-        throw new HeadTooLarge("media_types_too_long", tooLongMediaTypes(name, limits.mediaTypesBytes));
-    }
-    if (rawHeaders.length > 2 * limits.headers)
-      throw new HeadTooLarge("too_many_headers", tooManyHeaders(limits.headers));
-    // The request line ends in a space, the protocol and a line break, each header in a line break.
-    let bytes = method.length + url.length + " ".length * 2 + "HTTP/1.1\r\n\r\n".length;
-    for (const part of rawHeaders) bytes += part.length + 2;
-    if (bytes > limits.headBytes) throw new HeadTooLarge("head_too_large", tooLargeHead(limits.headBytes));
+  return (request, response, next) => {
+    const { url, httpVersion, rawHeaders, headers } = request;
+    // Its URL is that of the request that follows, whose refusal a page can read, unlike that of a preflight.
+    if (!isPreflight(request)) assertSizesFit(limits, request);
     if (headers.host === undefined && httpVersion === "1.1") throw new UnreadableRequest("Send the header `Host`.");
     // With several hosts, a proxy in front may have routed by a different one.
     if (!HOST.test(headers.host ?? "") || rawHeaders.filter(isNameOf("host")).length > 1)
@@ -58,6 +50,24 @@ export function assertHeadFits(limits: HttpLimits): Handler {
     if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");
     next();
   };
+}
+
+/** Whether a browser asks if a page of another origin may send a request. */
+export const isPreflight = ({ method, headers }: Pick<Request, "method" | "headers">): boolean =>
+  method === "OPTIONS" && headers.origin !== undefined && "access-control-request-method" in headers;
+
+function assertSizesFit(limits: HttpLimits, { method, url, rawHeaders, headers }: Request): void {
+  if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));
+  for (const name of ["accept", "content-type"] as const) {
+    if ((headers[name]?.length ?? 0) > limits.mediaTypesBytes)
+      throw new HeadTooLarge("media_types_too_long", tooLongMediaTypes(name, limits.mediaTypesBytes));
+  }
+  if (rawHeaders.length > 2 * limits.headers)
+    throw new HeadTooLarge("too_many_headers", tooManyHeaders(limits.headers));
+  // The request line ends in a space, the protocol and a line break, each header in a line break.
+  let bytes = method.length + url.length + " ".length * 2 + "HTTP/1.1\r\n\r\n".length;
+  for (const part of rawHeaders) bytes += part.length + 2;
+  if (bytes > limits.headBytes) throw new HeadTooLarge("head_too_large", tooLargeHead(limits.headBytes));
 }
 
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;

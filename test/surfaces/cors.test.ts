@@ -42,12 +42,18 @@ it("lets pages of allowed origins read why the head of a request is refused", as
   const origin = "https://app.example.com";
   const { urlBytes, mediaTypesBytes, headers } = LIMITS.http;
   const many = Object.fromEntries(Array.from({ length: headers + 1 }, (_, index) => [`x-${index}`, "1"]));
+  const longUrl = `${url}/graphql?query=${"a".repeat(urlBytes)}`;
   const refused = [
-    await ask(`${url}/graphql?query=${"a".repeat(urlBytes)}`, { headers: { origin } }),
+    await ask(longUrl, { headers: { origin } }),
     await ask(`${url}/graphql`, { headers: { origin, accept: "a".repeat(mediaTypesBytes + 1) } }),
     await ask(`${url}/me`, { headers: { origin, ...many } }),
   ];
 
+  // Browsers ask before they send a key. If that is refused, the page learns nothing but that.
+  const asking = { origin, "access-control-request-method": "GET", "access-control-request-headers": "authorization" };
+  const preflight = await ask(longUrl, { method: "OPTIONS", headers: asking });
+
+  expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, origin]);
   for (const { status, headers: told } of refused) {
     expect([status, told.get("access-control-allow-origin")]).toEqual([413, origin]);
   }
