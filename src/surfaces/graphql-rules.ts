@@ -6,8 +6,9 @@ export const GRAPHQL_RULES: readonly string[] = [
   "A request runs one operation, by POST; a query also by GET or as an automatic persisted query (APQ). There are no " +
     "batches, subscriptions, uploads and `@defer`.",
   "Each root field costs one request of the caller's budget, even if `@skip` or `@include` leaves it out. A malformed " +
-    "request or an invalid document costs one. When the budget is used up, the request is HTTP 429. Without a key an " +
-    `address has ${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
+    "request or an invalid document costs one. The header `RateLimit` says how many are left (`r`), and in how many " +
+    "seconds the budget is full again (`t`). When the budget is used up, the request is HTTP 429 with `Retry-After`. Without a key an address has " +
+    `${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
     "an introspection that nobody has sent before counts as up to " +
     `${1 + LIMITS.graphql.introspectionCost / LIMITS.graphql.introspectionPerRequest}.`,
   "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200 and `Retry-After`. " +
@@ -16,7 +17,8 @@ export const GRAPHQL_RULES: readonly string[] = [
     'why, and the results of the others are returned. Apollo Client keeps them only with `errorPolicy: "all"`.',
   "Input is checked before scopes, so a wrong input is `BAD_REQUEST` even for a key that lacks the scope. " +
     "Roles in a team count as of the moment of the change.",
-  "An empty list is refused; leave it out instead. An update needs at least one field to change.",
+  "An id is a string; a number is refused. An empty list is refused, too; leave it out instead. An update needs at " +
+    "least one field to change.",
   "`Idempotency-Key` is a header of the request, and each change in it has a result of its own, kept for " +
     `${LIMITS.idempotency.keptHours} hours. A change that fails leaves the key free. A change that needs no API key keeps no result.`,
   "An `id` is always the object's own. Objects that depend on the query have none: a `SearchHit` and a `RelatedMemory` " +

@@ -101,12 +101,16 @@ it("generates types as the page shows it, without `any`", async () => {
   const folder = await writeSnippet("Types by GraphQL Code Generator", server.url, server.key);
   const cli = fileURLToPath(new URL("node_modules/@graphql-codegen/cli/esm/bin.js", import.meta.url));
 
+  const one = "query One($id: ID!) { memory(id: $id) { title } }";
+  writeFileSync(join(folder, "src/one.ts"), `import { graphql } from "./gql/index.js";\ngraphql(\`${one}\`);`);
   // The tool searches everything below the folder in which it is started.
   const start = `process.chdir(${JSON.stringify(folder)}); process.argv.splice(1, 0, "codegen"); import(${JSON.stringify(cli)})`;
   await runTool("--eval", start, "--", "--config", "codegen.ts");
 
   const types = readFileSync(join(folder, "src/gql/graphql.ts"), "utf8");
   expect(types).toMatch(/SearchQuery = .*createdAt: string/);
+  // The service refuses numbers.
+  expect(types).toMatch(/OneQueryVariables = [^=]*\bid: string;/);
   expect(types).not.toMatch(/\bany\b/);
 });
 

@@ -179,7 +179,10 @@ const config: CodegenConfig = {
   generates: {
     "src/gql/": {
       preset: "client",
-      config: { strictScalars: true, scalars: { DateTimeISO: "string", JSONObject: "Record<string, unknown>" } },
+      config: {
+        strictScalars: true,
+        scalars: { ID: "string", DateTimeISO: "string", JSONObject: "Record<string, unknown>" },
+      },
     },
   },
 };
