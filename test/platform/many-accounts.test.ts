@@ -44,25 +44,31 @@ async function fillWorld(isAnalyzed: boolean) {
 it.each([
   { state: "that were analyzed", isAnalyzed: true },
   { state: "without statistics", isAnalyzed: false },
-])("reads few rows in each background job that has nothing to do, of many accounts $state", async (state) => {
-  await using at = await fillWorld(state.isAnalyzed);
-  const { world } = at;
-  const config = readConfig({ SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "service@example.com" });
-  const mailer = await createMailer(config, world.services.log);
+])(
+  "reads few rows in each background job that has at most one mail to send, of many accounts $state",
+  async (state) => {
+    await using at = await fillWorld(state.isAnalyzed);
+    const { world } = at;
+    const config = readConfig({ SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "service@example.com" });
+    const mailer = await createMailer(config, world.services.log);
 
-  const much: string[] = [];
-  for (const { name, run } of choresOf(config, world.services, mailer)) {
-    const read: number[] = [];
-    for (let times = 0; times < TIMES; times++) {
-      const before = await everythingRead(world);
+    const much: string[] = [];
+    for (const { name, run } of choresOf(config, world.services, mailer)) {
+      // Of mails that cannot be sent it is counted how many wait, once a minute.
       await run();
-      read.push((await everythingRead(world)) - before);
+      const read: number[] = [];
+      for (let times = 0; times < TIMES; times++) {
+        await world.database.pool.query("UPDATE mail SET due_at = now() WHERE id = (SELECT id FROM mail LIMIT 1)");
+        const before = await everythingRead(world);
+        await run();
+        read.push((await everythingRead(world)) - before);
+      }
+      if (Math.max(...read) > READ_MAX && !(name in READ_ALL)) much.push(`${name} ${read.join(" ")}`);
     }
-    if (Math.max(...read) > READ_MAX && !(name in READ_ALL)) much.push(`${name} ${read.join(" ")}`);
-  }
 
-  expect(much, `Read at most ${READ_MAX} rows: use an index, in its order.`).toEqual([]);
-});
+    expect(much, `Read at most ${READ_MAX} rows: use an index, in its order.`).toEqual([]);
+  },
+);
 
 it.each([
   { state: "that were analyzed", isAnalyzed: true },
