@@ -43,7 +43,9 @@ export async function forgetUnusedVectors(
     return true;
   }
   const where = { ...one, model };
-  const last = await memoryVector.findFirst({ where, orderBy: { change: "asc" }, skip: rows - 1 });
+  const last = await database.readPages((models) =>
+    models.memoryVector.findFirst({ where, orderBy: { change: "asc" }, skip: rows - 1 }),
+  );
   await memoryVector.deleteMany({ where: { ...where, ...(last && { change: { lte: last.change } }) } });
   return true;
 }
