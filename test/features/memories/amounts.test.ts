@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { otherAmounts } from "../../../src/features/memories/words/amounts.js";
+import { otherAmounts, otherUnits, patternOfAmount } from "../../../src/features/memories/words/amounts.js";
 
 it.each([
   ["5k", ["5000", "5 000"]],
@@ -44,3 +44,23 @@ it.each([
 ])("takes %j for no amount", (term) => {
   expect(otherAmounts(term)).toEqual([]);
 });
+
+it.each([
+  ["5 litres", ["5l", "5 l", "5 liter", "5 liters", "5 litre"]],
+  ["30d", ["30 d", "30day", "30 day", "30days", "30 days"]],
+  ["2.5 tons", ["2 5t", "2 5 t", "2 5ton", "2 5 ton", "2 5tons", "2 5 tons", "2 5 tonne", "2 5 tonnes"]],
+  ["1500g", ["1500 g", "1 500 g", "1500gram", "1500 gram", "1 500 gram", "1500 grams", "1 500 grams"]],
+])("knows other ways to write the unit of %s", (term, others) => {
+  expect(otherUnits(term)).toEqual(others);
+});
+
+it.each(["3d", "5 rooms", "5", "kg", "1.234.567 kg"])("takes %j for no number with a unit", (term) => {
+  expect(otherUnits(term)).toEqual([]);
+});
+
+it.each(["15", "15 rooms", "euro", "euro rooms", "15 %", "€15"])(
+  "finds no name of a unit with a sign in %j",
+  (term) => {
+    expect(patternOfAmount(term)).toBeUndefined();
+  },
+);

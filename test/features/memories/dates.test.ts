@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { dateOf } from "../../../src/features/memories/words/dates.js";
+import { dateIn, dateOf } from "../../../src/features/memories/words/dates.js";
 
 /** As digits with signs between: the year first, the day first, and the month first. */
 const CHRISTMAS = ["20251225", "25122025", "12252025"];
@@ -25,8 +25,11 @@ it.each([
     ],
   ],
   ["december 2025", ["202512", "122025"]],
-  ["25 december", ["1225"]],
-  ["3rd may", ["0503"]],
+  ["25 december", ["1225", "2512"]],
+  ["3rd may", ["0503", "0305"]],
+  ["27 march", ["0327", "2703", "327", "273"]],
+  // 2010 may be a year.
+  ["october 20", ["1020"]],
 ])("knows %s in digits", (words, joined) => {
   expect([...(dateOf(words.split(" "))?.joined ?? [])].sort()).toEqual([...new Set(joined)].sort());
 });
@@ -71,3 +74,23 @@ it.each([
 ])("takes %s for no date", (words) => {
   expect(dateOf(words.split(" "))).toBeUndefined();
 });
+
+it.each([
+  ["27/3", ["0327", "2703", "327", "273"], "march"],
+  ["3/27", ["0327", "2703", "327", "273"], "march"],
+  ["(27.3.)", ["0327", "2703", "327", "273"], "march"],
+  ["27.03", ["0327", "2703", "327", "273"], "march"],
+  ["4/11", ["0411", "1104", "411", "114"], "april"],
+])("knows the day %s in other digits and with the name of the month", (term, joined, month) => {
+  const date = dateIn(term);
+
+  expect([...(date?.joined ?? [])].sort()).toEqual([...joined].sort());
+  expect(date?.others.flat()).toContain(month);
+});
+
+it.each(["2.5", "1/2", "27.3", "32/5", "13/14", "5.12.1", "1/2/3", "10.20", "27", "a/b"])(
+  "takes %s for no day",
+  (term) => {
+    expect(dateIn(term)).toBeUndefined();
+  },
+);

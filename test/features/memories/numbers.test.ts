@@ -90,6 +90,10 @@ it("looks for numbers by patterns that are short, and that PostgreSQL reads a te
     "123456abc",
     "30 seconds",
     "15min",
+    "15 GBP",
+    "EUR 999,999.50",
+    "10/11",
+    "1500 kilograms",
   ]) {
     const [pattern = ""] = patternsOf(query);
     expect(pattern.length).toBeGreaterThan(10);
@@ -132,4 +136,30 @@ it("finds a time with its half of the day apart before other ways to write it", 
   await memoriesTitled(ann, "At 5 for pm", "At 5:00 pm, or", "At 17:00, or so", "At 5 PM, or so", "At 5pm, or so");
 
   expect((await found(ann, "5pm")).slice(0, 2)).toEqual(["At 5pm, or so", "At 5 PM, or so"]);
+});
+
+it.each([
+  ["Fee £15", "15 GBP"],
+  ["Fee £15", "15 pounds"],
+  ["From €14.00", "EUR 14"],
+  ["Rent 1.480 €", "1480 euros"],
+  ["Costs $1,480.50", "1480.50 dollars"],
+  ["Only 390 EUR", "390 euro"],
+  ["12 % quicker", "12 percent"],
+  ["Bake at 320°", "320 degrees"],
+  ["2,1 % of all", "2.1%"],
+  ["Order 12 t", "12 tonnes"],
+  ["A height of 2.35 m", "2.35m"],
+  ["At most 1,500 kg", "1500kg"],
+  ["Up to 5L", "5 liters"],
+  ["Block at 30 days", "30d"],
+  ["Takes 20 weeks", "20wks"],
+  ["Feed 1080×1350", "1080x1350"],
+])("finds %j first by %s", async (title, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const numbers = title.match(/\d+/g)?.join(" and ") ?? "";
+  await memoriesTitled(ann, `${numbers} rooms`, title, `Euro, pounds, EUR, degrees; ${numbers} of them`);
+
+  expect((await found(ann, query))[0]).toBe(title);
 });

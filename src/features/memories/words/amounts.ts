@@ -18,13 +18,16 @@ export function otherAmounts(term: string): string[] {
   }
   // Without the zero of "0.5M".
   const whole = String(Number(digits + decimals.padEnd(unit === "k" ? 3 : 6, "0")));
-  const groups = whole.split(/(?=(?:\d{3})+$)/);
+  const groups = inGroups(whole);
   // The index does not tell how often a memory has a group: "5 000 000" would find 5,000.
   const isTold = new Set(groups).size === groups.length;
   const given = [digits, decimals].filter(Boolean).join(" ") + unit;
   const others = [...(isTold ? [groups.join(" ")] : []), ...shortFormsOf(whole)];
   return [...new Set([whole, ...others.filter((form) => form !== given)])];
 }
+
+/** The groups of thousands of a number. */
+const inGroups = (digits: string): string[] => digits.split(/(?=(?:\d{3})+$)/);
 
 const shortFormsOf = (whole: string): string[] =>
   (["k", "m"] as const).flatMap((unit) => {
@@ -34,22 +37,63 @@ const shortFormsOf = (whole: string): string[] =>
     return [`${told}${unit}`, ...(unit === "m" ? [`${told} million`] : [])];
   });
 
-const DURATION = /^[^\p{L}\p{N}]*(\d{1,6})(?:\s*|-)(\p{L}{1,12})[^\p{L}\p{N}]*$/u;
-/** Units of time, each by its names. "m" is a million, and "d" is none: "3d" is mostly something else. */
-export const DURATIONS = [
+const WITH_UNIT = /^[^\p{L}\p{N}]*(\d{1,6}(?:[.,]\d{1,2})?)(?:\s*|-)(\p{L}{1,12})[^\p{L}\p{N}]*$/u;
+/** Units, each by its names. "5m" is also five million; "3d" is mostly something else, but "30d" is none. */
+export const UNITS = [
   ["ms", "millisecond", "milliseconds"],
   ["s", "sec", "secs", "second", "seconds"],
   ["min", "mins", "minute", "minutes"],
   ["h", "hr", "hrs", "hour", "hours"],
+  ["d", "day", "days"],
+  ["wk", "wks", "week", "weeks"],
+  ["yr", "yrs", "year", "years"],
+  ["mm", "millimeter", "millimeters", "millimetre", "millimetres"],
+  ["cm", "centimeter", "centimeters", "centimetre", "centimetres"],
+  ["m", "meter", "meters", "metre", "metres"],
+  ["km", "kilometer", "kilometers", "kilometre", "kilometres"],
+  ["g", "gram", "grams"],
+  ["kg", "kilo", "kilos", "kilogram", "kilograms"],
+  ["t", "ton", "tons", "tonne", "tonnes"],
+  ["ml", "milliliter", "milliliters", "millilitre", "millilitres"],
+  ["l", "liter", "liters", "litre", "litres"],
 ];
 
-/** Other ways to write how long something takes: "30s" is also "30 seconds", "30-second" and "30 sec", and vice versa. */
-export function otherDurations(term: string): string[] {
-  const [, digits = "", unit = ""] = DURATION.exec(term.toLowerCase()) ?? [];
-  const same = DURATIONS.find((names) => names.includes(unit)) ?? [];
-  // The index has no "s" alone.
-  const forms = same.flatMap((name) =>
-    name.length > 4 ? [`${digits} ${name}`] : [digits + name, `${digits} ${name}`],
-  );
-  return forms.filter((form) => form !== term && !form.endsWith(" s"));
+/** Other ways to write a number with its unit: "30s" is also "30 seconds", "30-second" and "30 sec", and vice versa. */
+export function otherUnits(term: string): string[] {
+  const [, written = "", unit = ""] = WITH_UNIT.exec(term.toLowerCase()) ?? [];
+  const digits = written.replace(/\D/, " ");
+  if (unit === "d" && digits.length < 2) return [];
+  const same = UNITS.find((names) => names.includes(unit)) ?? [];
+  const grouped = /^\d+$/.test(digits) ? inGroups(digits).join(" ") : digits;
+  const forms = same.flatMap((name) => [
+    ...(name.length > 4 ? [] : [digits + name]),
+    ...new Set([`${digits} ${name}`, `${grouped} ${name}`]),
+  ]);
+  return forms.filter((form) => form !== term);
+}
+
+/** Whether the words of a form tell it: the index has no "s" and no "t" alone, and other letters for many reasons. */
+export const isTold = (form: string): boolean => !/ [dglmst]$/.test(form);
+
+/** Units that have a sign as well, as a regular expression of PostgreSQL, and their names. */
+const SIGNED_UNITS = [
+  { sign: "€", names: ["eur", "euro", "euros"] },
+  { sign: "£", names: ["gbp", "pound", "pounds"] },
+  { sign: "[$]", names: ["usd", "dollar", "dollars"] },
+  { sign: "%", names: ["percent", "pct"] },
+  { sign: "°", names: ["degree", "degrees"] },
+];
+export const SIGNED_UNIT_NAMES = SIGNED_UNITS.flatMap(({ names }) => names);
+const AMOUNT =
+  /^[^\p{L}\p{N}]*(?:([a-z]{3,7})\s+)?(\d{1,3}(?:[.,]\d{3})+|\d{1,6})(?:[.,](\d{1,2}))?(?:\s+([a-z]{3,7}))?[^\p{L}\p{N}]*$/u;
+
+/** A pattern for an amount in a unit that has a sign: "15 GBP" is also "£15" and "15 pounds"; undefined for others. */
+export function patternOfAmount(term: string): string | undefined {
+  const [, before, digits = "", decimals, after] = AMOUNT.exec(term.toLowerCase()) ?? [];
+  const unit = SIGNED_UNITS.find(({ names }) => names.includes(after ?? before ?? ""));
+  if (!unit) return undefined;
+  const grouped = inGroups(digits.replace(/\D/g, "")).join("[.,' ]?");
+  const number = grouped + (decimals ? `[.,]${decimals}` : "(?:[.,]00)?");
+  const anyUnit = `(?:${[unit.sign, ...unit.names].join("|")})`;
+  return `${anyUnit} ?${number}(?![0-9]|[.,][0-9])|(?:^|[^a-z0-9.,])${number} ?${anyUnit}`;
 }

@@ -41,7 +41,10 @@ const ordinal = (day: number): string => `${day}${(day < 11 || day > 13 ? ENDING
  * twelfth of January), or without the day or the year. Undefined for others.
  */
 export function dateOf(words: readonly string[]): AsDate | undefined {
-  const readings = readingsOf(words);
+  return asDate(words, readingsOf(words));
+}
+
+function asDate(words: readonly string[], readings: readonly Reading[]): AsDate | undefined {
   if (readings.length === 0) return undefined;
   return {
     joined: [...new Set(readings.flatMap(joinedOf))],
@@ -51,6 +54,30 @@ export function dateOf(words: readonly string[]): AsDate | undefined {
   };
 }
 
+/** A day and a month in digits: "27/3", "3/27", "27.3." and "27.03"; no "2.5" and no "1/2". */
+const IN_DIGITS =
+  /^[^\p{L}\p{N}]*(?!\d\/\d(?!\d))(\d{1,2})(?:\/(\d{1,2})|\.(\d{1,2})\.|(?<=\d\d)\.(0\d))[^\p{L}\p{N}]*$/u;
+
+/** The same for a day and a month in digits, with how both are written side by side: see `patternOfForms`. */
+export function dateIn(term: string): (AsDate & { readonly written: readonly string[] }) | undefined {
+  const [, first = "", afterSlash, beforeDot, padded] = IN_DIGITS.exec(term) ?? [];
+  const last = afterSlash ?? beforeDot ?? padded ?? "";
+  const orders = [[first, last], ...(afterSlash === undefined ? [] : [[last, first]])];
+  const readings = orders.flatMap(([day, month]) => readingOf(day, month));
+  const date = asDate([first, last], readings);
+  return date && { ...date, written: readings.flatMap(writtenOf) };
+}
+
+function readingOf(given = "", month = "", year?: string): Reading[] {
+  const day = dayOf(given);
+  return MONTH.test(month) && day ? [{ year, month: { word: month, number: Number(month) }, day }] : [];
+}
+
+function dayOf(word: string): Reading["day"] {
+  const digits = DAY.exec(word)?.[1];
+  return digits === undefined ? undefined : { word, number: Number(digits) };
+}
+
 interface Reading {
   readonly year?: string | undefined;
   readonly month: { readonly word: string; readonly number: number };
@@ -58,10 +85,6 @@ interface Reading {
 }
 
 function readingsOf(words: readonly string[]): Reading[] {
-  const dayOf = (word: string | undefined): Reading["day"] => {
-    const digits = DAY.exec(word ?? "")?.[1];
-    return word === undefined || digits === undefined ? undefined : { word, number: Number(digits) };
-  };
   const year = words.find((word) => YEAR.test(word));
   const named = words.find((word) => MONTH_OF.has(word));
   if (named !== undefined) {
@@ -78,19 +101,26 @@ function readingsOf(words: readonly string[]): Reading[] {
       ]
     : [];
   const orders = YEAR.test(first) ? [[second, third]] : yearLast;
-  return orders.flatMap(([month = "", last]) => {
-    const day = dayOf(last);
-    return MONTH.test(month) && day ? [{ year, month: { word: month, number: Number(month) }, day }] : [];
-  });
+  return orders.flatMap(([month, day]) => (year === undefined ? [] : readingOf(day, month, year)));
 }
 
 function joinedOf({ year, month, day }: Reading): string[] {
   const ofMonth = two(month.number);
   if (day === undefined) return [`${year}${ofMonth}`, `${ofMonth}${year}`];
   const ofDay = two(day.number);
-  if (year === undefined) return [ofMonth + ofDay];
+  if (year === undefined) {
+    const forms = [ofMonth + ofDay, ofDay + ofMonth, `${month.number}${day.number}`, `${day.number}${month.number}`];
+    // Two digits are a number, and four may be a year: that of "20/10".
+    return forms.filter((form) => form.length > 2 && !YEAR.test(form));
+  }
   const dayFirst = [ofDay + ofMonth + year, `${day.number}${month.number}${year}`];
   return [year + ofMonth + ofDay, ...dayFirst, ofMonth + ofDay + year, `${month.number}${day.number}${year}`];
+}
+
+function writtenOf({ month, day }: Reading): string[] {
+  const [ofDay, ofMonth] = [`0?${day?.number}`, `0?${month.number}`];
+  const [named, counted] = [`(?:${MONTHS[month.number - 1]?.slice(0, 4).join("|")})`, `${ofDay}(?:st|nd|rd|th)?`];
+  return [`${ofDay} ${ofMonth}`, `${ofMonth} ${ofDay}`, `${counted} ${named}`, `${named} ${counted}`];
 }
 
 function othersOf(word: string, { month, day }: Reading): readonly string[] {

@@ -126,5 +126,10 @@ function patternOf(name: string): string {
   // What reads one character behind is quick, see `patternOfForms`.
   const before = /^\d/.test(first) ? "(?:^|[^a-z0-9.,]|(?:^|[^0-9])[.,])" : `(?<!${besides(first)})`;
   const after = /^\d/.test(last) ? "[a-z0-9]|[.,][0-9]" : besides(last);
-  return `${before}${escaped.join("")}(?!${after})`;
+  // "3.5%" is also "3,5 %".
+  const written = escaped
+    .join("")
+    .replace(/(?<=\d)(?:\\[.]|\\,)(?=\d)/g, "[.,]")
+    .replace(/(?<=\d)\\%$/, " ?%");
+  return `${before}${written}(?!${after})`;
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../limits.js";
-import { DURATIONS, otherAmounts, otherDurations } from "./amounts.js";
-import { dateOf } from "./dates.js";
+import { SIGNED_UNIT_NAMES, UNITS, isTold, otherAmounts, otherUnits, patternOfAmount } from "./amounts.js";
+import { dateIn, dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
@@ -75,11 +75,13 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
 const NAME = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:(?:[-_./\\]|::)[\p{L}\p{N}]+)+/gu;
 const NAME_AT_END = /[\p{L}\p{N}](?:[-_./\\]|::)[\p{L}\p{N}]+\s*$/u;
-/** A time, an amount or a duration of several words is one term, also after signs: "5 pm", "$1.5 million", "(30 s". */
+/** A time, an amount or a number with a unit is one term, also after signs: "5 pm", "$1.5 million", "(30 s". */
 const MANY_WORDS = [
   String.raw`\d{1,2}(?::\d\d)?\s+[ap]\.?m`,
   String.raw`\d{1,6}(?:[.,]\d{1,2})?\s+million`,
-  String.raw`\d{1,6}\s+(?:${DURATIONS.flat().join("|")})`,
+  String.raw`\d{1,6}(?:[.,]\d{1,2})?\s+(?:${UNITS.flat().join("|")})`,
+  String.raw`\d{1,6}(?:[.,]\d{1,3}){0,4}\s+(?:${SIGNED_UNIT_NAMES.join("|")})`,
+  String.raw`(?:${SIGNED_UNIT_NAMES.join("|")})\s+\d{1,6}(?:[.,]\d{1,3}){0,4}`,
 ];
 const SIGNS_BEFORE = String.raw`(?<!\S)[^\s\p{L}\p{N}\p{M}".,]*`;
 const PHRASE_OR_TERM = new RegExp(
@@ -146,6 +148,10 @@ export function readQuery(query: string): SearchQuery {
 }
 
 function numberOf({ term, words }: { readonly term: string; readonly words: readonly QueryWord[] }) {
+  const pattern = patternOfAmount(term);
+  if (pattern !== undefined) return [{ pattern, words }];
+  const date = dateIn(term);
+  if (date) return [{ pattern: patternOfForms(date.written, false), words }];
   const [word, ...more] = words;
   const groups = word && more.length === 0 ? word.groups.map(({ text }) => text).join(" ") : "";
   const others = [...otherNumbers(term), ...(groups ? [groups] : [])];
@@ -223,7 +229,10 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
         pieceToStem(other),
       ]),
     ],
-    compounds: [...joined, ...dated].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
+    compounds: [
+      ...word.compounds,
+      ...[...joined, ...dated].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
+    ],
     composed: composed.filter(({ of }) => of.includes(word)).map(({ text }) => text),
     acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
@@ -312,15 +321,29 @@ const otherVersion = (version: string): string => (/^v/i.test(version) ? version
 
 function wordsOf(term: string): QueryWord[] {
   const [, major, anyMinor] = VERSION.exec(term.toLowerCase()) ?? [];
-  const amounts = otherNumbers(term).map((amount) => amount.split(" ").map(pieceToStem));
+  const amounts = otherNumbers(term)
+    .filter(isTold)
+    .map((amount) => amount.split(" ").map(pieceToStem));
   const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
+  const date = dateIn(term);
+  // Where the text has a sign for the unit, the index has the number alone.
+  const number = patternOfAmount(term) === undefined ? [] : words.filter(isNumber).map(({ piece }) => piece);
   return words.map((word, place) => {
     const version = place === 0 && major ? [[pieceToStem(otherVersion(major))]] : [];
-    return { ...word, synonyms: [...word.synonyms, ...version, ...amounts] };
+    const dated = (date?.others[place] ?? []).map((other) => [pieceToStem(other)]);
+    return {
+      ...word,
+      compounds: [...word.compounds, ...(date?.joined ?? []).map(pieceAsWritten)],
+      synonyms: [
+        ...[...word.synonyms, ...version, ...amounts, ...dated],
+        ...(number.length > 0 && !isNumber(word) ? [number] : []),
+      ],
+    };
   });
 }
 
-const otherNumbers = (term: string): string[] => [...otherAmounts(term), ...otherDurations(term), ...otherTimes(term)];
+const isNumber = ({ text }: QueryWord): boolean => /^\d+$/.test(text);
+const otherNumbers = (term: string): string[] => [...otherAmounts(term), ...otherUnits(term), ...otherTimes(term)];
 
 function wordsAlone(term: string): QueryWord[] {
   return (term.match(WORD) ?? []).flatMap((word) => {

@@ -40,11 +40,13 @@ const LONGER_PART_LENGTH_MIN = 3;
 
 /**
  * Ways to split a word into several: "featureflag" into two words, "webhooks" also into "web" and "hook", "pg16" into
- * letters and digits, "hl7v2" also into two parts of these, "80000" into the groups of "80,000" or "80 000".
+ * letters and digits, "hl7v2" also into two parts of these, "80000" into the groups of "80,000" or "80 000", "60x120"
+ * into the numbers of "60 × 120".
  */
 export function splitWord(word: string): string[][] {
   if (/^\d{4,12}$/.test(word)) return [word.split(/(?=(?:\d{3})+$)/)];
   const runs = word.match(/\d+|\D+/g) ?? [];
+  if (/^\d+x\d+$/.test(word)) return [runs, word.split("x")];
   if (runs.length > 1) return [runs, ...(runs.length > 2 ? halvesOf(runs) : [])];
   const halves = halvesOf([...word]);
   const linked = halves.flatMap(([first = "", last = ""]) => (/..s$/.test(first) ? [[first.slice(0, -1), last]] : []));
