@@ -255,6 +255,60 @@ it.each([
   expect(await found(ann, form)).toEqual([`Some ${form}`, title]);
 });
 
+it.each([
+  ["driving", "Rules for drivers"],
+  ["planning", "No more planners"],
+  ["supplier", "They supply flour"],
+  ["inspectors", "The inspection in May"],
+  ["repayments", "We repay it"],
+  ["leakages", "It leaked"],
+  ["Ukraine", "Ukrainian pupils"],
+  ["absent", "Absences in May"],
+  ["compliance", "We are compliant"],
+  ["theft", "Thieves at night"],
+  ["14 persons", "For 14 people"],
+])("finds by %s, which no memory has, a word that is made of the same one", async (query, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, "Nothing of it");
+
+  expect(await found(ann, query)).toEqual([title]);
+});
+
+it("takes such a word for no other one where memories have it", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "A docker image", "A dock in the harbour");
+
+  expect(await found(ann, "docker")).toEqual(["A docker image"]);
+});
+
+it("finds short forms in the plural by the singular, and vice versa", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "CVs of applicants", "Our KPI for May", "KPIs of June");
+
+  expect(await found(ann, "CV")).toEqual(["CVs of applicants"]);
+  expect(await found(ann, "KPIs")).toEqual(["KPIs of June", "Our KPI for May"]);
+  await memoriesTitled(ann, "A GP in town", "No js here", "At 500 m");
+  expect(await found(ann, "GPS")).toEqual([]);
+  expect(await found(ann, "j")).toEqual([]);
+  expect(await found(ann, "ms")).toEqual([]);
+});
+
+it.each([
+  ["A pause on 27/3", "27 March"],
+  ["A pause on 15.03.", "march 15"],
+  ["A pause on 13 March", "13/03"],
+  ["A pause on Mar 27", "27.3."],
+])("finds the day in %j by %s", async (title, query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "13, 15 and 27 rooms", title, "3 of 13, 15 or 27");
+
+  expect((await found(ann, query))[0]).toBe(title);
+});
+
 it("finds no other word by the stem that it has in common with an irregular form", async () => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -738,6 +792,22 @@ it("finds short forms that are known in the field, and what they stand for", asy
   expect(await found(ann, "ssl")).toEqual(["Renewal of TLS"]);
   expect(await found(ann, "mvc")).toEqual(["A model, a view, a controller"]);
   expect(await found(ann, "regexp")).toEqual(["Regular expressions"]);
+});
+
+it.each([
+  ["statement of work", "The SOW is signed"],
+  ["out of home", "A plan for OOH"],
+  ["CTR", "The click-through rate of May"],
+  ["first quarter", "Moved to Q1"],
+  ["wednesdays", "Piano, Wed 16:15"],
+  ["September", "Due on 30 Sept."],
+  ["prefabricated", "Prefab bathrooms"],
+])("finds by %s the memory with its short form or long one", async (query, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, "The state of our home", "A quarter of the rates");
+
+  expect((await found(ann, query))[0]).toBe(title);
 });
 
 /** Queries, a text that means the same, and titles that only have some of its words, or have them apart. */

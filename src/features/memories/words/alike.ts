@@ -20,6 +20,7 @@ import {
   type Known,
   hasSpellings,
   kinOf,
+  relativesOf,
   mayBeMisspelt,
   fitsLexicon,
   splitsOf,
@@ -63,7 +64,7 @@ export async function findAlike(
   const beginnings = [...(begun ? [begun] : []), ...mayBegin]
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || IS_UNSPACED.test(text));
-  const kin = words.flatMap((word) => kinOf(word, known));
+  const kin = words.flatMap((word) => [...kinOf(word, known), ...relativesOf(word, known, unknown.includes(word))]);
   const parts = unknown
     .filter(fitsLexicon)
     .slice(0, LIMITS.search.misspelt)

@@ -232,6 +232,72 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["wfh", "work from home"],
   ["wip", "work in progress"],
   ["xss", "cross site scripting"],
+  ["aml", "anti money laundering"],
+  ["bom", "bill of materials"],
+  ["bp", "blood pressure"],
+  ["cpa", "cost per acquisition"],
+  ["cpc", "cost per click"],
+  ["cpd", "continuing professional development"],
+  ["cpl", "cost per lead"],
+  ["cpm", "cost per mille", "cost per thousand"],
+  ["ctr", "click through rate"],
+  ["cw", "calendar week"],
+  ["dob", "date of birth"],
+  ["ecg", "ekg", "electrocardiogram"],
+  ["ehr", "electronic health record"],
+  ["erp", "enterprise resource planning"],
+  ["exw", "ex works"],
+  ["fefo", "first expired first out"],
+  ["fifo", "first in first out"],
+  ["gp", "general practitioner"],
+  ["hr", "human resources"],
+  ["hvac", "heating ventilation air conditioning"],
+  ["ltv", "clv", "lifetime value"],
+  ["moq", "minimum order quantity"],
+  ["ooh", "out of home"],
+  ["otif", "on time in full"],
+  ["po", "purchase order"],
+  ["poa", "power of attorney"],
+  ["pos", "point of sale"],
+  ["ppe", "personal protective equipment"],
+  ["roas", "return on ad spend"],
+  ["sds", "msds", "safety data sheet"],
+  ["sku", "stock keeping unit"],
+  ["sow", "statement of work"],
+  ["vat", "value added tax"],
+  ["wms", "warehouse management system"],
+  ["q1", "first quarter"],
+  ["q2", "second quarter"],
+  ["q3", "third quarter"],
+  ["q4", "fourth quarter"],
+  ["mon", "monday"],
+  ["tue", "tues", "tuesday"],
+  ["wed", "weds", "wednesday"],
+  ["thu", "thur", "thurs", "thursday"],
+  ["fri", "friday"],
+  ["jan", "january"],
+  ["feb", "february"],
+  ["mar", "march"],
+  ["apr", "april"],
+  ["jun", "june"],
+  ["jul", "july"],
+  ["aug", "august"],
+  ["sep", "sept", "september"],
+  ["oct", "october"],
+  ["nov", "november"],
+  ["dec", "december"],
+  ["ad", "ads", "advert", "advertisement"],
+  ["appt", "appts", "appointment"],
+  ["approx", "approximately"],
+  ["bday", "birthday"],
+  ["dept", "depts", "department"],
+  ["exam", "examination"],
+  ["ext", "extension"],
+  ["fridge", "refrigerator"],
+  ["maths", "math", "mathematics"],
+  ["prefab", "prefabricated"],
+  ["xmas", "christmas"],
+  ["tyre", "tire"],
   ["dedup", "dedupe", "deduplicate", "deduplication"],
   ["delete", "remove", "erase"],
   ["undo", "revert", "rollback", "roll back"],
@@ -244,7 +310,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["upgrade", "bump"],
   ["throttle", "rate limit"],
   ["bug", "bugs", "defect"],
-  ["typo", "misspelling", "misspelt", "misspelled"],
+  ["typo", "misspelling", "misspelt", "misspelled", "misprint"],
   ["outage", "downtime"],
   ["alert", "alarm"],
   ["postmortem", "retrospective"],
@@ -277,7 +343,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
 ];
 
 /** Short forms that are mostly another word, or stand for two: for the long form, they count like initials. */
-export const AMBIGUOUS: ReadonlySet<string> = new Set(["es", "go", "pass", "sec", "temp"]);
+export const AMBIGUOUS: ReadonlySet<string> = new Set(["es", "go", "mar", "mon", "pass", "sec", "temp", "wed"]);
 
 /** Types of memories that a word may mean besides those that `memory-types.ts` knows. */
 export const TYPES: ReadonlyMap<string, string> = new Map([
@@ -306,22 +372,24 @@ export const IRREGULAR_FORMS = `
   build built; rebuild rebuilt; burn burnt; buy bought; catch caught; choose chose chosen choice; come came; deal dealt;
   draw drew drawn; redraw redrew redrawn; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
   fight fought; find found; fly flew flown; forbid forbade forbidden; foresee foresaw foreseen; forget forgot forgotten;
-  freeze froze frozen; unfreeze unfroze unfrozen; give gave given; grow grew grown growth; hang hung; hear heard;
+  freeze froze frozen freezer; unfreeze unfroze unfrozen; give gave given; grow grew grown growth; hang hung; hear heard;
   hide hid hidden; hold held; withhold withheld; keep kept; know knew known; lead led; learn learnt; lend lent;
   lose lost loss losses; make made; mean meant; meet met; mislead misled; mistake mistook mistaken; outgrow outgrew outgrown;
-  override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid; repay repaid;
-  prove proven proof; ride rode ridden; rise risen; run ran; rerun reran; seek sought; sell sold; resell resold;
+  override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid payment; repay repaid;
+  prove proven proof; ride rode ridden; rise risen; run ran; rerun reran; seek sought; sell sold sale; resell resold;
   send sent; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept; slide slid;
-  speak spoke spoken; spell spelt; spend spent; spill spilt; spin spun; stand stood; steal stole stolen; stick stuck;
+  speak spoke spoken speech; spell spelt; spend spent; spill spilt; spin spun; stand stood; steal stole stolen; stick stuck;
   strike struck; swear swore sworn; sweep swept; swing swung; take took taken; teach taught; tear torn; think thought;
   throw threw thrown; rethrow rethrew rethrown; undergo underwent undergone; understand understood;
   misunderstand misunderstood; undo undid undone; wake woke woken; wear wore worn; weave wove woven; win won;
   withdraw withdrew withdrawn; withstand withstood; write wrote written; rewrite rewrote rewritten;
-  child children; man men; woman women; mouse mice; foot feet; tooth teeth; half halves; shelf shelves;
+  child children; man men; thief thieves theft; woman women; mouse mice; foot feet; tooth teeth; half halves; shelf shelves;
   criterion criteria; phenomenon phenomena; schema schemata; matrix matrices; axis axes; crisis crises;
   hypothesis hypotheses; parenthesis parentheses; diagnose diagnosis diagnoses; synthesis syntheses;
   analyze analyse analysis analyses;
-  acquire acquisition; admit admission; argue argument; assume assumption; close closure; collide collision;
+  acquire acquisition; advise advice; apply application applicant; behave behavior behaviour; believe belief;
+  complain complaint; comply compliance compliant; constrain constraint; detain detention; penalize penalise penalty;
+  prescribe prescription; receive receipt; restrain restraint; weigh weight; admit admission; argue argument; assume assumption; close closure; collide collision;
   compare comparison; conclude conclusion; consume consumption; decide decision; deduce deduction; defend defense defence;
   define definition; deny denial; describe description; destroy destruction; disclose disclosure; divide division;
   erase erasure; erode erosion; evolve evolution; exclude exclusion; expand expansion; explain explanation;
@@ -334,7 +402,8 @@ export const IRREGULAR_FORMS = `
 `;
 
 /** The same where the other form has the stem of another word, such as "indic" of "indicate": only the first finds it. */
-const FORMS_ONE_WAY = "indices index; vertices vertex; conversion convert; conversions convert";
+const FORMS_ONE_WAY =
+  "indices index; vertices vertex; conversion convert; conversions convert; person people; persons people";
 
 /** Numbers in digits and as words. */
 const NUMBERS = `
