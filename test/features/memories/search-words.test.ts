@@ -799,6 +799,8 @@ it.each([
   ["out of home", "A plan for OOH"],
   ["CTR", "The click-through rate of May"],
   ["first quarter", "Moved to Q1"],
+  ["yr 10", "Sets of year 10"],
+  ["yr10", "Sets of year 10"],
   ["wednesdays", "Piano, Wed 16:15"],
   ["September", "Due on 30 Sept."],
   ["prefabricated", "Prefab bathrooms"],

@@ -55,6 +55,7 @@ export const UNITS = [
   ["kg", "kilo", "kilos", "kilogram", "kilograms"],
   ["t", "ton", "tons", "tonne", "tonnes"],
   ["ml", "milliliter", "milliliters", "millilitre", "millilitres"],
+  ["c", "celsius", "degree", "degrees"],
   ["l", "liter", "liters", "litre", "litres"],
 ];
 
