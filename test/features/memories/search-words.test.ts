@@ -930,3 +930,11 @@ it.each([
     expect((await found(ann, query))[0]).toBe("Right");
   },
 );
+
+it("takes a day and month for no number of their digits", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "125 users in the beta", "Standup of 12.05.");
+
+  expect(await found(ann, "12/5")).toEqual(["Standup of 12.05."]);
+});

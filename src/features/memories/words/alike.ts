@@ -64,7 +64,8 @@ export async function findAlike(
   const beginnings = [...(begun ? [begun] : []), ...mayBegin]
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || IS_UNSPACED.test(text));
-  const kin = words.flatMap((word) => [...kinOf(word, known), ...relativesOf(word, known, unknown.includes(word))]);
+  const compared = unknown.slice(0, LIMITS.search.misspelt);
+  const kin = words.flatMap((word) => [...kinOf(word, known), ...relativesOf(word, known, compared.includes(word))]);
   const parts = unknown
     .filter(fitsLexicon)
     .slice(0, LIMITS.search.misspelt)
@@ -79,7 +80,7 @@ export async function findAlike(
         ...[...composed, ...otherScripts, ...inOtherScripts.flat()],
         ...types.map((type) => TYPE + type),
       ]),
-      ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => otherHexForms(text)),
+      ...compared.flatMap(({ text }) => otherHexForms(text)),
       ...signs,
       ...languageWords,
       // Usually the words tell.

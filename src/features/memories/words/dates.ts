@@ -109,9 +109,8 @@ function joinedOf({ year, month, day }: Reading): string[] {
   if (day === undefined) return [`${year}${ofMonth}`, `${ofMonth}${year}`];
   const ofDay = two(day.number);
   if (year === undefined) {
-    const forms = [ofMonth + ofDay, ofDay + ofMonth, `${month.number}${day.number}`, `${day.number}${month.number}`];
-    // Two digits are a number, and four may be a year: that of "20/10".
-    return forms.filter((form) => form.length > 2 && !YEAR.test(form));
+    // Fewer digits are mostly a number, such as that of "12/5", and these may be a year, such as that of "20/10".
+    return [ofMonth + ofDay, ofDay + ofMonth].filter((form) => !YEAR.test(form));
   }
   const dayFirst = [ofDay + ofMonth + year, `${day.number}${month.number}${year}`];
   return [year + ofMonth + ofDay, ...dayFirst, ofMonth + ofDay + year, `${month.number}${day.number}${year}`];

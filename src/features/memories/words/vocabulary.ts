@@ -378,7 +378,7 @@ export const IRREGULAR_FORMS = `
   freeze froze frozen freezer; unfreeze unfroze unfrozen; give gave given; grow grew grown growth; hang hung; hear heard;
   hide hid hidden; hold held; withhold withheld; keep kept; know knew known; lead led; learn learnt; lend lent;
   lose lost loss losses; make made; mean meant; meet met; mislead misled; mistake mistook mistaken; outgrow outgrew outgrown;
-  override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid payment; repay repaid;
+  override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid; repay repaid;
   prove proven proof; ride rode ridden; rise risen; run ran; rerun reran; seek sought; sell sold sale; resell resold;
   send sent; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept; slide slid;
   speak spoke spoken speech; spell spelt; spend spent; spill spilt; spin spun; stand stood; steal stole stolen; stick stuck;
@@ -390,7 +390,7 @@ export const IRREGULAR_FORMS = `
   criterion criteria; phenomenon phenomena; schema schemata; matrix matrices; axis axes; crisis crises;
   hypothesis hypotheses; parenthesis parentheses; diagnose diagnosis diagnoses; synthesis syntheses;
   analyze analyse analysis analyses;
-  acquire acquisition; advise advice; apply application applicant; behave behavior behaviour; believe belief;
+  acquire acquisition; advise advice; apply applicant; behave behavior behaviour; believe belief;
   complain complaint; comply compliance compliant; constrain constraint; detain detention; penalize penalise penalty;
   prescribe prescription; receive receipt; restrain restraint; weigh weight; admit admission; argue argument; assume assumption; close closure; collide collision;
   compare comparison; conclude conclusion; consume consumption; decide decision; deduce deduction; defend defense defence;
