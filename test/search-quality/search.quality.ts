@@ -28,6 +28,7 @@ it("finds the labelled memories among other users' memories", { timeout: 0 }, as
   const measuredFirst = await measure(world, first);
   const measuredOwn = await measure(world, own);
   const measuredLanguages = await measure(world, labelledSet("languages"));
+  const measuredThemes = await measure(world, labelledSet("themes"));
   const [open, held] = halvesOf(measuredOwn);
   const [openLanguages, heldLanguages] = halvesOf(measuredLanguages);
 
@@ -36,7 +37,8 @@ it("finds the labelled memories among other users' memories", { timeout: 0 }, as
   const unseen = print("own set, held half", held);
   const languages = print("languages", openLanguages);
   const unseenLanguages = print("languages, held half", heldLanguages);
-  if (process.env["SEARCH_MISSES"]) listMisses([...measuredFirst, ...open, ...openLanguages]);
+  const themes = print("themes", measuredThemes);
+  if (process.env["SEARCH_MISSES"]) listMisses([...measuredFirst, ...open, ...openLanguages, ...measuredThemes]);
 
   const outcomes = [...measuredFirst, ...measuredOwn];
   const memories = [...first.memories, ...own.memories];
@@ -59,6 +61,7 @@ it("finds the labelled memories among other users' memories", { timeout: 0 }, as
   expect(of(unseen, "prefix").reciprocalRank).toBeGreaterThanOrEqual(0.8);
   expect(of(languages, "all").recall).toBeGreaterThanOrEqual(0.91);
   expect(of(unseenLanguages, "all").recall).toBeGreaterThanOrEqual(0.85);
+  expect(of(themes, "all").reciprocalRank).toBeGreaterThanOrEqual(0.85);
 });
 
 /** The outcomes of the queries that may be looked at, and of those that are held back. */
