@@ -35,6 +35,8 @@ export class TeamNotFound extends Failure {
 
 /** For operations on the caller's own team, which have no id in the input. */
 export class NotInTeam extends TeamNotFound {
+  override readonly reason = "no_team";
+
   constructor() {
     super("You are in no team. Create one with `createTeam`, or accept an invitation by the link in its mail.");
   }

@@ -60,14 +60,16 @@ export function restError(failure: Failure | undefined, routes?: Routes): RestEr
   };
 }
 
-/** For an invalid input, the message for each field; otherwise facts such as `{ memberCount: 3 }`. */
+/** For an invalid input, the message for each field; otherwise facts such as `{ memberCount: 3 }`, or a field's path. */
 function formatDetails(failure: Failure, details: unknown, routes: Routes | undefined): unknown {
   if (failure instanceof InvalidInput) {
     return failure.details.map(({ path, message }) => ({ path, message: inRestNames(message, routes) }));
   }
-  return (
-    details && Object.fromEntries(Object.entries(details).map(([name, value]) => [snakeCase(name), value as unknown]))
-  );
+  const shown = ([name, value]: [string, unknown]) => [
+    snakeCase(name),
+    name === "path" ? snakeCase(`${value}`) : value,
+  ];
+  return details && Object.fromEntries(Object.entries(details).map(shown));
 }
 
 /** The method and path of every operation, for messages that say what to do next. */

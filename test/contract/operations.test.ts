@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
+import { type FailureClass, examplesOf } from "../../src/operation/failure.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import { methodsOf, takesBody } from "../../src/operation/operation.js";
@@ -119,6 +120,18 @@ it("work on the team that their path names", () => {
   const onTeam = operations.filter(({ rest }) => rest.path.includes("/:team_id"));
   expect(onTeam.length).toBeGreaterThan(10);
   expect(onTeam.filter(({ team }) => team?.which !== "given").map(({ name }) => name)).toEqual([]);
+});
+
+it("can fail with one code in several ways only with different reasons", () => {
+  const common = raisedFailures(operations, relations)
+    .filter(({ by }) => by === "any operation")
+    .map(({ failure }) => failure.constructor as FailureClass);
+  expect(common.length).toBeGreaterThan(3);
+  const alike = [...operations, ...relations].flatMap(({ name, failures }) => {
+    const ways = [...new Set([...common, ...failures])].flatMap(examplesOf);
+    return repeated(ways.map(({ kind, reason = "no reason" }) => `${name}: ${kind}, ${reason}`));
+  });
+  expect(alike, "Give one of the two a reason, so that clients can tell them apart.").toEqual([]);
 });
 
 it("declare every failure that exists, or `failures.ts` says what else raises it", () => {

@@ -63,12 +63,12 @@ async function keysAround(owner: string, teamId: string): Promise<Record<Asker, 
   return { owner, admin: admin.key, member: member.key, outsider: outsider.key, nobody: undefined };
 }
 
-const ABSENT = [new TeamNotFound(), new NotInTeam()].map(({ message }) => message.split(".")[0] ?? "");
+const ABSENT = [new TeamNotFound(), new NotInTeam()].map(({ message }) => message.slice(0, message.indexOf(".") + 1));
 
 /** The refusal because of who calls. Refusals because of the state, such as a missing team graph, count as "yes". */
 function rightMet(told: Told | undefined): string {
   if (told?.reason === "role_too_small") return told.reason;
   if (told?.code === "unauthorized") return told.code;
-  const isAbsent = told?.code === "not_found" && told.reason === undefined;
-  return isAbsent && ABSENT.some((start) => told.message.startsWith(start)) ? told.code : "yes";
+  const isAbsent = told?.code === "not_found" && ABSENT.some((start) => told.message.startsWith(start));
+  return isAbsent ? told.code : "yes";
 }

@@ -12,6 +12,9 @@ import { askGraphQL, askRest, idFields, inputFields, saidByGraphQL } from "../su
 /** Operations for anybody who has an invitation's link, which contains its id. */
 const BY_LINK = ["invitationById", "mailInvitation"];
 
+/** What only members of the team can be told is named; all else has no reason, as what belongs to others. */
+const REASONS: Readonly<Record<string, string>> = { userId: "no_such_member", invitationId: "no_such_invitation" };
+
 const schema = await graphqlSchema();
 const takingIds = operations.filter(
   (operation) => idFields(schema, operation).length > 0 && !BY_LINK.includes(operation.name),
@@ -46,7 +49,7 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
     }
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    expect(byGraphQL).toEqual({ ok: false, code: "not_found" });
+    expect(byGraphQL).toEqual({ ok: false, code: "not_found", reason: REASONS[field] });
     expect(await rowsOf(world.database.pool)).toEqual(before);
     expect(world.bugs).toEqual([]);
   });

@@ -9,7 +9,7 @@ const UPGRADES_ENOUGH = 6;
 
 /** @throws Refused for a caller without a team, or with too small a role. */
 function ownTeam(model: Model, me: Caller, needed: TeamRole): Team {
-  const team = model.teamOf(me.user) ?? refuse("not_found");
+  const team = model.teamOf(me.user) ?? refuse("not_found", "no_team");
   return standing(model, me, { teamId: team.id }, needed);
 }
 

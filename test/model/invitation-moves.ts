@@ -96,7 +96,7 @@ export const resendInvitation = defineMove<Place & { invitationId: string }>({
   expect(model, me, { teamId, invitationId }) {
     const team = standing(model, me, { teamId }, "admin");
     const found = model.invitations.find((known) => known.team === team && known.id === invitationId);
-    if (!found) return refuse("not_found");
+    if (!found) return refuse("not_found", "no_such_invitation");
     const status = model.statusOf(found);
     if (status !== "pending") refuse("conflict", `invitation_${status}`);
     const { email, role } = found;
@@ -120,7 +120,7 @@ export const mailInvitation = defineMove<{ invitationId: string }>({
   weight: 2,
   input: drawLink,
   expect(model, _me, { invitationId }) {
-    const found = model.invitations.find(({ id }) => id === invitationId) ?? refuse("not_found");
+    const found = model.invitations.find(({ id }) => id === invitationId) ?? refuse("not_found", "no_such_invitation");
     const status = model.statusOf(found);
     if (status !== "pending") refuse("conflict", `invitation_${status}`);
     const { email } = found;
@@ -143,7 +143,7 @@ export const invitationById = defineMove<{ invitationId: string }>({
   weight: 2,
   input: drawLink,
   expect(model, _me, { invitationId }) {
-    const found = model.invitations.find(({ id }) => id === invitationId) ?? refuse("not_found");
+    const found = model.invitations.find(({ id }) => id === invitationId) ?? refuse("not_found", "no_such_invitation");
     return { output: { ...offered(model, found), invitedBy: inviterOf(found, masked) } };
   },
 });
@@ -178,7 +178,7 @@ function settling(
   settled: "accepted" | "declined" | "revoked",
   audit: (email: string) => { teamId: string; subject: string; detail: string | null },
 ) {
-  if (!found) return refuse("not_found");
+  if (!found) return refuse("not_found", "no_such_invitation");
   const status = model.statusOf(found);
   if (status !== "pending") refuse("conflict", `invitation_${status}`);
   return {
@@ -201,7 +201,7 @@ export const invitation = defineMove<{ token: string }>({
   weight: 2,
   input: drawToken,
   expect(model, _me, { token }) {
-    const found = model.invitations.find((known) => known.token === token) ?? refuse("not_found");
+    const found = model.invitations.find((known) => known.token === token) ?? refuse("not_found", "no_such_invitation");
     return { output: { ...offered(model, found), invitedBy: inviterOf(found, (email) => email) } };
   },
 });
@@ -222,7 +222,7 @@ function inviterOf({ by, team }: Invitation, showAddress: (email: string) => str
 
 /** @throws Refused for an invitation to somebody else. */
 function ownInvitation(model: Model, { user }: Caller, token: string): Invitation {
-  const found = model.invitations.find((known) => known.token === token) ?? refuse("not_found");
+  const found = model.invitations.find((known) => known.token === token) ?? refuse("not_found", "no_such_invitation");
   if (!user.verified || user.email !== found.email) refuse("forbidden", "invitation_email_mismatch");
   return found;
 }

@@ -72,7 +72,7 @@ export const myTeam = defineMove<object>({
   who: members,
   weight: 2,
   input: () => ({}),
-  expect: (model, { user }) => ({ output: shown(model.teamOf(user) ?? refuse("not_found")) }),
+  expect: (model, { user }) => ({ output: shown(model.teamOf(user) ?? refuse("not_found", "no_team")) }),
 });
 
 export const team = defineMove<Place>({
@@ -196,7 +196,7 @@ export const transferTeam = defineMove<Place & { userId: string }>({
 });
 
 const memberOf = ({ members }: Team, userId: string): User =>
-  [...members.keys()].find(({ id }) => id === userId) ?? refuse("not_found");
+  [...members.keys()].find(({ id }) => id === userId) ?? refuse("not_found", "no_such_member");
 
 /** @throws Refused when the caller may not manage this member. */
 function managed(model: Model, me: Caller, { teamId, userId }: Place & { userId: string }) {

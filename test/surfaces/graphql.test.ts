@@ -229,7 +229,7 @@ it("logs a refusal with the same code as REST", async () => {
   await say(url, ann, '{ a: memories(limit: 0) { nextCursor } b: memory(id: "x") { id } c: teamSubscription { id } }');
 
   const failures = world.log.flatMap((line) => (JSON.parse(line) as { failures?: string[] }).failures ?? []);
-  expect(failures.sort()).toEqual(["bad_request", "not_found", "not_found"]);
+  expect(failures.sort()).toEqual(["bad_request", "no_team", "not_found"]);
 });
 
 it("shows no details of a bug", async () => {

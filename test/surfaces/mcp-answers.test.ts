@@ -469,7 +469,10 @@ it("says which of two ids is unknown", async () => {
   const { answer } = await callTool(url, ann.key, "create_relationship", link);
 
   expect(answer).toMatchObject({
-    error: { message: expect.stringContaining("the id that the relationship leads to") as string },
+    error: {
+      message: expect.stringContaining("the id that the relationship leads to") as string,
+      details: { path: "to_memory_id" },
+    },
   });
 });
 

@@ -163,10 +163,10 @@ async function findEnds(
     const { fromMemoryId, toMemoryId } = relationship;
     const fromId = refs.get(fromMemoryId) ?? known.get(fromMemoryId);
     const toId = refs.get(toMemoryId) ?? known.get(toMemoryId);
-    if (fromId === undefined) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
-    if (toId === undefined) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
+    const place = `relationships.${index}`;
+    if (fromId === undefined) throw new MemoryNotFound(`the id that ${place} starts from`, `${place}.fromMemoryId`);
+    if (toId === undefined) throw new MemoryNotFound(`the id that ${place} leads to`, `${place}.toMemoryId`);
     if (fromId !== toId) return { relationship, fromId, toId };
-    const path = `relationships.${index}.toMemoryId`;
-    throw new InvalidInput([{ path, message: MUST_DIFFER }]);
+    throw new InvalidInput([{ path: `${place}.toMemoryId`, message: MUST_DIFFER }]);
   });
 }

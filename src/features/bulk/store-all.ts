@@ -135,8 +135,9 @@ async function assertEnds(context: Context, graphId: string, links: readonly Lin
     links.flatMap(({ fromId, toId }) => [fromId, toId]),
   );
   for (const [index, { fromId, toId }] of links.entries()) {
-    if (!there.has(fromId)) throw new MemoryNotFound(`the id that relationships.${index} starts from`);
-    if (!there.has(toId)) throw new MemoryNotFound(`the id that relationships.${index} leads to`);
+    const place = `relationships.${index}`;
+    if (!there.has(fromId)) throw new MemoryNotFound(`the id that ${place} starts from`, place);
+    if (!there.has(toId)) throw new MemoryNotFound(`the id that ${place} leads to`, place);
   }
 }
 

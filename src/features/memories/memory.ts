@@ -108,9 +108,11 @@ export class MemoryRelationship {
 
 export class MemoryNotFound extends Failure {
   readonly kind = "not_found";
+  override readonly details: { readonly path: string } | undefined;
 
-  /** @param which names the id where there are several */
-  constructor(which = "this id") {
+  /** @param which names the id where there are several, for people; `path` names its field, for programs */
+  constructor(which = "this id", path?: string) {
     super(`No memory of this graph has ${which}. \`searchMemories\` finds memories; \`graph\` chooses the graph.`);
+    this.details = path === undefined ? undefined : { path };
   }
 }

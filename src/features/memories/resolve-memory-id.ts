@@ -71,7 +71,7 @@ export async function resolveEveryId(
 ): Promise<string[]> {
   const resolved = await resolveMemoryIds(context, graphId, given);
   const unknown = given.findIndex((id) => !resolved.has(id));
-  if (unknown >= 0) throw new MemoryNotFound(`the id at ids.${unknown}`);
+  if (unknown >= 0) throw new MemoryNotFound(`the id at ids.${unknown}`, `ids.${unknown}`);
   return [...new Set(resolved.values())].sort();
 }
 
@@ -87,7 +87,9 @@ export async function resolveEnds(
 ): Promise<{ readonly from: string; readonly to: string }> {
   const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
   const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
-  if (from === undefined) throw new MemoryNotFound(`the id that the ${joined} starts from; both must be in one graph`);
-  if (to === undefined) throw new MemoryNotFound(`the id that the ${joined} leads to; both must be in one graph`);
+  const notFound = (does: string, path: string) =>
+    new MemoryNotFound(`the id that the ${joined} ${does}; both must be in one graph`, path);
+  if (from === undefined) throw notFound("starts from", "fromMemoryId");
+  if (to === undefined) throw notFound("leads to", "toMemoryId");
   return { from, to };
 }

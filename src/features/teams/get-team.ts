@@ -2,7 +2,7 @@ import { ArgsType } from "type-graphql";
 import { IdField } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
-import { NotInTeam } from "../../operation/standing.js";
+import { NotInTeam, TeamNotFound } from "../../operation/standing.js";
 import { TEAM_EXAMPLE, Team } from "./team.js";
 
 @ArgsType()
@@ -22,7 +22,11 @@ export const myTeam = defineTeamOperation({
   failures: [],
   rest: { method: "GET", path: "/teams/me" },
   example: { input: {}, output: TEAM_EXAMPLE },
-  handle: ownTeam,
+  async handle(context) {
+    const team = await readOwnTeam(context);
+    if (!team) throw new NotInTeam();
+    return team;
+  },
 });
 
 export const team = defineTeamOperation({
@@ -36,14 +40,12 @@ export const team = defineTeamOperation({
   failures: [],
   rest: { method: "GET", path: "/teams/:team_id" },
   example: { input: { teamId: TEAM_EXAMPLE.id }, output: TEAM_EXAMPLE },
-  handle: ownTeam,
+  async handle(context, { teamId }) {
+    const found = await readOwnTeam(context);
+    if (found?.id !== teamId) throw new TeamNotFound();
+    return found;
+  },
 });
-
-async function ownTeam(context: Context): Promise<Team> {
-  const team = await readOwnTeam(context);
-  if (!team) throw new NotInTeam();
-  return team;
-}
 
 /** The caller's team; null for none, also if they left it, or it was deleted, after their key was read. */
 export async function readOwnTeam({ caller, database }: Context): Promise<Team | null> {

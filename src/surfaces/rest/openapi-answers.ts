@@ -149,7 +149,9 @@ export const ERROR_SCHEMA: JsonSchema = {
         message: { type: "string", description: "What went wrong and what to do, for people." },
         reason: { type: "string", description: "More precise than the code; stable across releases." },
         details: {
-          description: "For a bad request, the fields that are wrong; otherwise facts that a client needs to continue.",
+          description:
+            "For a bad request, the fields that are wrong; otherwise facts that a client needs to continue, such as the " +
+            "`path` of the id that is unknown.",
           anyOf: [
             {
               type: "array",

@@ -74,7 +74,7 @@ it("refuses everybody but the owner, and a team without a subscription", async (
   expect(await admin.does(cancelTeamSubscription)).toBeRefused("forbidden", "role_too_small");
   expect(await member.does(cancelTeamSubscription)).toBeRefused("forbidden", "role_too_small");
   expect(await owner.does(cancelTeamSubscription)).toBeRefused("conflict", "subscription_required");
-  expect(await (await world.user()).does(cancelTeamSubscription)).toBeRefused("not_found");
+  expect(await (await world.user()).does(cancelTeamSubscription)).toBeRefused("not_found", "no_team");
 });
 
 it("sends one request to the provider, even with many callers at once", async () => {

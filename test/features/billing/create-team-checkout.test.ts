@@ -294,7 +294,7 @@ it("refuses everybody but the owner of a team", async () => {
 
   expect(await admin.does(createTeamCheckout)).toBeRefused("forbidden", "role_too_small");
   expect(await member.does(createTeamCheckout)).toBeRefused("forbidden", "role_too_small");
-  expect(await loner.does(createTeamCheckout)).toBeRefused("not_found");
+  expect(await loner.does(createTeamCheckout)).toBeRefused("not_found", "no_team");
   expect(world.stripe.requests).toEqual([]);
 });
 

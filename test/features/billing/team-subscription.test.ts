@@ -46,7 +46,7 @@ it("shows none for a team that has bought nothing, and sends no request", async 
     stale: false,
   });
   expect(world.stripe.requests).toEqual([]);
-  expect(await (await world.user()).does(teamSubscription)).toBeRefused("not_found");
+  expect(await (await world.user()).does(teamSubscription)).toBeRefused("not_found", "no_team");
 });
 
 it("shows none when there is no payment provider", async () => {

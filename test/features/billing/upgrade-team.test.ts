@@ -83,7 +83,7 @@ it("refuses everybody but the owner, and a team without a paid subscription", as
   expect(await admin.does(upgradeTeam, { maxMembers: 50 })).toBeRefused("forbidden", "role_too_small");
   expect(await member.does(upgradeTeam, { maxMembers: 50 })).toBeRefused("forbidden", "role_too_small");
   expect(await owner.does(upgradeTeam, { maxMembers: 50 })).toBeRefused("conflict", "subscription_required");
-  expect(await (await world.user()).does(upgradeTeam, { maxMembers: 50 })).toBeRefused("not_found");
+  expect(await (await world.user()).does(upgradeTeam, { maxMembers: 50 })).toBeRefused("not_found", "no_team");
 
   world.stripe.setCard(await customerOf(world, payer), "declined");
   await world.stripe.advance(32 * 24 * HOUR_MS);

@@ -294,6 +294,14 @@ it("says which of many ids no memory has", async () => {
     "No memory of this graph has the id that the path starts from; both must be in one graph.",
     "No memory of this graph has the id that the path leads to; both must be in one graph.",
   ]);
+  expect(refusals.map((verdict) => !verdict.ok && verdict.failure.details)).toEqual([
+    { path: "relationships.2.toMemoryId" },
+    { path: "relationships.1.fromMemoryId" },
+    { path: "ids.2" },
+    { path: "ids.2" },
+    { path: "fromMemoryId" },
+    { path: "toMemoryId" },
+  ]);
 });
 
 it("sends the same statements for one relationship and for many: to compile long ones would take long", async () => {

@@ -176,7 +176,9 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
     const dangling = await ann.does(restoreMemories, { memories: [note], relationships: [known, lost] });
     expect(dangling).toBeRefused("not_found");
     const message = `No memory of this graph has the id that relationships.1 ${what}.`;
-    expect(dangling).toMatchObject({ failure: { message: expect.stringContaining(message) as string } });
+    expect(dangling).toMatchObject({
+      failure: { message: expect.stringContaining(message) as string, details: { path: "relationships.1" } },
+    });
   }
   for (const wrong of [
     { to: note.id },

@@ -71,8 +71,8 @@ it("links only existing memories", async () => {
   const link = (fromMemoryId: string, toMemoryId: string) =>
     ann.does(createRelationship, { fromMemoryId, toMemoryId, relationshipType: "CAUSES" });
 
-  expect(await link(unknown, id)).toBeRefused("not_found");
-  expect(await link(id, unknown)).toBeRefused("not_found");
+  expect(await link(unknown, id)).toMatchObject({ failure: { kind: "not_found", details: { path: "fromMemoryId" } } });
+  expect(await link(id, unknown)).toMatchObject({ failure: { kind: "not_found", details: { path: "toMemoryId" } } });
   expect(await link(id, "not an id")).toBeRefused("not_found");
   expect(await link("one non-id", "another")).toBeRefused("not_found");
   expect(await link(id, id)).toBeRefused("bad_request");

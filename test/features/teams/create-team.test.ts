@@ -51,7 +51,7 @@ it("refuses names and sizes out of bounds, and unknown fields", async () => {
     }
   }
 
-  expect(await ann.does(myTeam)).toBeRefused("not_found");
+  expect(await ann.does(myTeam)).toBeRefused("not_found", "no_team");
   expect(await ann.did(createTeam, { name: "\u{1f600}".repeat(100), maxMembers: 1_000 })).toMatchObject({
     maxMembers: 1_000,
   });

@@ -24,8 +24,8 @@ it("deletes memberships, invitations and the team's graph, and keeps personal gr
   await owner.did(deleteTeam, { teamId });
 
   expect(await owner.does(deleteTeam, { teamId })).toBeRefused("not_found");
-  for (const one of [owner, admin, member]) expect(await one.does(myTeam)).toBeRefused("not_found");
-  expect(await actor.does(acceptInvitation, { token })).toBeRefused("not_found");
+  for (const one of [owner, admin, member]) expect(await one.does(myTeam)).toBeRefused("not_found", "no_team");
+  expect(await actor.does(acceptInvitation, { token })).toBeRefused("not_found", "no_such_invitation");
   expect(await member.does(memory, { id: one.id })).toBeRefused("not_found");
   expect(await member.does(memory, { id: one.id, graph: "team" })).toBeRefused("not_found", "no_team");
   expect(await member.did(memory, { id: own.id })).toMatchObject({ title: own.title });

@@ -13,7 +13,7 @@ it("frees the seat, which the same person can take again", async () => {
   await admin.did(leaveTeam, { teamId });
 
   expect(await owner.did(team, { teamId })).toMatchObject({ memberCount: 1 });
-  expect(await member.does(myTeam)).toBeRefused("not_found");
+  expect(await member.does(myTeam)).toBeRefused("not_found", "no_team");
   expect(await member.does(leaveTeam, { teamId })).toBeRefused("not_found");
   await owner.did(inviteMember, { teamId, email: member.email, role: "admin" });
   expect(await brokenInvariants(world)).toEqual([]);

@@ -11,6 +11,7 @@ import type { World } from "../../support/world.js";
 const ROLES = ["owner", "admin", "member", "invitee", "stranger", "ownerWithoutScope"] as const;
 
 const NOT_FOUND = "404 not_found";
+const NO_TEAM = "404 no_team";
 const TOO_SMALL = "403 role_too_small";
 const NO_SCOPE = "403 scope_missing";
 const MISMATCH = "403 invitation_email_mismatch";
@@ -20,7 +21,7 @@ const NOT_PAID = "409 subscription_required";
 /** REST's status for each role, in the order of ROLES: the invitee is in no team, the stranger owns another one. */
 const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   createTeam: [IN_TEAM, IN_TEAM, IN_TEAM, "201", IN_TEAM, NO_SCOPE],
-  myTeam: ["200", "200", "200", NOT_FOUND, "200", NO_SCOPE],
+  myTeam: ["200", "200", "200", NO_TEAM, "200", NO_SCOPE],
   team: ["200", "200", "200", NOT_FOUND, NOT_FOUND, NO_SCOPE],
   updateTeam: ["200", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   deleteTeam: ["204", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
@@ -40,15 +41,15 @@ const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   transferTeam: ["200", TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   teamAudit: ["200", "200", TOO_SMALL, NOT_FOUND, NOT_FOUND, NO_SCOPE],
   // Of billing, a free team: who passes is told what is missing.
-  createTeamCheckout: ["201", TOO_SMALL, TOO_SMALL, NOT_FOUND, "201", NO_SCOPE],
-  teamSubscription: ["200", "200", "200", NOT_FOUND, "200", NO_SCOPE],
-  teamUpgradePreview: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
-  upgradeTeam: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
-  downgradeTeam: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
-  cancelTeamSubscription: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
-  resumeTeamSubscription: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
-  openBillingPortal: [NOT_PAID, TOO_SMALL, TOO_SMALL, NOT_FOUND, NOT_PAID, NO_SCOPE],
-  teamInvoices: ["200", TOO_SMALL, TOO_SMALL, NOT_FOUND, "200", NO_SCOPE],
+  createTeamCheckout: ["201", TOO_SMALL, TOO_SMALL, NO_TEAM, "201", NO_SCOPE],
+  teamSubscription: ["200", "200", "200", NO_TEAM, "200", NO_SCOPE],
+  teamUpgradePreview: [NOT_PAID, TOO_SMALL, TOO_SMALL, NO_TEAM, NOT_PAID, NO_SCOPE],
+  upgradeTeam: [NOT_PAID, TOO_SMALL, TOO_SMALL, NO_TEAM, NOT_PAID, NO_SCOPE],
+  downgradeTeam: [NOT_PAID, TOO_SMALL, TOO_SMALL, NO_TEAM, NOT_PAID, NO_SCOPE],
+  cancelTeamSubscription: [NOT_PAID, TOO_SMALL, TOO_SMALL, NO_TEAM, NOT_PAID, NO_SCOPE],
+  resumeTeamSubscription: [NOT_PAID, TOO_SMALL, TOO_SMALL, NO_TEAM, NOT_PAID, NO_SCOPE],
+  openBillingPortal: [NOT_PAID, TOO_SMALL, TOO_SMALL, NO_TEAM, NOT_PAID, NO_SCOPE],
+  teamInvoices: ["200", TOO_SMALL, TOO_SMALL, NO_TEAM, "200", NO_SCOPE],
 };
 
 it("lists every operation of teams", () => {

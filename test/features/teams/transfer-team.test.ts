@@ -33,10 +33,10 @@ it("refuses anybody but another member, and then changes nothing", async () => {
 
   expect(await to(owner.caller.userId)).toBeRefused("bad_request");
   expect(await to(owner.caller.userId.toUpperCase())).toBeRefused("bad_request");
-  expect(await to(stranger.caller.userId)).toBeRefused("not_found");
-  expect(await to(another.member.caller.userId)).toBeRefused("not_found");
-  expect(await to(world.services.newId())).toBeRefused("not_found");
-  expect(await to("not an id")).toBeRefused("not_found");
+  expect(await to(stranger.caller.userId)).toBeRefused("not_found", "no_such_member");
+  expect(await to(another.member.caller.userId)).toBeRefused("not_found", "no_such_member");
+  expect(await to(world.services.newId())).toBeRefused("not_found", "no_such_member");
+  expect(await to("not an id")).toBeRefused("not_found", "no_such_member");
   for (const nonsense of [undefined, null, 5, [another.member.caller.userId]]) {
     expect(await to(nonsense)).toBeRefused("bad_request");
   }

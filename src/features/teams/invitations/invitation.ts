@@ -84,6 +84,7 @@ export const TOKEN_EXAMPLE = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
 
 export class InvitationNotFound extends Failure {
   readonly kind = "not_found";
+  override readonly reason = "no_such_invitation";
 
   constructor() {
     super("There is no such invitation. Use the link in the newest mail, or ask the team to invite you again.");

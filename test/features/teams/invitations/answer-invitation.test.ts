@@ -69,7 +69,7 @@ describe("an invitation", () => {
 
     expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "invitation_accepted");
 
-    expect(await actor.does(myTeam)).toBeRefused("not_found");
+    expect(await actor.does(myTeam)).toBeRefused("not_found", "no_team");
   });
 
   it("expires by the database's clock, not by the service's", async () => {
@@ -99,7 +99,7 @@ describe("an invitation", () => {
     await staff.owner.did(deleteTeam, { teamId: staff.teamId });
 
     for (const answer of [acceptInvitation, declineInvitation]) {
-      expect(await actor.does(answer, { token })).toBeRefused("not_found");
+      expect(await actor.does(answer, { token })).toBeRefused("not_found", "no_such_invitation");
     }
   });
 });
@@ -142,7 +142,7 @@ it("accepts only the token: not the id, a part of the token, or its hash", async
     "x".repeat(1_000),
   ];
   for (const other of [...wrong, hash.toString("base64url"), hash.toString("latin1").replaceAll("\0", " ")]) {
-    expect(await actor.does(acceptInvitation, { token: other }), other).toBeRefused("not_found");
+    expect(await actor.does(acceptInvitation, { token: other }), other).toBeRefused("not_found", "no_such_invitation");
   }
   for (const other of ["", "x".repeat(1_001), null, ["token"], 1]) {
     expect(await actor.does(acceptInvitation, { token: other })).toBeRefused("bad_request");

@@ -110,8 +110,8 @@ it("says of one that has ended how it ended, and sends nothing", async () => {
     expect(await owner.does(mailInvitation, input)).toBeRefused("conflict", `invitation_${status}`);
   }
   for (const invitationId of [world.services.newId(), "no-id"]) {
-    expect(await owner.does(invitationById, { invitationId })).toBeRefused("not_found");
-    expect(await owner.does(mailInvitation, { invitationId })).toBeRefused("not_found");
+    expect(await owner.does(invitationById, { invitationId })).toBeRefused("not_found", "no_such_invitation");
+    expect(await owner.does(mailInvitation, { invitationId })).toBeRefused("not_found", "no_such_invitation");
   }
 
   expect(shown).toEqual(["accepted", "declined", "revoked", "expired"]);
@@ -205,7 +205,7 @@ it("sends nothing of an invitation that is deleted at the same moment", async ()
   }
 
   expect(outcomes).toEqual([expect.objectContaining({ ok: false }), null]);
-  expect(outcomes[0]).toBeRefused("not_found");
+  expect(outcomes[0]).toBeRefused("not_found", "no_such_invitation");
   expect(await database.models.mail.count()).toBe(0);
 });
 

@@ -40,7 +40,7 @@ it("refuses one that is answered, revoked, expired or another team's, and member
 
   expect(await staff.member.does(resendInvitation, input)).toBeRefused("forbidden", "role_too_small");
   const foreign = { teamId: others.teamId, invitationId: invitation.id };
-  expect(await others.owner.does(resendInvitation, foreign)).toBeRefused("not_found");
+  expect(await others.owner.does(resendInvitation, foreign)).toBeRefused("not_found", "no_such_invitation");
   await staff.owner.did(revokeInvitation, input);
   expect(await staff.owner.does(resendInvitation, input)).toBeRefused("conflict", "invitation_revoked");
   const late = await anInvitee(world, staff);

@@ -40,11 +40,11 @@ it("accepts only the id of an invitation of this team, not its token", async () 
   const [mine, theirs] = [await anInvitee(world, one), await anInvitee(world, other)];
   const revoke = (teamId: string, invitationId: string) => one.owner.does(revokeInvitation, { teamId, invitationId });
 
-  expect(await revoke(one.teamId, theirs.invitation.id)).toBeRefused("not_found");
+  expect(await revoke(one.teamId, theirs.invitation.id)).toBeRefused("not_found", "no_such_invitation");
   expect(await revoke(other.teamId, theirs.invitation.id)).toBeRefused("not_found");
   expect(await revoke(other.teamId, mine.invitation.id)).toBeRefused("not_found");
-  expect(await revoke(one.teamId, mine.token)).toBeRefused("not_found");
-  expect(await revoke(one.teamId, world.services.newId())).toBeRefused("not_found");
+  expect(await revoke(one.teamId, mine.token)).toBeRefused("not_found", "no_such_invitation");
+  expect(await revoke(one.teamId, world.services.newId())).toBeRefused("not_found", "no_such_invitation");
 
   for (const { actor, token } of [mine, theirs]) {
     expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });

@@ -13,8 +13,8 @@ it("frees the seat, and lets the removed member create a team", async () => {
   expect(await admin.did(removeMember, removed)).toMatchObject({ userId: member.caller.userId, role: "member" });
 
   expect(await owner.did(myTeam)).toMatchObject({ memberCount: 2 });
-  expect(await admin.does(removeMember, removed)).toBeRefused("not_found");
-  expect(await member.does(myTeam)).toBeRefused("not_found");
+  expect(await admin.does(removeMember, removed)).toBeRefused("not_found", "no_such_member");
+  expect(await member.does(myTeam)).toBeRefused("not_found", "no_team");
   expect(await member.did(createTeam, { name: "Mine", maxMembers: 2 })).toMatchObject({ memberCount: 1 });
   expect(await brokenInvariants(world)).toEqual([]);
 });
@@ -43,7 +43,7 @@ it("refuses users who are not in this team", async () => {
   const { teamId, owner } = one;
 
   for (const userId of [other.member.caller.userId, world.services.newId(), "nobody", owner.email]) {
-    expect(await owner.does(removeMember, { teamId, userId })).toBeRefused("not_found");
+    expect(await owner.does(removeMember, { teamId, userId })).toBeRefused("not_found", "no_such_member");
   }
   const intoOther = { teamId: other.teamId, userId: other.member.caller.userId };
   expect(await owner.does(removeMember, intoOther)).toBeRefused("not_found");

@@ -56,7 +56,7 @@ it("accepts only admin and member as roles, and only members of this team", asyn
   }
   for (const nobody of [another.member.caller.userId, world.services.newId(), "nobody", member.email]) {
     const verdict = await owner.does(updateMemberRole, { teamId, userId: nobody, role: "admin" });
-    expect(verdict).toBeRefused("not_found");
+    expect(verdict).toBeRefused("not_found", "no_such_member");
   }
 });
 
