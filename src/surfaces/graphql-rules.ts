@@ -11,8 +11,11 @@ export const GRAPHQL_RULES: readonly string[] = [
     `${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
     "an introspection that nobody has sent before counts as up to " +
     `${1 + LIMITS.graphql.introspectionCost / LIMITS.graphql.introspectionPerRequest}.`,
-  "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200 and `Retry-After`. " +
-    "So is a payment provider that does not answer; one that refuses is an error without `Retry-After`.",
+  "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200. So is a payment provider " +
+    "that does not answer, or one that refuses.",
+  "Where waiting helps, `retryAfterSeconds` in the error's `extensions` says how many whole seconds: clients seldom pass " +
+    "on the header `Retry-After`, and of several errors it tells the wait of one. A payment provider that refuses has " +
+    "neither.",
   "Root fields can be null, and so can most fields that lead to other objects: if one of several fails, `errors` says " +
     'why, and the results of the others are returned. Apollo Client keeps them only with `errorPolicy: "all"`.',
   "Input is checked before scopes, so a wrong input is `BAD_REQUEST` even for a key that lacks the scope. " +

@@ -59,7 +59,8 @@ it("charges nothing for a refused request, so a smaller one can still pass", asy
   const none = await ask(`${url}/me`, { key: ann.key });
 
   expect(tooMuch.status).toBe(429);
-  expect(tooMuch.body).toMatchObject({ errors: [{ extensions: { code: "RATE_LIMITED" } }] });
+  const retryAfterSeconds = Number(tooMuch.headers.get("retry-after"));
+  expect(tooMuch.body).toMatchObject({ errors: [{ extensions: { code: "RATE_LIMITED", retryAfterSeconds } }] });
   expect(little.status).toBe(200);
   expect(little.headers.get("ratelimit")).toMatch(/r=0;/);
   expect(none).toMatchObject({ status: 429, body: { error: { code: "rate_limited" } } });

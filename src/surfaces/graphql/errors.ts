@@ -83,12 +83,14 @@ const isBadRequest = (error: unknown): boolean =>
 const statusOf = (error: unknown): number | undefined =>
   error instanceof GraphQLError ? (error.extensions["http"] as { status?: number } | undefined)?.status : undefined;
 
-const failureAnswer = ({ kind, message, reason, details }: Failure) => ({
+/** With the wait in seconds, too: most clients give the code that called them an error, but no headers. */
+const failureAnswer = ({ kind, message, reason, details, retryAfterSeconds }: Failure) => ({
   message,
   extensions: {
     code: kind.toUpperCase(),
     ...(reason === undefined ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   },
 });
 

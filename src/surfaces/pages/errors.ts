@@ -35,10 +35,11 @@ const bodyOf = (source: Source): Html =>
       By REST the answer to a failed request has its status and
       <code>{"error": {"code", "message", "reason"?, "details"?}}</code>. By GraphQL the status is 200 and the error is
       in <code>errors</code>, with <code>code</code> in upper case, <code>reason</code> and <code>details</code> in its
-      <code>extensions</code>; an error that ends the whole request has its own status there too. By MCP a call is
-      answered with <code>isError</code> and REST's error as its text; errors of the protocol are errors of JSON-RPC,
-      with REST's error in <code>data</code>. Programs should check <code>code</code>, and <code>reason</code> if there
-      is one: both are stable. The message is for people.
+      <code>extensions</code>; an error that ends the whole request has its own status there too. Where waiting helps,
+      the header <code>Retry-After</code> says how many seconds, and by GraphQL also <code>retryAfterSeconds</code> in
+      <code>extensions</code>. By MCP a call is answered with <code>isError</code> and REST's error as its text; errors
+      of the protocol are errors of JSON-RPC, with REST's error in <code>data</code>. Programs should check
+      <code>code</code>, and <code>reason</code> if there is one: both are stable. The message is for people.
     </p>
     ${FAILURE_KINDS.map((kind) => section(kind, source))}
     <h2 id="graphql">Codes of GraphQL alone</h2>
