@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { createTeam } from "../../src/features/teams/create-team.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { contextOf } from "../../src/operation/context.js";
 import { execute } from "../../src/operation/execute.js";
@@ -39,6 +40,17 @@ it.each(Object.entries(endings))("answers callers as declared though meanwhile %
   // Anything but a declared failure is thrown, and would be a 500.
   expect(Object.entries(outcomes).filter(([, outcome]) => outcome.startsWith("bug"))).toEqual([]);
   expect(Object.values(outcomes)).toContain("succeeded");
+});
+
+it("shows no other team than the one asked for to a caller who meanwhile joined another", async () => {
+  await using world = await createStripeWorld();
+  const ann = await world.user();
+  const { id: teamId } = await ann.did(createTeam, { name: "One", maxMembers: 2 });
+  const { caller } = await ann.withKey(ann.key);
+  await ann.did(operationNamed("deleteTeam"), { teamId });
+  await ann.did(createTeam, { name: "Two", maxMembers: 2 });
+
+  expect(await runAs(world, caller, operationNamed("team"), { teamId })).toBe("not_found");
 });
 
 /** How an operation ends for a caller who was read before. */
