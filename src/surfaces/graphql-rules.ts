@@ -3,12 +3,12 @@ import { LIMITS } from "../limits.js";
 /** Rules for every GraphQL request, in Markdown: shown in the schema's description and on its page. */
 export const GRAPHQL_RULES: readonly string[] = [
   "A missing or wrong API key is HTTP 401. Introspection needs no key.",
-  "A request runs one operation, by POST; a query also by GET or as an automatic persisted query (APQ). There are no " +
-    "batches, subscriptions, uploads and `@defer`.",
+  "A request runs one operation, by POST; a query also by GET. Both can be automatic persisted queries (APQ). There are " +
+    "no batches, subscriptions, uploads or `@defer`.",
   "Each root field costs one request of the caller's budget, even if `@skip` or `@include` leaves it out. A malformed " +
     "request or an invalid document costs one. The header `RateLimit` says how many are left (`r`), and in how many " +
-    "seconds the budget is full again (`t`). When the budget is used up, the request is HTTP 429 with `Retry-After`. Without a key an address has " +
-    `${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
+    "seconds the budget is full again (`t`). When the budget is used up, the request is HTTP 429 with `Retry-After`. " +
+    `Without a key an address has ${LIMITS.budgets.keylessPerAddress} requests a minute, by GraphQL and REST together; ` +
     "an introspection that nobody has sent before counts as up to " +
     `${1 + LIMITS.graphql.introspectionCost / LIMITS.graphql.introspectionPerRequest}.`,
   "An operation's own limit, such as too many codes, is an error of its field, with HTTP 200. So is a payment provider " +

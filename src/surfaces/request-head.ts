@@ -30,7 +30,7 @@ export class HeadTooLarge extends Failure {
 export function assertHeadFits(limits: HttpLimits): Handler {
   return (request, response, next) => {
     const { url, httpVersion, rawHeaders, headers } = request;
-    // Its URL is that of the request that follows, whose refusal a page can read, unlike that of a preflight.
+    // A page cannot read why a preflight is refused. The request that follows is as long, and its refusal can be read.
     if (!isPreflight(request)) assertSizesFit(limits, request);
     if (headers.host === undefined && httpVersion === "1.1") throw new UnreadableRequest("Send the header `Host`.");
     // With several hosts, a proxy in front may have routed by a different one.

@@ -54,7 +54,7 @@ it.each([
 
     const much: string[] = [];
     for (const { name, run } of choresOf(config, world.services, mailer)) {
-      // Of mails that cannot be sent it is counted how many wait, once a minute.
+      // Once a minute, a job counts the mails that wait because they cannot be sent.
       await run();
       const read: number[] = [];
       for (let times = 0; times < TIMES; times++) {

@@ -18,9 +18,9 @@ const due = (condition: string, limit: string): string =>
  * Claims are committed before any mail is sent, so that two processes never send the same one, and no connection to the
  * database waits for a mail server. Codes come first, up to `codesOfBatch`: people wait for them, and after an outage of
  * the mail server many other mails are due. A mail with an error waits for its retry. A mail to a team's owner is
- * addressed only now, since the team may have another owner than when it was queued. `ANY` makes PostgreSQL look them up by
- * their ids: without statistics it joined all waiting mails. SQL for `SKIP LOCKED`: a model would wait for rows that
- * another process is claiming. A time is stored in milliseconds, so it may have been rounded up.
+ * addressed only now, since the team may have another owner than when it was queued. `ANY` makes PostgreSQL look them
+ * up by their ids: without statistics it joined all waiting mails. SQL for `SKIP LOCKED`: a model would wait for rows
+ * that another process is claiming. A time is stored in milliseconds, so it may have been rounded up.
  */
 export const claimDueMails = defineStatement({
   name: "claim_due_mails",

@@ -32,8 +32,8 @@ const bodyOf = (url: string): Html =>
     <p>
       Browsers let a page call the service if its origin is in the setting <code>ALLOWED_ORIGINS</code>. In development
       pages of <code>http://localhost</code>, <code>http://127.0.0.1</code> and <code>http://[::1]</code>, at any port,
-      may call too; list one there for a checkout to return to it. No cookies are used: browsers block requests with
-      <code>credentials: "include"</code>.
+      may call too; a checkout returns to one only if its origin is in <code>ALLOWED_ORIGINS</code>. No cookies are
+      used: browsers block requests with <code>credentials: "include"</code>.
     </p>
     <h2>Errors, limits and caches</h2>
     <p>

@@ -71,7 +71,7 @@ it("reads few relationships, and few entries of their indexes, in a graph in whi
   expect((await everythingRead(world)) - before).toBeLessThan(1000);
 });
 
-it("reads relationships of hits only where the answer shows what supersedes or solves them", async () => {
+it("looks up what solves hits only where the answer shows it, or what supersedes them", async () => {
   await using world = await createWorld({ fresh: true });
   const ann = await world.user();
   const [found, other] = await memoriesTitled(ann, "A needle", "Fix");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { forgetAbandonedGraph } from "../../../src/features/memories/abandoned-graphs.js";
-import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories, forgetUnusedVectors } from "../../../src/features/memories/meaning/embed-memories.js";
 import { LIMITS } from "../../../src/limits.js";
 import { fillInstallation } from "../../support/installation.js";
 import { PATIENT, findNearest, meaningfulWorld } from "../../support/meaning.js";
@@ -90,6 +90,7 @@ it.each(STATES)("reads what comes next in a large graph without sorting the rest
 const PART = 200;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
+// PostgreSQL 17 and later plan it well anyway.
 it("learns the words of a few memories of a large graph by a plan that was made for a small one", async () => {
   const world = await createWorld({ fresh: true });
   await using _world = world;
@@ -109,7 +110,7 @@ it("learns the words of a few memories of a large graph by a plan that was made 
   client.release();
 });
 
-it("finds by meaning without reading the vectors of other graphs, while the statistics do not know the model", async () => {
+it("finds by meaning without reading the vectors of other graphs, before the statistics know the model", async () => {
   await using at = await meaningfulWorld(PATIENT, undefined, { fresh: true });
   const { world, meaning } = at;
   const { pool } = world.database;
@@ -132,4 +133,43 @@ it("finds by meaning without reading the vectors of other graphs, while the stat
 
   expect((await everythingRead(world)) - before).toBeLessThan(500);
   expect(JSON.stringify(near)).toContain(id);
+});
+
+it("forgets the vectors of an unused model without reading all for each part, while the statistics are older", async () => {
+  await using at = await meaningfulWorld(PATIENT, undefined, { fresh: true });
+  const { world, meaning } = at;
+  const { pool } = world.database;
+  const { model } = meaning.server;
+  const storeVectors = (ofModel: string, ids: readonly string[] | null = null) =>
+    pool.query(
+      `INSERT INTO memory_vector (graph_id, memory_id, model, piece, version, change, scale, vector)
+       SELECT graph_id, id, $1, 0, 1, row_number() OVER (ORDER BY id), 1, '' FROM memory
+       WHERE $2::uuid[] IS NULL OR id = ANY ($2)`,
+      [ofModel, ids],
+    );
+  await fillInstallation(world, 1_000);
+  await pool.query("DELETE FROM memory_vector; DELETE FROM embedding_model");
+  await storeVectors(model);
+  await storeVectors("unused");
+  await pool.query("VACUUM ANALYZE memory_vector");
+  await pool.query("DELETE FROM memory_vector WHERE model = 'unused'");
+  const ids = (await manyMemories(world, await world.user(), MEMORIES)).map(({ id }) => id);
+  await pool.query(
+    `INSERT INTO embedding_model (model, filled, complete, used_at)
+     VALUES ($1, true, true, now()), ('unused', true, true, now() - interval '1 year')`,
+    [model],
+  );
+  await storeVectors(model, ids);
+  await storeVectors("unused", ids);
+
+  const read: number[] = [];
+  for (let more = true; more;) {
+    await pool.query("VACUUM memory_vector");
+    const before = await everythingRead(world);
+    more = await forgetUnusedVectors({ ...world.services, meaning }, PART);
+    read.push((await everythingRead(world)) - before);
+  }
+
+  expect(read.length).toBeGreaterThan(MEMORIES / PART);
+  expect(Math.max(...read), read.join(" ")).toBeLessThan(2.5 * PART);
 });

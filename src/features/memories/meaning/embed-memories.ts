@@ -37,7 +37,9 @@ export async function forgetUnusedVectors(
   if (!other) return false;
   const { model } = other;
   // Finds a graph with vectors of this model, then deletes a batch in this graph.
-  const one = await memoryVector.findFirst({ where: { model }, select: { graphId: true } });
+  const one = await database.readPages((models) =>
+    models.memoryVector.findFirst({ where: { model }, orderBy: { graphId: "asc" }, select: { graphId: true } }),
+  );
   if (!one) {
     await embeddingModel.deleteMany({ where: { model, usedAt: unused } });
     return true;
