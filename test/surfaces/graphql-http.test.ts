@@ -11,6 +11,7 @@ import {
 } from "graphql";
 import { describe, expect, inject, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { Unavailable } from "../../src/operation/failure.js";
 import { onServer } from "../bench/on-server.js";
 import { type Ask, type Answer, ask } from "../support/http.js";
 import { aMemory } from "../support/memories.js";
@@ -249,8 +250,8 @@ it("accepts GET and POST, at its own path only", async () => {
 
 describe("when the database fails", () => {
   /** The whole error, inside a field and before GraphQL begins. */
-  const said = (message: string, code: string) => {
-    const error = { message, extensions: { code } };
+  const said = (message: string, extensions: object) => {
+    const error = { message, extensions };
     const at = { path: ["memory"], locations: [{ line: 1, column: 19 }] };
     return [{ data: { memory: null }, errors: [{ ...error, ...at }] }, { errors: [error] }];
   };
@@ -272,7 +273,7 @@ describe("when the database fails", () => {
     const before = await ask(`${url}/graphql`, question);
 
     expect([inside.status, before.status]).toEqual([200, 500]);
-    expect([inside.body, before.body]).toEqual(said("Something went wrong on our side.", "INTERNAL_ERROR"));
+    expect([inside.body, before.body]).toEqual(said("Something went wrong on our side.", { code: "INTERNAL_ERROR" }));
     expect(world.bugs).toHaveLength(2);
   });
 
@@ -281,7 +282,7 @@ describe("when the database fails", () => {
     const { url } = await world.serve();
     const ann = await world.user();
     const question = asking(ann, await aMemory(ann, { title: "One" }));
-    const busy = "The service is busy or its database cannot be reached. Try again in a few seconds.";
+    const { message: busy, retryAfterSeconds } = new Unavailable();
 
     const inside = await whileKilled(world, () => ask(`${url}/graphql`, question));
     await acceptingConnections(world, false);
@@ -291,7 +292,7 @@ describe("when the database fails", () => {
     const after = await ask(`${url}/graphql`, question);
 
     expect([inside.status, before.status]).toEqual([200, 503]);
-    expect([inside.body, before.body]).toEqual(said(busy, "UNAVAILABLE"));
+    expect([inside.body, before.body]).toEqual(said(busy, { code: "UNAVAILABLE", retryAfterSeconds }));
     expect([open.status, after.body]).toEqual([200, { data: { memory: { title: "One" } } }]);
     expect(world.bugs).toEqual([]);
   });

@@ -25,11 +25,8 @@ it.each([
     ],
   ],
   ["december 2025", ["202512", "122025"]],
-  ["25 december", ["1225", "2512"]],
-  ["3rd may", ["0503", "0305"]],
-  ["27 march", ["0327", "2703"]],
-  // 2010 may be a year.
-  ["october 20", ["1020"]],
+  ["25 december", ["1225"]],
+  ["3rd may", ["0503"]],
 ])("knows %s in digits", (words, joined) => {
   expect([...(dateOf(words.split(" "))?.joined ?? [])].sort()).toEqual([...new Set(joined)].sort());
 });
@@ -76,19 +73,16 @@ it.each([
 });
 
 it.each([
-  ["27/3", ["0327", "2703"], "march"],
-  ["3/27", ["0327", "2703"], "march"],
-  ["(27.3.)", ["0327", "2703"], "march"],
-  ["27.03", ["0327", "2703"], "march"],
-  ["4/11", ["0411", "1104"], "april"],
-])("knows the day %s in other digits and with the name of the month", (term, joined, month) => {
-  const date = dateIn(term);
-
-  expect([...(date?.joined ?? [])].sort()).toEqual([...joined].sort());
-  expect(date?.others.flat()).toContain(month);
+  ["27/3", "march"],
+  ["3/27", "march"],
+  ["(27.3.)", "march"],
+  ["27.03.", "march"],
+  ["4/11", "april"],
+])("knows the day %s with the name of the month", (term, month) => {
+  expect(dateIn(term)?.others.flat()).toContain(month);
 });
 
-it.each(["2.5", "1/2", "27.3", "32/5", "13/14", "5.12.1", "1/2/3", "10.20", "27", "a/b"])(
+it.each(["2.5", "1/2", "24/7", "22.04", "27.3", "32/5", "13/14", "5.12.1", "1/2/3", "10.20", "27", "a/b"])(
   "takes %s for no day",
   (term) => {
     expect(dateIn(term)).toBeUndefined();

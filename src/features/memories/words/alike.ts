@@ -20,7 +20,6 @@ import {
   type Known,
   hasSpellings,
   kinOf,
-  relativesOf,
   mayBeMisspelt,
   fitsLexicon,
   splitsOf,
@@ -65,7 +64,7 @@ export async function findAlike(
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || IS_UNSPACED.test(text));
   const compared = unknown.slice(0, LIMITS.search.misspelt);
-  const kin = words.flatMap((word) => [...kinOf(word, known), ...relativesOf(word, known, compared.includes(word))]);
+  const kin = words.flatMap((word) => kinOf(word, known));
   const parts = unknown
     .filter(fitsLexicon)
     .slice(0, LIMITS.search.misspelt)

@@ -41,32 +41,29 @@ const ordinal = (day: number): string => `${day}${(day < 11 || day > 13 ? ENDING
  * twelfth of January), or without the day or the year. Undefined for others.
  */
 export function dateOf(words: readonly string[]): AsDate | undefined {
-  return asDate(words, readingsOf(words));
-}
-
-function asDate(words: readonly string[], readings: readonly Reading[]): AsDate | undefined {
+  const readings = readingsOf(words);
   if (readings.length === 0) return undefined;
-  return {
-    joined: [...new Set(readings.flatMap(joinedOf))],
-    others: words.map((word) =>
-      readings.flatMap((reading) => othersOf(word, reading)).filter((other) => other !== word),
-    ),
-  };
+  return { joined: [...new Set(readings.flatMap(joinedOf))], others: othersOfEach(words, readings) };
 }
 
-/** A day and a month in digits: "27/3", "3/27", "27.3." and "27.03"; no "2.5" and no "1/2". */
-const IN_DIGITS =
-  /^[^\p{L}\p{N}]*(?!\d\/\d(?!\d))(\d{1,2})(?:\/(\d{1,2})|\.(\d{1,2})\.|(?<=\d\d)\.(0\d))[^\p{L}\p{N}]*$/u;
+/** A day and a month in digits: "27/3", "3/27" and "27.3."; no "2.5", no "22.04", which is a version, no "1/2" and "24/7". */
+const IN_DIGITS = /^[^\p{L}\p{N}]*(?!\d\/\d(?!\d)|24\/7(?!\d))(\d{1,2})(?:\/(\d{1,2})|\.(\d{1,2})\.)[^\p{L}\p{N}]*$/u;
 
-/** The same for a day and a month in digits, with how both are written side by side: see `patternOfForms`. */
-export function dateIn(term: string): (AsDate & { readonly written: readonly string[] }) | undefined {
-  const [, first = "", afterSlash, beforeDot, padded] = IN_DIGITS.exec(term) ?? [];
-  const last = afterSlash ?? beforeDot ?? padded ?? "";
+/**
+ * Other words for a day and a month in digits, and how both are written side by side: see `patternOfForms`. None are
+ * joined: four digits are mostly something else.
+ */
+export function dateIn(term: string): (Pick<AsDate, "others"> & { readonly written: readonly string[] }) | undefined {
+  const [, first = "", afterSlash, beforeDot] = IN_DIGITS.exec(term) ?? [];
+  const last = afterSlash ?? beforeDot ?? "";
   const orders = [[first, last], ...(afterSlash === undefined ? [] : [[last, first]])];
   const readings = orders.flatMap(([day, month]) => readingOf(day, month));
-  const date = asDate([first, last], readings);
-  return date && { ...date, written: readings.flatMap(writtenOf) };
+  if (readings.length === 0) return undefined;
+  return { others: othersOfEach([first, last], readings), written: readings.flatMap(writtenOf) };
 }
+
+const othersOfEach = (words: readonly string[], readings: readonly Reading[]): AsDate["others"] =>
+  words.map((word) => readings.flatMap((reading) => othersOf(word, reading)).filter((other) => other !== word));
 
 function readingOf(given = "", month = "", year?: string): Reading[] {
   const day = dayOf(given);
@@ -108,10 +105,7 @@ function joinedOf({ year, month, day }: Reading): string[] {
   const ofMonth = two(month.number);
   if (day === undefined) return [`${year}${ofMonth}`, `${ofMonth}${year}`];
   const ofDay = two(day.number);
-  if (year === undefined) {
-    // Fewer digits are mostly a number, such as that of "12/5", and these may be a year, such as that of "20/10".
-    return [ofMonth + ofDay, ofDay + ofMonth].filter((form) => !YEAR.test(form));
-  }
+  if (year === undefined) return [ofMonth + ofDay];
   const dayFirst = [ofDay + ofMonth + year, `${day.number}${month.number}${year}`];
   return [year + ofMonth + ofDay, ...dayFirst, ofMonth + ofDay + year, `${month.number}${day.number}${year}`];
 }

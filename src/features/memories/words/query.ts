@@ -229,10 +229,7 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
         pieceToStem(other),
       ]),
     ],
-    compounds: [
-      ...word.compounds,
-      ...[...joined, ...dated].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
-    ],
+    compounds: [...joined, ...dated].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
     composed: composed.filter(({ of }) => of.includes(word)).map(({ text }) => text),
     acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
@@ -326,23 +323,13 @@ function wordsOf(term: string): QueryWord[] {
     .map((amount) => amount.split(" ").map(pieceToStem));
   const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
   const date = dateIn(term);
-  // Where the text has a sign for the unit, the index has the number alone.
-  const number = patternOfAmount(term) === undefined ? [] : words.filter(isNumber).map(({ piece }) => piece);
   return words.map((word, place) => {
     const version = place === 0 && major ? [[pieceToStem(otherVersion(major))]] : [];
     const dated = (date?.others[place] ?? []).map((other) => [pieceToStem(other)]);
-    return {
-      ...word,
-      compounds: [...word.compounds, ...(date?.joined ?? []).map(pieceAsWritten)],
-      synonyms: [
-        ...[...word.synonyms, ...version, ...amounts, ...dated],
-        ...(number.length > 0 && !isNumber(word) ? [number] : []),
-      ],
-    };
+    return { ...word, synonyms: [...word.synonyms, ...version, ...amounts, ...dated] };
   });
 }
 
-const isNumber = ({ text }: QueryWord): boolean => /^\d+$/.test(text);
 const otherNumbers = (term: string): string[] => [...otherAmounts(term), ...otherUnits(term), ...otherTimes(term)];
 
 function wordsAlone(term: string): QueryWord[] {

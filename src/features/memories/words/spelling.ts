@@ -46,7 +46,7 @@ const LONGER_PART_LENGTH_MIN = 3;
 export function splitWord(word: string): string[][] {
   if (/^\d{4,12}$/.test(word)) return [word.split(/(?=(?:\d{3})+$)/)];
   const runs = word.match(/\d+|\D+/g) ?? [];
-  if (/^\d+x\d+$/.test(word)) return [runs, word.split("x")];
+  if (/^[1-9]\d+x\d{2,}$/.test(word)) return [runs, word.split("x")];
   if (runs.length > 1) return [runs, ...(runs.length > 2 ? halvesOf(runs) : [])];
   const halves = halvesOf([...word]);
   const linked = halves.flatMap(([first = "", last = ""]) => (/..s$/.test(first) ? [[first.slice(0, -1), last]] : []));

@@ -13,8 +13,7 @@ export const TUNING = {
    * What a match is worth by how the word was understood. `name`: the word begins a name of several parts, as
    * `resolveTenant` begins `resolveTenantFromHost`. `apart`: the parts of a name elsewhere, in a graph that also has
    * the whole name, such as a `c` in one that has `c++`. `begun`: words that an unknown word begins, which is likelier
-   * than a misspelling. `form`: a form with another stem, such as "froze" of "freeze", of a word that memories have; mostly
-   * the word itself is meant.
+   * than a misspelling. `form`: a form with another stem, such as "froze" of "freeze"; mostly the form itself is meant.
    * `type`: the memory is of a type that the word names, which ranks below the word in a text. With 0.6, "react errors"
    * finds an error of something else first: of 73 ordinary queries with types, 4 have another first hit.
    * `rest`: what the index has of a name with stop words, such as "log" of "log in".

@@ -76,9 +76,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     word.parts.length > 0 && (longer.length > 0 || written.some(({ way, isKnown }) => way === "word" && isKnown));
   const isMisspelt = isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length + named.length > 0);
   const wayOfWord = isUnknown ? "begun" : "beginning";
-  const relatives = lookUp(relativesOf(word, known, isUnknown)).filter(isStem);
-  const near =
-    isMisspelt && relatives.length === 0 ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
+  const near = isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
   const meant = [...written.filter(({ isKnown }) => isKnown), ...near].map(({ documents }) => documents);
   const most = meant.length > 0 ? COMMONER_MAX * Math.max(...meant) : Infinity;
   const inflectedForms = inflections.get(word.text);
@@ -90,7 +88,6 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     [isUnknown ? lookUp(otherHexForms(word.text)) : [], "abbreviation"],
     [misspelt, "spelling"],
     [mostCommon(inflected), "form"],
-    [relatives, isUnknown ? "spelling" : "form"],
     // "due" is no "dü" where the graph has the word itself.
     [lookUp(word.otherScripts), word.isPair || isUnknown ? "word" : "form"],
     [lookUp(word.composed), "parts"],
@@ -167,7 +164,7 @@ export function variantsOf(
     // If the graph has a number in none of its other forms, it is split like any unknown word.
     ...(groups.length > 0 && isKnown ? [variantOf(groups, own.isKnown ? "apart" : "parts", known)] : []),
     ...initials,
-    ...forms.map((form) => variantOf(form, own.isKnown || form.length > 1 ? "form" : "word", known)),
+    ...forms.map((form) => variantOf(form, "form", known)),
   ].filter(({ isKnown, lexemes }) => isKnown && !hasAll(lexemes, own.lexemes));
   const found = [own];
   // Each once: the memories that have it are counted for each variant.
@@ -206,34 +203,6 @@ export function kinOf({ piece }: QueryWord, known: Known): readonly string[] {
 
 /** Stems of pairs that are not related: "factor" and "factory", "director" and "directory", "police" and "policy". */
 const NO_KIN = /^(?:director|factor|inventor|polic)i?$/;
-
-/** Endings of words made of others, which the stemmer keeps: "driver", "payment", "leakage", "Ukrainian". */
-const MADE_ENDINGS = ["er", "or", "ment", "ag", "ian"];
-const MADE = new RegExp(`^(.{3,}?)(?:${MADE_ENDINGS.join("|")})$`);
-/** The least number of letters of a stem that has such kin. */
-const MADE_LENGTH_MIN = 4;
-/** Short forms whose plural the stemmer keeps, as no vowel is before its last letters: "CVs", "KPIs"; no "GPS". */
-const INITIALS = /^(?!(?:cm|cs|dn|gp|rd|sm|tl)$)[b-df-hj-np-tv-xz]{2,4}[aeiou]?$/;
-
-/**
- * Stems of words that are made of a word that no memory has, or that it is made of, as in "drive" and "driver", "plan"
- * and "planner", "compliant" and "compliance"; short forms in the plural and singular, as in "cvs" and "cv".
- */
-export function relativesOf({ piece }: QueryWord, known: Known, isUnknown: boolean): readonly string[] {
-  const [stem = "", ...more] = known.get(keyOf(piece))?.lexemes ?? [];
-  if (more.length > 0 || !/^[a-z]+$/.test(stem)) return [];
-  const singular = stem.replace(/s$/, "");
-  const plural = INITIALS.test(singular) ? [singular === stem ? `${stem}s` : singular] : [];
-  if (!isUnknown || stem.length < MADE_LENGTH_MIN) return plural;
-  const base = MADE.exec(stem)?.[1] ?? "";
-  const shorter = base ? [base, `${base}e`, base.replace(/(.)\1$/, "$1")] : [];
-  const made = [stem, stem.replace(/e$/, ""), stem + stem.slice(-1)].flatMap((one) =>
-    MADE_ENDINGS.map((ending) => one + ending),
-  );
-  const abstract = [stem.replace(/nt$/, "nc"), stem.replace(/nc$/, "nt")];
-  const others = [...shorter, ...made, ...abstract].filter(({ length }) => length >= MADE_LENGTH_MIN);
-  return [...plural, ...others].filter((other) => other !== stem);
-}
 
 /** German nouns with a plural in -n or -en, by endings that tell them from other languages. */
 const GERMAN_NOUN = /^(.+(?:(er|el)|ung|ei|ion|heit|keit|schaft|tat|or))(e?n)?$/;

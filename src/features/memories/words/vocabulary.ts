@@ -346,7 +346,9 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
 ];
 
 /** Short forms that are mostly another word, or stand for two: for the long form, they count like initials. */
-export const AMBIGUOUS: ReadonlySet<string> = new Set(["es", "go", "mar", "mon", "pass", "sec", "temp", "wed"]);
+export const AMBIGUOUS: ReadonlySet<string> = new Set(
+  "ad apr bom ctr cw dec es ext go gp jan mar mon oct pass po pos sds sec sep temp wed".split(" "),
+);
 
 /** Types of memories that a word may mean besides those that `memory-types.ts` knows. */
 export const TYPES: ReadonlyMap<string, string> = new Map([
@@ -373,7 +375,7 @@ export const LISTING: ReadonlySet<string> = new Set(
 export const IRREGULAR_FORMS = `
   arise arose arisen; become became; begin began begun; bend bent; blow blew blown; break broke broken; bring brought;
   build built; rebuild rebuilt; burn burnt; buy bought; catch caught; choose chose chosen choice; come came; deal dealt;
-  draw drew drawn; redraw redrew redrawn; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
+  draw drew drawn; redraw redrew redrawn; drive drove driven driver; eat ate eaten; fall fell fallen; feed fed; feel felt;
   fight fought; find found; fly flew flown; forbid forbade forbidden; foresee foresaw foreseen; forget forgot forgotten;
   freeze froze frozen freezer; unfreeze unfroze unfrozen; give gave given; grow grew grown growth; hang hung; hear heard;
   hide hid hidden; hold held; withhold withheld; keep kept; know knew known; lead led; learn learnt; lend lent;
@@ -390,8 +392,9 @@ export const IRREGULAR_FORMS = `
   criterion criteria; phenomenon phenomena; schema schemata; matrix matrices; axis axes; crisis crises;
   hypothesis hypotheses; parenthesis parentheses; diagnose diagnosis diagnoses; synthesis syntheses;
   analyze analyse analysis analyses;
-  acquire acquisition; advise advice; apply applicant; behave behavior behaviour; believe belief;
-  complain complaint; comply compliance compliant; constrain constraint; detain detention; penalize penalise penalty;
+  acquire acquisition; advise advice; behave behavior behaviour; believe belief;
+  cpu cpus; csv csvs; cv cvs; db dbs; gpu gpus; kpi kpis; llm llms; pc pcs; pdf pdfs; pr prs; sdk sdks; sku skus; ssd ssds;
+  tv tvs; vm vms; vpn vpns; leak leakage; supply supplier; complain complaint; comply compliance compliant; constrain constraint; detain detention; penalize penalise penalty;
   prescribe prescription; receive receipt; restrain restraint; weigh weight; admit admission; argue argument; assume assumption; close closure; collide collision;
   compare comparison; conclude conclusion; consume consumption; decide decision; deduce deduction; defend defense defence;
   define definition; deny denial; describe description; destroy destruction; disclose disclosure; divide division;
