@@ -154,7 +154,7 @@ it("reads one partition for each declared statement, and all graphs only in the 
 const BY_MODELS = [
   /FROM "public"."embedding_due" .* OFFSET/,
   /FROM "public"."embedding_due" .*WHERE "t0"."due_at" <= /,
-  /FROM "public"."memory_vector" .*WHERE "t0"."model" = \$1 LIMIT/,
+  /FROM "public"."memory_vector" .*WHERE "t0"."model" = \$1 ORDER BY "t0"."graph_id" ASC LIMIT/,
 ];
 const ON_GRAPHS = new RegExp(
   `\\b(?:FROM|JOIN|INTO|UPDATE) (?:ONLY )?(?:"public"\\.)?"?(?:${DISTRIBUTED_TABLES.join("|")})\\b`,
