@@ -73,22 +73,6 @@ BEGIN
   RETURN words[cardinality(words)];
 END $$;
 
--- As before, but each memory is looked up by itself: planned for a small graph, all memories of a large one were read.
-CREATE OR REPLACE FUNCTION learn_words_of(p_graph_id uuid, p_ids uuid[]) RETURNS void
-  LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-  SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
-  INSERT INTO lexicon (graph_id, word)
-  SELECT p_graph_id, given.word
-  FROM (SELECT DISTINCT word COLLATE "C" AS word FROM unnest(p_ids) AS learnt (id)
-    CROSS JOIN LATERAL (SELECT search FROM memory WHERE graph_id = p_graph_id AND memory.id = learnt.id OFFSET 0) AS m,
-    lexicon_words(m.search) AS word OFFSET 0) AS given
-  WHERE NOT EXISTS
-    (SELECT 1 FROM lexicon known WHERE known.graph_id = p_graph_id AND known.word = given.word OFFSET 0)
-  ORDER BY given.word
-  ON CONFLICT DO NOTHING;
-END $$;
-
 -- As before, but the memories behind the next ones are not sorted.
 CREATE OR REPLACE FUNCTION queue_for_embedding(p_graph_id uuid, p_after uuid, p_most int, OUT queued int, OUT last uuid)
   LANGUAGE plpgsql SET enable_sort = off

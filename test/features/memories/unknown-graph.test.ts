@@ -5,7 +5,7 @@ import { LIMITS } from "../../../src/limits.js";
 import { fillInstallation } from "../../support/installation.js";
 import { PATIENT, findNearest, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyLinks, manyMemories } from "../../support/memories.js";
-import { everythingRead, reportCounts, rowsRead } from "../../support/rows-read.js";
+import { everythingRead, rowsRead } from "../../support/rows-read.js";
 import { createWorld } from "../../support/world.js";
 
 /** Memories of the graph; it has as many versions, relationships, vectors, and twice as many words. */
@@ -89,26 +89,6 @@ it.each(STATES)("reads what comes next in a large graph without sorting the rest
 
 const PART = 200;
 const FIRST = "00000000-0000-0000-0000-000000000000";
-
-// PostgreSQL 17 and later plan it well anyway.
-it("learns the words of a few memories of a large graph by a plan that was made for a small one", async () => {
-  const world = await createWorld({ fresh: true });
-  await using _world = world;
-  const actor = await world.user();
-  const client = await world.database.pool.connect();
-  const learn = async (ids: readonly string[]) => {
-    await client.query("SELECT learn_words_of($1, $2)", [actor.caller.personalGraphId, ids]);
-    await reportCounts(client);
-  };
-  await learn([]);
-  const ids = (await manyMemories(world, actor, MEMORIES)).map(({ id }) => id);
-  const before = await everythingRead(world);
-
-  await learn(ids.slice(0, 10));
-
-  expect((await everythingRead(world)) - before).toBeLessThan(200);
-  client.release();
-});
 
 it("finds by meaning without reading the vectors of other graphs, before the statistics know the model", async () => {
   await using at = await meaningfulWorld(PATIENT, undefined, { fresh: true });
