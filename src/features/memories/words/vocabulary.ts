@@ -375,36 +375,41 @@ export const LISTING: ReadonlySet<string> = new Set(
 export const IRREGULAR_FORMS = `
   arise arose arisen; become became; begin began begun; bend bent; blow blew blown; break broke broken; bring brought;
   build built; rebuild rebuilt; burn burnt; buy bought; catch caught; choose chose chosen choice; come came; deal dealt;
-  draw drew drawn; redraw redrew redrawn; drive drove driven driver; eat ate eaten; fall fell fallen; feed fed; feel felt;
+  draw drew drawn; redraw redrew redrawn; drive drove driven driver;
+  eat ate eaten; fall fell fallen; feed fed; feel felt;
   fight fought; find found; fly flew flown; forbid forbade forbidden; foresee foresaw foreseen; forget forgot forgotten;
-  freeze froze frozen freezer; unfreeze unfroze unfrozen; give gave given; grow grew grown growth; hang hung; hear heard;
+  freeze froze frozen freezer; unfreeze unfroze unfrozen; give gave given; grow grew grown growth; hang hung;
+  hear heard;
   hide hid hidden; hold held; withhold withheld; keep kept; know knew known; lead led; learn learnt; lend lent;
   lose lost loss losses; make made; mean meant; meet met; mislead misled; mistake mistook mistaken; outgrow outgrew outgrown;
   override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid; repay repaid;
   prove proven proof; ride rode ridden; rise risen; run ran; rerun reran; seek sought; sell sold sale; resell resold;
   send sent; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept; slide slid;
-  speak spoke spoken speech; spell spelt; spend spent; spill spilt; spin spun; stand stood; steal stole stolen; stick stuck;
+  speak spoke spoken speech; spell spelt; spend spent; spill spilt; spin spun; stand stood;
+  steal stole stolen; stick stuck;
   strike struck; swear swore sworn; sweep swept; swing swung; take took taken; teach taught; tear torn; think thought;
   throw threw thrown; rethrow rethrew rethrown; undergo underwent undergone; understand understood;
   misunderstand misunderstood; undo undid undone; wake woke woken; wear wore worn; weave wove woven; win won;
   withdraw withdrew withdrawn; withstand withstood; write wrote written; rewrite rewrote rewritten;
-  child children; man men; thief thieves theft; woman women; mouse mice; foot feet; tooth teeth; half halves; shelf shelves;
+  child children; man men; thief thieves theft; woman women; mouse mice; foot feet; tooth teeth; half halves;
+  shelf shelves;
   criterion criteria; phenomenon phenomena; schema schemata; matrix matrices; axis axes; crisis crises;
   hypothesis hypotheses; parenthesis parentheses; diagnose diagnosis diagnoses; synthesis syntheses;
   analyze analyse analysis analyses;
-  acquire acquisition; advise advice; behave behavior behaviour; believe belief;
-  cpu cpus; csv csvs; cv cvs; db dbs; gpu gpus; kpi kpis; llm llms; pc pcs; pdf pdfs; pr prs; sdk sdks; sku skus; ssd ssds;
-  tv tvs; vm vms; vpn vpns; leak leakage; supply supplier; complain complaint; comply compliance compliant; constrain constraint; detain detention; penalize penalise penalty;
-  prescribe prescription; receive receipt; restrain restraint; weigh weight; admit admission; argue argument; assume assumption; close closure; collide collision;
-  compare comparison; conclude conclusion; consume consumption; decide decision; deduce deduction; defend defense defence;
-  define definition; deny denial; describe description; destroy destruction; disclose disclosure; divide division;
-  erase erasure; erode erosion; evolve evolution; exclude exclusion; expand expansion; explain explanation;
-  explode explosion; expose exposure; extend extension; fail failure; include inclusion; intrude intrusion;
-  introduce introduction; invert inversion; invoke invocation; maintain maintenance; occur occurrence; omit omission;
-  permit permission; recognize recognise recognition; recur recurrence; reduce reduction; repeat repetition;
-  reproduce reproduction; resolve resolution; respond response; resume resumption; retain retention; revoke revocation;
-  solve solution; submit submission; subscribe subscription; succeed success; suspend suspension;
-  transcribe transcription; transmit transmission
+  acquire acquisition; advise advice; behave behavior behaviour; believe belief; cpu cpus; csv csvs; cv cvs; db dbs;
+  gpu gpus; kpi kpis; llm llms; pc pcs; pdf pdfs; pr prs; sdk sdks; sku skus; ssd ssds; tv tvs; vm vms; vpn vpns;
+  leak leakage; supply supplier; complain complaint; comply compliance compliant; constrain constraint;
+  detain detention; penalize penalise penalty; prescribe prescription; receive receipt; restrain restraint;
+  weigh weight; admit admission; argue argument; assume assumption; close closure; collide collision;
+  compare comparison; conclude conclusion; consume consumption; decide decision; deduce deduction;
+  defend defense defence; define definition; deny denial; describe description; destroy destruction;
+  disclose disclosure; divide division; erase erasure; erode erosion; evolve evolution; exclude exclusion;
+  expand expansion; explain explanation; explode explosion; expose exposure; extend extension; fail failure;
+  include inclusion; intrude intrusion; introduce introduction; invert inversion; invoke invocation;
+  maintain maintenance; occur occurrence; omit omission; permit permission; recognize recognise recognition;
+  recur recurrence; reduce reduction; repeat repetition; reproduce reproduction; resolve resolution; respond response;
+  resume resumption; retain retention; revoke revocation; solve solution; submit submission; subscribe subscription;
+  succeed success; suspend suspension; transcribe transcription; transmit transmission
 `;
 
 /** The same where the other form has the stem of another word, such as "indic" of "indicate": only the first finds it. */
