@@ -64,3 +64,12 @@ it.each(["15", "15 rooms", "euro", "euro rooms", "15 %", "€15"])(
     expect(patternOfAmount(term)).toBeUndefined();
   },
 );
+
+it.each([
+  ["15 GBP", ["£15", "15 £", "15 pounds", "£15.00", "GBP 15"], ["£150", "£15.50", "215 pounds", "1.15 £", "$15"]],
+  ["1480.50 dollars", ["$1,480.50", "1480,50 USD"], ["$1,480", "$1,480.505", "$1,480.51"]],
+])("finds %s by a pattern where it is written otherwise, and no other amount", (term, written, others) => {
+  const pattern = new RegExp(patternOfAmount(term) ?? "(?!)", "i");
+
+  expect([...written, ...others].filter((text) => pattern.test(text))).toEqual(written);
+});

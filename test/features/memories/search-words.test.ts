@@ -283,6 +283,9 @@ it.each([
   ["22.04", "The meeting on 22 April"],
   ["24/7", "Release on 24 July"],
   ["0x10", "Ten of 10"],
+  ["december", "It calls dec()"],
+  ["point of sale", "The pos of the cursor"],
+  ["30 seconds", "30 rooms"],
 ])("finds by %s nothing that is only spelt alike, above half", async (query, title) => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -63,7 +63,6 @@ export async function findAlike(
   const beginnings = [...(begun ? [begun] : []), ...mayBegin]
     .map(({ text }) => text)
     .filter((text) => [...text].length >= BEGINNING_LENGTH_MIN || IS_UNSPACED.test(text));
-  const compared = unknown.slice(0, LIMITS.search.misspelt);
   const kin = words.flatMap((word) => kinOf(word, known));
   const parts = unknown
     .filter(fitsLexicon)
@@ -79,7 +78,7 @@ export async function findAlike(
         ...[...composed, ...otherScripts, ...inOtherScripts.flat()],
         ...types.map((type) => TYPE + type),
       ]),
-      ...compared.flatMap(({ text }) => otherHexForms(text)),
+      ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => otherHexForms(text)),
       ...signs,
       ...languageWords,
       // Usually the words tell.

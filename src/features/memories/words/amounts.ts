@@ -73,8 +73,8 @@ export function otherUnits(term: string): string[] {
   return forms.filter((form) => form !== term);
 }
 
-/** Whether the words of a form tell it: the index has no "s" and no "t" alone, and other letters for many reasons. */
-export const isTold = (form: string): boolean => !/ [dglmst]$/.test(form);
+/** Whether the index tells such a form: it has no "s" and no "t" alone, and other single letters for many reasons. */
+export const isIndexed = (form: string): boolean => !/ [dglmst]$/.test(form);
 
 /** Units that have a sign as well, as a regular expression of PostgreSQL, and their names. */
 const SIGNED_UNITS = [

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../limits.js";
-import { SIGNED_UNIT_NAMES, UNITS, isTold, otherAmounts, otherUnits, patternOfAmount } from "./amounts.js";
+import { SIGNED_UNIT_NAMES, UNITS, isIndexed, otherAmounts, otherUnits, patternOfAmount } from "./amounts.js";
 import { dateIn, dateOf } from "./dates.js";
 import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { join, separate, umlautsIn, withUmlauts } from "./german.js";
@@ -10,7 +10,7 @@ import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
 import { namesLike, synonymsOf, typesNamed } from "./synonyms.js";
 import { otherTimes } from "./times.js";
-import { AMOUNTS, FORMS, PARTICLES } from "./vocabulary.js";
+import { AMBIGUOUS, AMOUNTS, FORMS, PARTICLES } from "./vocabulary.js";
 import { otherWritings, writingsAt, writingsIn } from "./writings.js";
 
 /** A short form of several words: their initials, or another name. */
@@ -207,7 +207,7 @@ function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const named = runsOf(first, NAME_LENGTHS).flatMap((run) => {
     const name = run.map(({ text }) => text).join(" ");
     const short = namesLike(name)?.filter((other) => !other.includes(" ")) ?? [];
-    return short.map((text) => ({ run, piece: pieceToStem(text), isKnown: true }));
+    return short.map((text) => ({ run, piece: pieceToStem(text), isKnown: !AMBIGUOUS.has(text) }));
   });
   const initials = runsOf(first, ACRONYM_LENGTHS)
     .filter((run) => run.every(({ text }) => SPELT_OUT.test(text)))
@@ -319,7 +319,7 @@ const otherVersion = (version: string): string => (/^v/i.test(version) ? version
 function wordsOf(term: string): QueryWord[] {
   const [, major, anyMinor] = VERSION.exec(term.toLowerCase()) ?? [];
   const amounts = otherNumbers(term)
-    .filter(isTold)
+    .filter(isIndexed)
     .map((amount) => amount.split(" ").map(pieceToStem));
   const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
   const date = dateIn(term);

@@ -1,5 +1,5 @@
 /**
- * Words that mean the same in software. Each word, also in its English forms, finds the others of its group. For a name
+ * Words that mean the same, in software and in other work. Each word, also in its English forms, finds the others of its group. For a name
  * of several words, a memory must have all of them but stop words, and ranks higher if it has them side by side.
  */
 export const SYNONYMS: ReadonlyArray<readonly string[]> = [
