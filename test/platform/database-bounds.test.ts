@@ -8,6 +8,9 @@ import { Client, close } from "../../src/platform/database/client.js";
 import { sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
 import { isTimeout, openDatabase } from "../../src/platform/database/database.js";
 import { BEFORE_COMMIT, type Statement } from "../../src/platform/database/statement.js";
+import { ask } from "../support/http.js";
+import { lockMemories } from "../support/locks.js";
+import { PATIENT } from "../support/patience.js";
 import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { createWorld } from "../support/world.js";
 
@@ -17,7 +20,7 @@ const reasonOf = (promise: Promise<unknown>) => promise.then(() => undefined).ca
 
 it("gives all statements of a search one common timeout, and each search a new one", async () => {
   await using world = await createWorld();
-  const { database } = world;
+  await using database = openDatabase(world.databaseUrl);
   const most = (0.9 * searchTimeoutMs) / 1_000;
 
   const outcomes: unknown[] = [];
@@ -26,7 +29,7 @@ it("gives all statements of a search one common timeout, and each search a new o
   });
 
   expect(outcomes.map((outcome) => outcome && isTimeout(outcome))).toEqual([undefined, true, true]);
-  expect(world.database.searchPool.totalCount).toBe(1);
+  expect(database.searchPool.totalCount).toBe(1);
   await database.search((run) => run(sleep, [most]));
 });
 
@@ -115,14 +118,15 @@ it("answers other requests while searches use all their connections", async () =
 it("answers 503 to a search that takes too long, and says how to search instead", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  const locker = await world.database.pool.connect();
-  await locker.query("BEGIN; LOCK TABLE memory");
+  const { url } = await world.serve({}, undefined, {}, { ...PATIENT, searchTimeoutMs });
+  await using lock = await lockMemories(world);
 
-  const verdict = await ann.does(searchMemories, { query: "anything" });
+  const { status, headers, body } = await ask(`${url}/v1/memories/search?query=anything`, { key: ann.key });
+  await lock.release();
 
-  expect(verdict).toBeRefused("unavailable", "search_too_slow");
-  await locker.query("COMMIT");
-  locker.release();
+  expect([status, headers.get("retry-after")]).toEqual([503, "2"]);
+  const message = expect.stringContaining("Search for fewer or rarer words") as string;
+  expect(body).toMatchObject({ error: { code: "unavailable", reason: "search_too_slow", message } });
 });
 
 it("ends an idle transaction, so that statements waiting for its locks continue", async () => {

@@ -2,6 +2,7 @@
 export const PATIENT = {
   ...{ connectionWaitMs: 30_000, lockWaitMs: 10_000 },
   ...{ statementTimeoutMs: 60_000, reservedTimeoutMs: 30_000, transactionTimeoutMs: 60_000 },
+  searchTimeoutMs: 30_000,
   replicaDelayMs: 600_000,
 };
 

@@ -38,7 +38,7 @@ export interface Database {
   ): Promise<Row[]>;
   /**
    * Runs the statements of one search, one after the other, on one of the connections reserved for searches. All
-   * together may take `LIMITS.database.searchTimeoutMs`, and up to a tenth more. A statement that takes longer fails,
+   * together may take `WaitBounds.searchTimeoutMs`, and up to a tenth more. A statement that takes longer fails,
    * and so does any after it, with an error for which `isTimeout` is true. Inside a transaction there is no such limit.
    */
   search<T>(work: (run: Database["run"]) => Promise<T>, patience?: LockPatience): Promise<T>;
@@ -77,7 +77,6 @@ export interface OpenDatabase extends Database, AsyncDisposable {
   loadModels(): Promise<void>;
 }
 
-const { searchTimeoutMs } = LIMITS.database;
 /** Turned off, these make PostgreSQL read a page's rows in index order instead of sorting them. */
 const OUT_OF_ORDER = ["enable_sort", "enable_bitmapscan"];
 const IN_ORDER = OUT_OF_ORDER.map((name) => `${name}=off`);
@@ -96,6 +95,8 @@ export interface WaitBounds {
   readonly connectionWaitMs: number;
   readonly lockWaitMs: number;
   readonly statementTimeoutMs: number;
+  /** For all statements of one search together. */
+  readonly searchTimeoutMs: number;
   readonly reservedTimeoutMs: number;
   readonly transactionTimeoutMs: number;
   /** How far a replica may be behind the primary. */
@@ -113,7 +114,7 @@ export function openDatabase(
   const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, naming }, onError);
   const lend = pooler ? withTransaction : withClient;
   // Without a pooler the connections of this pool have this setting already.
-  const searchSettings = pooler ? [`statement_timeout=${searchTimeoutMs}`] : [];
+  const searchSettings = pooler ? [`statement_timeout=${waits.searchTimeoutMs}`] : [];
   const transaction = {
     maxWait: waits.connectionWaitMs,
     timeout: waits.transactionTimeoutMs,
@@ -147,7 +148,11 @@ export function openDatabase(
       return rows as Row[];
     },
     search: (work, patience) =>
-      lend(searchPool, [...searchSettings, ...(patience ? [lockTimeout(patience)] : [])], searchOn(work, naming)),
+      lend(
+        searchPool,
+        [...searchSettings, ...(patience ? [lockTimeout(patience)] : [])],
+        searchOn(work, naming, waits.searchTimeoutMs),
+      ),
     transaction: (work, patience) => inTransaction((inner) => work(insideTransaction(inner)), patience),
     readPages: (read, patience) =>
       inTransaction(async (inner) => {
@@ -185,7 +190,7 @@ interface PoolParts {
 
 function openPools(url: DatabaseUrl, { waits, pooler, naming }: PoolParts, onError: (error: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
-  const { statementTimeoutMs, reservedTimeoutMs } = waits;
+  const { statementTimeoutMs, reservedTimeoutMs, searchTimeoutMs } = waits;
   const options = `${SESSION_OPTIONS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
   const onRefusal = ({ code }: { readonly code?: string }) => {
     if (!naming.isOn || !NAME_LOST.includes(code ?? "")) return;
@@ -214,8 +219,8 @@ function openPools(url: DatabaseUrl, { waits, pooler, naming }: PoolParts, onErr
   return { pool, reservedPool, searchPool };
 }
 
-/** Until a search takes this long, its timeout is not set again per statement. Saves quick searches a round trip. */
-const SLOW_SEARCH_MS = searchTimeoutMs / 10;
+/** Until a search has used this part of its time, its timeout is not set again per statement: one round trip less. */
+const QUICK_SEARCH = 1 / 10;
 
 /** Rounded up to 100 ms, so that there are few texts: Prisma's adapter caches each text that it sends. */
 const lockTimeout = ({ lockMs }: LockPatience): string => `lock_timeout=${Math.ceil(lockMs / 100) * 100}`;
@@ -279,13 +284,13 @@ const withTransaction: Lend = (pool, settings, work) =>
   });
 
 const searchOn =
-  <T>(work: (run: Database["run"]) => Promise<T>, naming: Naming) =>
+  <T>(work: (run: Database["run"]) => Promise<T>, naming: Naming, timeoutMs: number) =>
   (client: pg.PoolClient, change: Change): Promise<T> => {
     const begunAt = performance.now();
     return work(async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) => {
       const spentMs = performance.now() - begunAt;
-      if (spentMs >= searchTimeoutMs) throw new SearchTimeout();
-      if (spentMs > SLOW_SEARCH_MS) await change(`statement_timeout=${Math.ceil(searchTimeoutMs - spentMs)}`);
+      if (spentMs >= timeoutMs) throw new SearchTimeout();
+      if (spentMs > timeoutMs * QUICK_SEARCH) await change(`statement_timeout=${Math.ceil(timeoutMs - spentMs)}`);
       return (await ask(client, queryOf(statement, values, naming))).rows as Row[];
     });
   };
