@@ -1,8 +1,10 @@
 import { Field, InputType, Int } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between, Nullable } from "../../operation/bounds.js";
+import { isMarked } from "../../operation/class-bounds.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { MemoryIdField } from "../../operation/id.js";
+import { snakeCase } from "../../operation/names.js";
 import { defineOperation } from "../../operation/operation.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { GraphFull } from "./graph-room.js";
@@ -10,7 +12,7 @@ import { Memory, MemoryNotFound } from "./memory.js";
 import { VersionMismatch, changeMemory } from "./change-memory.js";
 import { ClientIdExists } from "./client-id-exists.js";
 import { withResolvedId } from "./resolve-memory-id.js";
-import { changesOf } from "./memory-columns.js";
+import { CONTENTS, CONTENT_TYPES, changesOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { ChangedMemory } from "./memory-input.js";
 import { ClientIdField } from "./common-fields.js";
@@ -32,9 +34,15 @@ export class UpdateMemoryInput extends ChangedMemory(GraphInput) {
   expectedVersion?: number | null;
 }
 
+const REMOVABLE = CONTENTS.filter(
+  (name) => CONTENT_TYPES[name].endsWith("?") && !isMarked(UpdateMemoryInput, name, "notForAgents"),
+);
+const EITHER = new Intl.ListFormat("en-GB", { type: "disjunction" });
+
 /** For agents: the door takes null and `""` of most fields as left out, so the call may have named some. */
 const HOW_TO_CLEAR =
-  " tags: [] removes all tags; null removes the summary, context or expires_at, if nothing else is null.";
+  ` tags: [] removes all tags; null removes the ${EITHER.format(REMOVABLE.map(snakeCase))}, ` +
+  "if nothing else is null.";
 
 export const updateMemory = defineOperation({
   name: "updateMemory",
