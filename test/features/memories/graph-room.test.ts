@@ -3,6 +3,7 @@ import { viewer } from "../../../src/features/access/viewer.js";
 import { createMemories } from "../../../src/features/bulk/create-memories.js";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
+import { GraphFull } from "../../../src/features/memories/graph-room.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { verifyGraphs } from "../../../src/features/memories/verify-graphs.js";
@@ -12,6 +13,8 @@ import { updateRelationship } from "../../../src/features/relationships/update-r
 import { LIMITS } from "../../../src/limits.js";
 import type { GraphBounds, Plan } from "../../../src/operation/context.js";
 import type { Operation } from "../../../src/operation/operation.js";
+import { operations } from "../../../src/operations.js";
+import { exampleInput, thingsOf } from "../../support/examples.js";
 import { ask } from "../../support/http.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
@@ -61,6 +64,24 @@ const WAYS: Readonly<Record<string, (actor: Actor) => Promise<readonly [Operatio
     return [updateRelationship, { id, context: "abcdef" }, 4];
   },
 };
+
+const writing = operations.filter(({ kind, permission }) => kind === "mutation" && permission === "memories:write");
+
+it.each(writing.map((operation) => [operation.name, operation] as const))(
+  "lets %s raise only what it declares where the graph is full",
+  async (_name, operation) => {
+    const storage = roomy();
+    await using world = await createWorld({ storage });
+    const ann = await world.user();
+    const input = exampleInput(operation, await thingsOf(world, ann, operation));
+    for (const bounds of Object.values(storage)) Object.assign(bounds, { memories: 0, bytes: 0 });
+
+    // Throws what the operation does not declare.
+    const verdict = await ann.does(operation, input);
+
+    if (!verdict.ok) expect(verdict.failure).toBeInstanceOf(GraphFull);
+  },
+);
 
 describe.each(Object.entries(WAYS))("%s", (_name, prepare) => {
   it("fits to the last byte; with one byte less it is refused and changes nothing", async () => {
