@@ -49,7 +49,8 @@ describe.each(Object.entries(doors))("by %s", (_door, ask) => {
         met[asker] = rightMet(await ask(keyOf[asker], operation, exampleInput(operation, things)));
       }
 
-      expect(met).toEqual(Object.fromEntries(ASKERS.map((asker) => [asker, rightOf(operation, asker)])));
+      const advice = 'Declare the role, as src/README.md says in "Changing who may do what".';
+      expect(met, advice).toEqual(Object.fromEntries(ASKERS.map((asker) => [asker, rightOf(operation, asker)])));
       expect(world.bugs).toEqual([]);
     },
   );
