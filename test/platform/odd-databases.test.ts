@@ -118,7 +118,9 @@ it("warns at each start if an extension was dropped, and says how to create it a
 
 it("goes on after a migration that was refused, or whose end Prisma could not note", async () => {
   const url = await oddDatabase("", "CREATE TYPE team AS (id int)");
-  await expect(migrate(url)).rejects.toThrow(/\(relation "team" already exists\): another program uses it, .*alone/);
+  const refused = migrate(url);
+  await expect(refused).rejects.toThrow(/\(relation "team" already exists\): another program uses it, .*alone/);
+  await expect(refused).rejects.toHaveProperty("cause.migration", expect.stringMatching(/^\d+_teams$/));
   await onServer(url, async (database) => {
     await database.query("DROP TYPE team");
     await database.query(

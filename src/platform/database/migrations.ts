@@ -290,7 +290,10 @@ class WholeScripts extends PrismaPg {
     const adapter = await super.connect();
     const { queryRaw, executeRaw } = adapter;
     adapter.executeScript = (script) =>
-      this.#keepFailure(async () => void (await adapter.underlyingDriver().query(this.formOf(this.#noted(script)))));
+      this.#keepFailure(
+        async () => void (await adapter.underlyingDriver().query(this.formOf(this.#noted(script)))),
+        this.names.get(script),
+      );
     adapter.queryRaw = (query) => this.#keepFailure(() => queryRaw.call(adapter, query));
     adapter.executeRaw = (query) => this.#keepFailure(() => executeRaw.call(adapter, query));
     return adapter;
@@ -304,10 +307,12 @@ class WholeScripts extends PrismaPg {
       : `${script}\nUPDATE _prisma_migrations SET finished_at = now() WHERE migration_name = '${name}' AND rolled_back_at IS NULL;`;
   }
 
-  async #keepFailure<T>(work: () => Promise<T>): Promise<T> {
+  async #keepFailure<T>(work: () => Promise<T>, migration?: string): Promise<T> {
     try {
       return await work();
     } catch (error) {
+      // Where the error is printed as it is, its properties are, too.
+      if (error instanceof Error && migration !== undefined) Object.assign(error, { migration });
       this.failure = error;
       throw error;
     }
