@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { callTool } from "../support/mcp.js";
+import { anAgent, callTool } from "../support/mcp.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
@@ -11,7 +11,10 @@ async function createLink(relationship_type: string) {
   const ann = await world.user();
   const [one, other] = await memoriesTitled(ann, "One", "Other");
   const ends = { from_memory_id: one.id, to_memory_id: other.id };
-  const { answer } = await callTool(url, ann.key, "create_relationship", { ...ends, relationship_type });
+  const { answer } = await callTool(url, ann.key, "create_relationship", {
+    ...ends,
+    relationship_type,
+  });
   return answer as { type?: string; error?: { message: string } };
 }
 
@@ -50,7 +53,9 @@ it.each([
   const unresolved = async () => (await callTool(url, ann.key, "get_recent_activity")).answer["unresolved_problems"];
 
   expect((await link(problem, solution)).answer).toMatchObject({
-    error: { message: `from_memory_id: is the ${from}, which the ${to} ${relationship_type}: swap the two ids` },
+    error: {
+      message: `from_memory_id: is the ${from}, which the ${to} ${relationship_type}: swap the two ids`,
+    },
   });
   expect(await unresolved()).toHaveLength(1);
   expect((await link(solution, problem)).isError).toBe(false);
@@ -82,22 +87,45 @@ it("lets programs use the types that it refuses an agent", async () => {
   expect((await aLink(ann, one, other, { relationshipType: "SOLVED_BY" })).type).toBe("SOLVED_BY");
 });
 
-it("does not let an agent make two memories replace each other", async () => {
+it.each([
+  ["REPLACES", "REPLACES"],
+  ["REPLACES", "DEPRECATED_BY"],
+  ["DEPRECATED_BY", "REPLACES"],
+  ["DEPRECATED_BY", "DEPRECATED_BY"],
+])("does not let an agent make two memories replace each other: first by %s, then by %s", async (first, second) => {
   await using world = await createWorld();
-  const { url } = await world.serve();
-  const ann = await world.user();
+  const { ann, call } = await anAgent(world);
+  const [old, newer] = await memoriesTitled(ann, "Old", "Newer");
+  const replaces = (one: { id: string }, other: { id: string }, type: string) =>
+    type === "REPLACES" ? ([one, other] as const) : ([other, one] as const);
+  await aLink(ann, ...replaces(newer, old, first), { relationshipType: first });
+  const [from, to] = replaces(old, newer, second);
+  const link = (relationship_type: string) =>
+    call("create_relationship", {
+      from_memory_id: from.id,
+      to_memory_id: to.id,
+      relationship_type,
+    });
+
+  const path = second === "REPLACES" ? "to_memory_id" : "from_memory_id";
+  expect(await link(second)).toMatchObject({
+    error: { message: expect.stringContaining(`${path}: REPLACES the other already`) as string },
+  });
+  expect(await link("RELATED_TO")).toMatchObject({ type: "RELATED_TO" });
+  const { memories } = await call("get_related_memories", { id: newer.id });
+  expect(memories).toMatchObject([{ title: "Old", superseded_by: { id: newer.id, title: "Newer" } }]);
+});
+
+it("lets an agent say by both names that a memory replaces another", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
   const [old, newer] = await memoriesTitled(ann, "Old", "Newer");
   await aLink(ann, newer, old, { relationshipType: "REPLACES" });
   const turned = { from_memory_id: old.id, to_memory_id: newer.id };
-  const link = (relationship_type: string) =>
-    callTool(url, ann.key, "create_relationship", { ...turned, relationship_type });
 
-  expect((await link("REPLACES")).answer).toMatchObject({
-    error: { message: expect.stringContaining("to_memory_id: REPLACES this memory already") as string },
-  });
-  expect((await link("RELATED_TO")).isError).toBe(false);
-  const { answer } = await callTool(url, ann.key, "get_related_memories", { id: newer.id });
-  expect(answer["memories"]).toMatchObject([{ title: "Old", superseded_by: { id: newer.id, title: "Newer" } }]);
+  expect(await call("create_relationship", { ...turned, relationship_type: "DEPRECATED_BY" })).not.toHaveProperty(
+    "error",
+  );
 });
 
 it.each([
@@ -115,7 +143,12 @@ it.each([
     const { isError, answer } = await callTool(url, ann.key, tool, { ...ends, graph });
     expect([isError, answer]).toMatchObject([
       true,
-      { error: { code: "not_found", message: expect.stringContaining("both must be in one graph") as string } },
+      {
+        error: {
+          code: "not_found",
+          message: expect.stringContaining("both must be in one graph") as string,
+        },
+      },
     ]);
   }
 });

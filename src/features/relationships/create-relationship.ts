@@ -173,16 +173,27 @@ async function assertNotTurned({ models }: Database, { graphId, fromId, type, to
   throw new InvalidInput([{ path: "fromMemoryId", message }]);
 }
 
+/** The two names for replacing: each says it in the other direction. */
+const REPLACING: ReadonlyMap<string, string> = new Map([
+  ["REPLACES", "DEPRECATED_BY"],
+  ["DEPRECATED_BY", "REPLACES"],
+]);
+
 /**
- * Refuses two memories that replace each other: readers would be sent back and forth.
+ * Refuses two memories that replace each other, by either name: readers would be sent back and forth.
  * @throws InvalidInput
  */
 async function assertNotReplaced(database: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
-  if (type !== "REPLACES") return;
-  if (!(await findLink(database, { graphId, fromId: toId, type, toId: fromId }))) return;
+  const turned = REPLACING.get(type);
+  if (turned === undefined) return;
+  const opposite =
+    (await findLink(database, { graphId, fromId: toId, type, toId: fromId })) ??
+    (await findLink(database, { graphId, fromId, type: turned, toId }));
+  if (!opposite) return;
+  const path = type === "REPLACES" ? "toMemoryId" : "fromMemoryId";
   const message =
-    "REPLACES this memory already. Read both: update the one that is to hold, or delete the one that is wrong";
-  throw new InvalidInput([{ path: "toMemoryId", message }]);
+    "REPLACES the other already. Read both: update the one that is to hold, or delete the one that is wrong";
+  throw new InvalidInput([{ path, message }]);
 }
 
 interface Link {
@@ -200,7 +211,10 @@ async function findFullEnd(database: Database, { graphId, fromId, toId }: Link):
 
 /** Stores a relationship. False if the memories have one of this type already, or one of them was deleted. */
 async function makeLink(database: Database, { graphId, ...link }: Link): Promise<boolean> {
-  const made = await database.run(storeRelationships, { graphId, relationships: JSON.stringify([link]) });
+  const made = await database.run(storeRelationships, {
+    graphId,
+    relationships: JSON.stringify([link]),
+  });
   return made.length > 0;
 }
 
@@ -211,4 +225,7 @@ async function refuseExisting(database: Database, link: Link): Promise<void> {
 }
 
 const findLink = ({ models }: Database, link: Link) =>
-  models.relationship.findUnique({ where: { graphId_fromId_type_toId: link }, select: { id: true } });
+  models.relationship.findUnique({
+    where: { graphId_fromId_type_toId: link },
+    select: { id: true },
+  });
