@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { leaveTeam } from "../../src/features/teams/leave-team.js";
 import { withLimits } from "../support/limits.js";
 import { anAgent, askMcp, callTool } from "../support/mcp.js";
 import { aLink, aMemory, manyMemories, memoriesTitled } from "../support/memories.js";
@@ -368,6 +369,60 @@ it("says which filters excluded everything, and names the caller's other graph i
   expect(answer).toMatchObject({ memories: [{ title: "Needle" }] });
   const elsewhere = { query: "nowhere", graph: "personal" };
   expect(await hint(bob.key, "search_memories", elsewhere)).toContain("the personal graph: try graph team");
+});
+
+it("says where a memory was looked for in vain, and where else it may be", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { member: bob } = await aTeam(world);
+  const ann = await world.user();
+  const own = await aMemory(bob, { graph: "personal" });
+  const shared = await aMemory(bob);
+  const said = async (key: string, name: string, args: object) =>
+    ((await callTool(url, key, name, args)).answer as { error: { message: string } }).error.message;
+
+  const inTeam = "This looked in the team graph: try graph personal, too.";
+  expect(await said(bob.key, "get_memory", { id: own.id })).toContain(inTeam);
+  expect(await said(bob.key, "update_memory", { memory_id: own.id, title: "A", graph: "Team" })).toContain(inTeam);
+  expect(await said(bob.key, "get_memory", { id: shared.id, graph: "personal" })).toContain(
+    "This looked in the personal graph: try graph team, too.",
+  );
+  const link = { from_memory_id: own.id, to_memory_id: shared.id, relationship_type: "RELATED_TO" };
+  expect(await said(bob.key, "create_relationship", link)).toContain(
+    "This looked in the team graph: no relationship leads to the personal one.",
+  );
+  expect(await said(ann.key, "get_memory", { id: shared.id })).toContain(
+    "This looked in the personal graph, the only one: you are in no team.",
+  );
+  expect(await said(ann.key, "search_memories", { query: "a", graph: "team" })).not.toContain("looked in");
+});
+
+it("does not send an agent to the other graph for relationships of a memory of this one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { member: bob } = await aTeam(world);
+  const { id } = await aMemory(bob);
+
+  const { answer } = await callTool(url, bob.key, "get_related_memories", { id });
+
+  expect(answer["hint"]).toMatch(/^It has no relationships/);
+  expect(answer["hint"]).not.toContain("graph");
+});
+
+it("says in answers to changes which graph was changed, also after the user has left the team", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { member: bob, teamId } = await aTeam(world);
+  const call = async (name: string, args: object) => (await callTool(url, bob.key, name, args)).answer;
+  const note = { type: "decision", title: "A", content: "x" };
+
+  const { id, graph } = await call("store_memory", note);
+  expect(graph).toBe("team");
+  expect(await call("store_memory", { ...note, graph: "Personal" })).toMatchObject({ graph: "personal" });
+  expect(await call("update_memory", { id, title: "B" })).toMatchObject({ graph: "team" });
+  expect(await call("delete_memory", { id })).toEqual({ id, graph: "team" });
+  await bob.did(leaveTeam, { teamId });
+  expect(await call("store_memory", note)).toMatchObject({ graph: "personal" });
 });
 
 it("shows ten hits by default", async () => {

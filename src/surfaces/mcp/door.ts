@@ -182,23 +182,26 @@ interface Call {
  * failure that an agent can act on is returned as an answer.
  */
 async function callTool(tool: Tool, { params }: Message, { services, response, names }: Call): Promise<object> {
+  const args = params["arguments"] ?? {};
   try {
     assertWithinBudget(response);
-    const { text, value } = await tool.call(services, scopeOf(response), params["arguments"] ?? {});
+    const { text, value } = await tool.call(services, scopeOf(response), args);
     return { content: [{ type: "text", text }], structuredContent: value };
   } catch (error) {
     if (error instanceof Unauthorized || error instanceof AccountSuspended) throw error;
     const failure = noteFailure(error, response);
     // Clients check structured content against the schema of the tool's answers, which an error does not have.
-    return failedCall(JSON.stringify(errorForAgents(failure, names)));
+    const more = failure && tool.addTo(failure, scopeOf(response), args);
+    return failedCall(JSON.stringify(errorForAgents(failure, names, more)));
   }
 }
 
 /**
  * The error as in REST, but without sentences that name a route, since an agent has only tools, and without details
  * that the message contains already.
+ * @param more a sentence to add
  */
-function errorForAgents(failure: Failure | undefined, names: Routes): object {
+function errorForAgents(failure: Failure | undefined, names: Routes, more: string | undefined): object {
   const { error } = restError(failure, names);
   const { details, message, ...others } = error;
   const sentences = message.split(/(?<=\.) /).filter((sentence) => !/`[A-Z]+ \//.test(sentence));
@@ -206,7 +209,7 @@ function errorForAgents(failure: Failure | undefined, names: Routes): object {
   return {
     error: {
       ...others,
-      message: sentences.length > 0 ? sentences.join(" ") : message,
+      message: [...(sentences.length > 0 ? sentences : [message]), ...(more === undefined ? [] : [more])].join(" "),
       ...(isSaidWhole ? {} : { details }),
     },
   };

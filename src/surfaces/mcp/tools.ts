@@ -1,7 +1,7 @@
 import type { GraphQLInputObjectType, GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import type { Caller, Services } from "../../operation/context.js";
-import { type InputIssue, InvalidInput } from "../../operation/failure.js";
+import { type Failure, type InputIssue, InvalidInput } from "../../operation/failure.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
@@ -49,6 +49,8 @@ export interface Tool {
   isFor(caller: Pick<Caller, "scopes">): boolean;
   /** Runs the operation. */
   call(services: Services, scope: RequestScope, args: unknown): Promise<ToolAnswer>;
+  /** What else to say of a failure of such a call; undefined for most. */
+  addTo(failure: Failure, scope: RequestScope, args: unknown): string | undefined;
 }
 
 /** An output of an operation in both forms of an answer. */
@@ -98,6 +100,11 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
     selects: (field, within) =>
       (within === undefined ? outputs : outputs.of(snakeCase(within)))?.of(snakeCase(field)) !== undefined,
   });
+  const isChange = operation.kind === "mutation" && names.includes("graph");
+  const meantBy = (args: Output) => {
+    const { known, unknown } = splitByName(nameArguments(args, fields), fields);
+    return { meant: readArguments(known, fields, { isReading: operation.kind === "query" }), unknown };
+  };
   return {
     names: [tool.name, ...(tool.alsoNamed ?? [])],
     listing: {
@@ -105,26 +112,37 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       title: titleOf(tool.name),
       description: tool.description,
       inputSchema: inputSchema(fields, tool),
-      outputSchema: outputSchema(given),
+      outputSchema: outputSchema(isChange ? { ...given, properties: { ...given.properties, ...GRAPH } } : given),
       annotations: annotationsOf(operation, tool),
     },
     isFor: ({ scopes }) => scopesOf(operation.permission).every((scope) => scopes.has(scope)),
     async call(services, scope, args) {
       scope.operations.push(operation.name);
       if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
-      const named = nameArguments(args, fields);
-      const { known, unknown } = splitByName(named, fields);
-      const meant = readArguments(known, fields, { isReading: operation.kind === "query" });
+      const { meant, unknown } = meantBy(args);
       const part = takePart(meant, inParts === undefined ? "" : partName(inParts));
       const { from, others } = part;
       const found = [...unknown, ...issuesOfCuts(meant), ...part.issues];
       const plain = await run(services, scope, { path: {}, query: {}, body: others }, found);
-      const output = pick(plain, given) as Output;
+      const picked = pick(plain, given) as Output;
+      // Which graph that is by default changes when a user joins or leaves a team.
+      const output = isChange ? { ...picked, graph: graphOf(scope, others) } : picked;
       const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
       return answerOf(output, { inParts, ifCut }, { from, endsEarly: plain["truncated"] === true, hints });
     },
+    addTo: (failure, scope, args) =>
+      failure.kind === "not_found" && failure.reason === undefined && isObject(args)
+        ? whereMissing(failure, scope, meantBy(args).meant)
+        : undefined,
   };
 }
+
+/** In answers to changes: where it was stored, and so who reads it. */
+const GRAPH: Readonly<Record<string, JsonSchema>> = { graph: { type: "string", enum: ["personal", "team"] } };
+
+/** The graph on which a call with these arguments works. */
+const graphOf = ({ caller }: RequestScope, { graph }: Output): "personal" | "team" =>
+  graph !== "personal" && caller?.team ? "team" : "personal";
 
 /** Where an answer to a change was cut. */
 const IF_CHANGED = "Everything was stored; only this answer is cut. get_memory shows more.";
@@ -195,13 +213,28 @@ function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRout
   const own = [hintOf?.(output, args) ?? []].flat();
   if (own.length > 0 || !whenEmpty || !isEmpty(output)) return own;
   const given = narrowing.map(snakeCase).filter((name) => args[name] !== undefined);
-  const [here, other] = args["graph"] === "personal" ? ["personal", "team"] : ["team", "personal"];
+  const here = graphOf(scope, args);
   return [
     ...(given.length > 0 ? [`Nothing with the given ${given.join(" and ")}: try without.`] : []),
     whenEmpty(args),
-    // What is not in one graph may be in the other: an agent that has just joined a team looks in vain.
-    ...(scope.caller?.team ? [`This looked in the ${here} graph: try graph ${other}, too.`] : []),
+    // What is not in one graph may be in the other: an agent that has just joined a team looks in vain. A walk begins
+    // at a memory of this graph, and no relationship leads to another.
+    ...(scope.caller?.team && narrowing.length > 0 ? [`This looked in the ${here} graph: ${TRY[here]}.`] : []),
   ];
+}
+
+const OTHER = { team: "personal", personal: "team" } as const;
+const TRY = { team: "try graph personal, too", personal: "try graph team, too" } as const;
+
+/**
+ * Says where a memory was looked for in vain. Which graph that is by default changes when a user joins or leaves a team.
+ */
+function whereMissing({ details }: Failure, scope: RequestScope, args: Output): string {
+  if (!scope.caller?.team) return "This looked in the personal graph, the only one: you are in no team.";
+  const here = graphOf(scope, args);
+  // Of two ends, the other may well be in this graph.
+  const next = details === undefined ? TRY[here] : `no relationship leads to the ${OTHER[here]} one`;
+  return `This looked in the ${here} graph: ${next}.`;
 }
 
 /** Says that texts do not begin here, so that no agent takes an end for the whole, or nothing for an empty text. */
