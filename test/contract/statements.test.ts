@@ -24,6 +24,7 @@ const STATEMENTS = [
   "features/memories/meaning/embedding-statements.ts: nearVectors",
   "features/memories/memory-statements.ts: copyStatement",
   "features/memories/memory-statements.ts: keepVersion",
+  "features/memories/memory-statements.ts: makersOfMemories",
   "features/memories/memory-statements.ts: newestStatement",
   "features/memories/memory-statements.ts: readStatement",
   "features/memories/memory-statements.ts: storeMemory",
@@ -52,7 +53,7 @@ const STATEMENTS = [
   "platform/database/idle-statement.ts: idleProcesses",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 45;
+const STATEMENTS_MAX = 46;
 
 interface Source {
   readonly path: string;

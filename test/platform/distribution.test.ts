@@ -11,7 +11,11 @@ import { forgetUnusedVectors } from "../../src/features/memories/meaning/embed-m
 import { findSimilar } from "../../src/features/memories/search/find-similar.js";
 import { verifyGraphs } from "../../src/features/memories/index.js";
 import { forgetWords } from "../../src/features/memories/words/forget-words.js";
-import { memoriesWithLinks, memoriesWithRelationships } from "../../src/features/memories/memory-statements.js";
+import {
+  makersOfMemories,
+  memoriesWithLinks,
+  memoriesWithRelationships,
+} from "../../src/features/memories/memory-statements.js";
 import { readMemories } from "../../src/features/memories/read-memories.js";
 import { relatedStatement } from "../../src/features/memories/related-statement.js";
 import { searchMemories } from "../../src/features/memories/search/search-memories.js";
@@ -220,6 +224,7 @@ async function doOtherThings(world: World): Promise<void> {
   for (const statement of [memoriesWithRelationships, memoriesWithLinks]) {
     await database.run(statement, { graphId, ids: [first.id], withContent: true });
   }
+  await database.run(makersOfMemories, { graphId, ids: [first.id] });
   await database.run(nearVectors, { graphId, model: "a", numbers: [1, 2], among: null, most: 1 });
   for (const rows of ["memories", "linked", "relationships"] as const) {
     for (let depth = 1; depth <= LIMITS.walk.depth; depth++) {

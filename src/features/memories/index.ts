@@ -4,6 +4,7 @@ import { memory } from "./get-memory.js";
 import { memories } from "./list-memories.js";
 import { memoryVersions } from "./list-memory-versions.js";
 import { relationshipsOfMemory, relationshipsTotalOfMemory, supersededByOfMemory } from "./memory-relations.js";
+import { makersRelations } from "./read-makers.js";
 import { putMemory } from "./put-memory.js";
 import { relatedMemories } from "./related-memories.js";
 import { memoryOfRelatedMemory } from "./related-memory.js";
@@ -60,6 +61,7 @@ export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js
 export { type LargeGraph, largestGraphs } from "./largest-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export { CLOSING, OPEN_TYPES, isTurned } from "./memory-types.js";
+export { setMakers, showsMakers } from "./read-makers.js";
 export { type Place, idsByGraph, setSuperseding } from "./read-memories.js";
 export { FollowDirection } from "./related-memories.js";
 export { defineMemoryRelation } from "./memory-relations.js";
@@ -82,5 +84,6 @@ export const memoryRelations = [
   relationshipsTotalOfMemory,
   supersededByOfMemory,
   memoryOfHit,
+  ...makersRelations,
   memoryOfRelatedMemory,
 ] as const;

@@ -184,6 +184,16 @@ export const supersedingMemories = newestStatement("superseding_memories", newes
 /** The memories that solve others: for each, the newest that SOLVES it, else the newest that ADDRESSES it, likewise. */
 export const solvingMemories = newestStatement("solving_memories", newestSolving);
 
+/** Who stored and who last changed memories. SQL for `AMONG_IDS`. */
+export const makersOfMemories = defineStatement({
+  name: "makers_of_memories",
+  values: { graphId: "uuid", ids: "uuid[]" },
+  row: { id: "uuid", createdBy: "uuid", updatedBy: "uuid" },
+  text: `
+    SELECT id, created_by AS "createdBy", updated_by AS "updatedBy"
+    FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}`,
+});
+
 /**
  * Copies rows of some memories into another graph unchanged, in the order in which `storeMemories` and
  * `storeRelationships` store theirs. SQL, so that their texts do not leave the database. It names two graphs: the

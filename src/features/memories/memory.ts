@@ -3,6 +3,7 @@ import { Failure } from "../../operation/failure.js";
 import { Embedded, IdInRest, NullWhereNothing } from "../../operation/output.js";
 import type { MemoryRow } from "./memory-columns.js";
 import { ShowsContents } from "./memory-contents.js";
+import { AUTHOR, EDITOR } from "./makers.js";
 import { SIMILAR, SimilarMemory } from "./similar-memory.js";
 import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
 
@@ -64,6 +65,16 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
   @Embedded()
   @NullWhereNothing
   similar?: SimilarMemory[] | null;
+
+  @Field(() => String, { nullable: true, description: `${AUTHOR}.` })
+  @Embedded()
+  @NullWhereNothing
+  author?: string | null;
+
+  @Field(() => String, { nullable: true, description: `${EDITOR}.` })
+  @Embedded()
+  @NullWhereNothing
+  editor?: string | null;
 
   /** The graph in which to follow its relations. Not a declared field, so clients never see it. */
   graphId!: string;

@@ -16,6 +16,8 @@ import {
   IncludeExpiredField,
   expiryFor,
   chosenGraphId,
+  setMakers,
+  showsMakers,
   setSuperseding,
 } from "../memories/index.js";
 import { type MemoryInJson, NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
@@ -97,7 +99,7 @@ export class RecentActivity {
 }
 
 /** The fields of each memory; get_memory reads it whole. */
-const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt", "supersededBy"];
+const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt", "author", "editor", "supersededBy"];
 
 export const recentActivity = defineOperation({
   name: "recentActivity",
@@ -186,6 +188,7 @@ export const recentActivity = defineOperation({
     const isForAgents = context.door === "mcp";
     // So that an agent does not take a decision of last week for one that still holds. GraphQL has a relation for it.
     if (isForAgents) await setSuperseding(context, shown);
+    if (showsMakers(context, values.graphId)) await setMakers(context, shown, (one) => one);
     return {
       total,
       totalIsCapped: counts?.isCapped ?? false,

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { callersByKeys } from "../../../src/features/access/caller-statement.js";
 import { memoriesBetween, relationshipsBetween } from "../../../src/features/bulk/export-statement.js";
 import {
+  makersOfMemories,
   memoriesAlone,
   memoriesWithLinks,
   memoriesWithRelationships,
@@ -66,6 +67,7 @@ it("plans the most frequent statements once, for any graph and any number of mem
       await plansOf(world, memoriesWithLinks, (n) => ({ ...some(n), withContent: true })),
       await plansOf(world, supersedingMemories, some),
       await plansOf(world, solvingMemories, some),
+      await plansOf(world, makersOfMemories, some),
       await plansOf(world, relatedStatement(1, "memories"), () => ({ ...walk, graphId, start })),
       await plansOf(world, relatedStatement(1, "linked"), () => ({ ...walk, graphId, start })),
       await plansOf(world, relatedStatement(2, "relationships"), () => ({ ...walk, graphId, start })),

@@ -1,5 +1,6 @@
 import { Field, Float, ObjectType } from "type-graphql";
-import { Embedded } from "../../../operation/output.js";
+import { Embedded, NullWhereNothing } from "../../../operation/output.js";
+import { AUTHOR, EDITOR } from "../makers.js";
 import { Memory } from "../memory.js";
 import { WHOLE_MEMORY, defineMemoryRelation } from "../memory-relations.js";
 import { SearchMatch } from "../words/match.js";
@@ -47,6 +48,16 @@ export class SearchHit extends MemoryHead {
       "`explain`.",
   })
   matches!: SearchMatch[] | null;
+
+  @Field(() => String, { nullable: true, description: `${AUTHOR}.` })
+  @Embedded()
+  @NullWhereNothing
+  author?: string | null;
+
+  @Field(() => String, { nullable: true, description: `${EDITOR}.` })
+  @Embedded()
+  @NullWhereNothing
+  editor?: string | null;
 
   @Field(() => Memory, { nullable: true, description: WHOLE_MEMORY })
   @Embedded()
