@@ -27,6 +27,27 @@ it("marks what was replaced in the list of recent activity, among open problems 
   expect(marks(unresolved_problems)).toEqual(marks(memories).slice(0, 2));
 });
 
+it("marks what is solved in the list of recent activity, so that nobody takes up a task that is done", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [done, open] = [await aMemory(ann, { type: "task" }), await aMemory(ann, { type: "task" })];
+  const bug = await aMemory(ann, { type: "problem" });
+  const fix = await aMemory(ann, { title: "Fixed", type: "fix" });
+  for (const solved of [done, bug]) await aLink(ann, fix, solved, { relationshipType: "SOLVES" });
+
+  const { memories } = await call("get_recent_activity", { types: ["task", "problem"], days: 365 });
+
+  const marks = (memories as Array<{ id: string; solved_by?: object }>).map((one) => [one.id, one.solved_by]);
+  const solved_by = { id: fix.id, title: "Fixed" };
+  expect(new Map(marks as [string, object][])).toEqual(
+    new Map<string, object | undefined>([
+      [bug.id, solved_by],
+      [open.id, undefined],
+      [done.id, solved_by],
+    ]),
+  );
+});
+
 it("says that recent activity lists only the newest where there are more, and how to see the next", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

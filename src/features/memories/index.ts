@@ -3,7 +3,12 @@ import { deleteMemory } from "./delete-memory.js";
 import { memory } from "./get-memory.js";
 import { memories } from "./list-memories.js";
 import { memoryVersions } from "./list-memory-versions.js";
-import { relationshipsOfMemory, relationshipsTotalOfMemory, supersededByOfMemory } from "./memory-relations.js";
+import {
+  relationshipsOfMemory,
+  relationshipsTotalOfMemory,
+  solvedByOfMemory,
+  supersededByOfMemory,
+} from "./memory-relations.js";
 import { makersRelations } from "./read-makers.js";
 import { putMemory } from "./put-memory.js";
 import { relatedMemories } from "./related-memories.js";
@@ -62,7 +67,7 @@ export { type LargeGraph, largestGraphs } from "./largest-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export { CLOSING, OPEN_TYPES, isTurned } from "./memory-types.js";
 export { setMakers, showsMakers } from "./read-makers.js";
-export { type Place, idsByGraph, setSuperseding } from "./read-memories.js";
+export { type Place, idsByGraph, setSolving, setSuperseding } from "./read-memories.js";
 export { FollowDirection } from "./related-memories.js";
 export { defineMemoryRelation } from "./memory-relations.js";
 
@@ -83,6 +88,7 @@ export const memoryRelations = [
   relationshipsOfMemory,
   relationshipsTotalOfMemory,
   supersededByOfMemory,
+  solvedByOfMemory,
   memoryOfHit,
   ...makersRelations,
   memoryOfRelatedMemory,

@@ -7,7 +7,8 @@ import { paceBy } from "../../operation/pieces.js";
 import { type Relation, defineRelation } from "../../operation/relation.js";
 import { textOf } from "./memory-columns.js";
 import { Memory, MemoryNotFound, MemoryRelationship } from "./memory.js";
-import { LONG_FIELDS, type Place, type Wanted, readMemories, readSuperseding } from "./read-memories.js";
+import { LONG_FIELDS, type Place, type Wanted, readMemories, readSolving, readSuperseding } from "./read-memories.js";
+import { SolvingMemory } from "./solving-memory.js";
 import { SupersedingMemory } from "./superseding-memory.js";
 
 /** How many memories of one level a query may follow: a thousand, with 100 relationships each, is much already. */
@@ -53,6 +54,14 @@ export const supersededByOfMemory = defineRelation<Memory, SupersedingMemory | n
   to: () => SupersedingMemory,
   follow: async (context, memory) =>
     memory.supersededBy === undefined ? ((await load(context, supersedingAt, memory)) ?? null) : memory.supersededBy,
+});
+
+export const solvedByOfMemory = defineRelation<Memory, SolvingMemory | null>({
+  ...ofMemory,
+  name: "solvedBy",
+  to: () => SolvingMemory,
+  follow: async (context, memory) =>
+    memory.solvedBy === undefined ? ((await load(context, solvingAt, memory)) ?? null) : memory.solvedBy,
 });
 
 /** Fields of the memory at the other end that need no reading: the relationship has them, or they are relations. */
@@ -163,6 +172,8 @@ function choiceOf(asked: ReadonlySet<string>): keyof typeof READ {
   if (asked.has("relationships") || asked.has("relationshipsTotal")) return isLong ? "linked" : "linkedHeads";
   return isLong ? "whole" : "heads";
 }
+
+const solvingAt: Batch<Place, SolvingMemory | null> = (context, places) => readSolving(context, checkFollowed(places));
 
 const supersedingAt: Batch<Place, SupersedingMemory | null> = (context, places) =>
   readSuperseding(context, checkFollowed(places));

@@ -5,6 +5,7 @@ import type { MemoryRow } from "./memory-columns.js";
 import { ShowsContents } from "./memory-contents.js";
 import { AUTHOR, EDITOR } from "./makers.js";
 import { SIMILAR, SimilarMemory } from "./similar-memory.js";
+import { SOLVED_BY, SolvingMemory } from "./solving-memory.js";
 import { SUPERSEDED_BY, SupersedingMemory } from "./superseding-memory.js";
 
 /** How many relationships a memory shows; `relationshipsTotal` counts them all. */
@@ -60,6 +61,11 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
   @Embedded()
   @NullWhereNothing
   supersededBy?: SupersedingMemory | null;
+
+  @Field(() => SolvingMemory, { nullable: true, description: SOLVED_BY })
+  @Embedded()
+  @NullWhereNothing
+  solvedBy?: SolvingMemory | null;
 
   @Field(() => [SimilarMemory], { nullable: true, description: SIMILAR })
   @Embedded()

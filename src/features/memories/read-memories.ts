@@ -118,6 +118,12 @@ export async function setSuperseding(context: Pick<Context, "database">, memorie
   for (const [index, memory] of memories.entries()) memory.supersededBy = found[index] ?? null;
 }
 
+/** Reads `solvedBy` of memories, and sets it. */
+export async function setSolving(context: Pick<Context, "database">, memories: readonly Memory[]): Promise<void> {
+  const found = await readSolving(context, memories);
+  for (const [index, memory] of memories.entries()) memory.solvedBy = found[index] ?? null;
+}
+
 /**
  * The types of relationships that lead to the memory to read instead, and their direction; see `supersedingMemories`.
  */

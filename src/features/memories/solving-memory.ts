@@ -10,3 +10,7 @@ export class SolvingMemory {
   @Field(() => String, { description: "The memory's title." })
   title!: string;
 }
+
+export const SOLVED_BY =
+  "The memory that was last linked as one that SOLVES this one, else that ADDRESSES it, also if it has expired or was " +
+  "replaced; of more than 20 one of them; null if there is none.";

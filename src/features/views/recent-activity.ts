@@ -18,6 +18,7 @@ import {
   chosenGraphId,
   setMakers,
   showsMakers,
+  setSolving,
   setSuperseding,
 } from "../memories/index.js";
 import { type MemoryInJson, NEWEST_MAX, UNSOLVED_MAX, recentActivityOf } from "./recent-statement.js";
@@ -99,7 +100,18 @@ export class RecentActivity {
 }
 
 /** The fields of each memory; get_memory reads it whole. */
-const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt", "author", "editor", "supersededBy"];
+const SHOWN_TO_AGENTS = [
+  "id",
+  "type",
+  "title",
+  "summary",
+  "tags",
+  "updatedAt",
+  "author",
+  "editor",
+  "supersededBy",
+  "solvedBy",
+];
 
 export const recentActivity = defineOperation({
   name: "recentActivity",
@@ -186,8 +198,10 @@ export const recentActivity = defineOperation({
     const wanted = [...open, ...memoriesOf("memories", rows)];
     const shown = await withinPage(context, wanted);
     const isForAgents = context.door === "mcp";
-    // So that an agent does not take a decision of last week for one that still holds. GraphQL has a relation for it.
+    // So that an agent neither takes a decision of last week for one that still holds, nor takes up a task that is done.
+    // GraphQL has relations for both.
     if (isForAgents) await setSuperseding(context, shown);
+    if (isForAgents) await setSolving(context, shown);
     if (showsMakers(context, values.graphId)) await setMakers(context, shown, (one) => one);
     return {
       total,

@@ -5,7 +5,7 @@ import { Memory } from "../memory.js";
 import { WHOLE_MEMORY, defineMemoryRelation } from "../memory-relations.js";
 import { SearchMatch } from "../words/match.js";
 import { SNIPPET_MAX } from "./snippet.js";
-import { SolvingMemory } from "../solving-memory.js";
+import { SOLVED_BY, SolvingMemory } from "../solving-memory.js";
 import { SUPERSEDED_BY, SupersedingMemory } from "../superseding-memory.js";
 import { MemoryHead } from "../memory-head.js";
 
@@ -33,12 +33,7 @@ export class SearchHit extends MemoryHead {
   @Field(() => SupersedingMemory, { nullable: true, description: `${SUPERSEDED_BY}. Such hits rank lower.` })
   supersededBy!: SupersedingMemory | null;
 
-  @Field(() => SolvingMemory, {
-    nullable: true,
-    description:
-      "The memory that was last linked as one that SOLVES this one, else that ADDRESSES it, also if it has expired or was " +
-      "replaced; of more than 20 one of them; null if there is none.",
-  })
+  @Field(() => SolvingMemory, { nullable: true, description: SOLVED_BY })
   solvedBy!: SolvingMemory | null;
 
   @Field(() => [SearchMatch], {
