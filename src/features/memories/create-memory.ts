@@ -50,7 +50,7 @@ export const createMemory = defineOperation({
       summary: "One sentence, if the note is long.",
       tags: "Labels to find it by, such as names of tools and projects.",
       importance: "How much it matters.",
-      context: 'Where it holds, such as {"project_path": "/work/app"}.',
+      context: 'Where it holds, such as {"project_path": "acme/app"}: the same on every machine.',
       expiresAt: "Until when it holds, if it ends.",
       graph: GRAPH_FOR_AGENTS,
     },

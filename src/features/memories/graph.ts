@@ -17,7 +17,7 @@ registerEnumType(GraphChoice, {
 });
 
 /** How tools describe the choice of the graph: in few words, since every tool repeats them. */
-export const GRAPH_FOR_AGENTS = "By default the team's, if there is one.";
+export const GRAPH_FOR_AGENTS = "By default the team's, if any.";
 
 /** Every operation on memories and relationships lets its caller choose the graph. */
 @ArgsType()

@@ -68,7 +68,7 @@ export const updateMemory = defineOperation({
       tags: "All its labels; they replace the old ones.",
       importance: "How much it matters.",
       expiresAt: "Until when it holds.",
-      expectedVersion: "Refuse unless this is its version.",
+      expectedVersion: "The version you read: refused if it changed since.",
       graph: GRAPH_FOR_AGENTS,
     },
     // With importance and expiry, since `""` for one of them changes nothing.

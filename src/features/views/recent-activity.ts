@@ -127,8 +127,8 @@ export const recentActivity = defineOperation({
   mcp: {
     name: "get_recent_activity",
     description:
-      "What changed in the last days, newest first, and which problems among it are open. Call it to pick up work " +
-      `where it was left, or with types and days ${DAYS_MAX} to list all of a kind.`,
+      "What changed in the last days and by whom, newest first, and which problems among it are open. Call it to pick " +
+      `up work where it was left, or with types and days ${DAYS_MAX} to list all of a kind.`,
     leftOut: ["includeExpired"],
     inputs: {
       days: "How many days to look back.",

@@ -164,7 +164,7 @@ export const searchMemories = defineOperation({
       createdAfter: "Only stored since then.",
       limit: "How many at most.",
       offset: "How many to leave out.",
-      graph: GRAPH_FOR_AGENTS,
+      graph: `Only one is searched. ${GRAPH_FOR_AGENTS}`,
     },
     most: { limit: 20 },
     usual: { limit: 10 },
