@@ -116,6 +116,20 @@ it.each([
   expect(memories).toMatchObject([{ title: "Old", superseded_by: { id: newer.id, title: "Newer" } }]);
 });
 
+it("lets only one of two agents win who replace each other's memory at the same moment", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  for (let round = 0; round < 10; round++) {
+    const [one, other] = await memoriesTitled(ann, "One", "Other");
+    const replace = (from_memory_id: string, to_memory_id: string) =>
+      call("create_relationship", { from_memory_id, to_memory_id, relationship_type: "REPLACES" });
+
+    const answers = await Promise.all([replace(one.id, other.id), replace(other.id, one.id)]);
+
+    expect(answers.filter(({ error }) => error)).toHaveLength(1);
+  }
+});
+
 it("lets an agent say by both names that a memory replaces another", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

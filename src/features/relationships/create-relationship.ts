@@ -2,6 +2,7 @@ import { InputType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import type { Context } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
+import { lockRow } from "../../operation/lock-row-statement.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Database } from "../../platform/database/database.js";
 import {
@@ -186,6 +187,9 @@ const REPLACING: ReadonlyMap<string, string> = new Map([
 async function assertNotReplaced(database: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
   const turned = REPLACING.get(type);
   if (turned === undefined) return;
+  // Two agents that say the opposite at the same moment wait for each other here. The lower id, as all locks in order.
+  const id = fromId < toId ? fromId : toId;
+  await lockRow(database, "memory", { graph_id: graphId, id }, { strength: "NO KEY UPDATE" });
   const opposite =
     (await findLink(database, { graphId, fromId: toId, type, toId: fromId })) ??
     (await findLink(database, { graphId, fromId, type: turned, toId }));
