@@ -178,7 +178,8 @@ const solvingAt: Batch<Place, SolvingMemory | null> = (context, places) => readS
 const supersedingAt: Batch<Place, SupersedingMemory | null> = (context, places) =>
   readSuperseding(context, checkFollowed(places));
 
-function checkFollowed(places: readonly Place[]): readonly Place[] {
+/** @throws TooManyFollowed */
+export function checkFollowed(places: readonly Place[]): readonly Place[] {
   if (new Set(places.map(({ id }) => id)).size > FOLLOWED_MAX) throw new TooManyFollowed();
   return places;
 }

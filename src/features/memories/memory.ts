@@ -62,7 +62,7 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
   @NullWhereNothing
   supersededBy?: SupersedingMemory | null;
 
-  @Field(() => SolvingMemory, { nullable: true, description: SOLVED_BY })
+  @Field(() => SolvingMemory, { nullable: true, description: `${SOLVED_BY} Not by REST.` })
   @Embedded()
   @NullWhereNothing
   solvedBy?: SolvingMemory | null;

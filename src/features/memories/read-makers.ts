@@ -3,6 +3,7 @@ import { type Batch, load } from "../../operation/load.js";
 import { type Relation, defineRelation } from "../../operation/relation.js";
 import type { Makers } from "./makers.js";
 import { Memory } from "./memory.js";
+import { TooManyFollowed, checkFollowed } from "./memory-relations.js";
 import { makersOfMemories } from "./memory-statements.js";
 import { type Place, idsByGraph } from "./read-memories.js";
 import { SearchHit } from "./search/search-hit.js";
@@ -62,7 +63,7 @@ export async function setMakers<Item extends Partial<Makers>>(
 
 const NAMES = ["author", "editor"] as const satisfies ReadonlyArray<keyof Makers>;
 
-const MAKERS: Batch<Place, Makers> = readMakers;
+const MAKERS: Batch<Place, Makers> = (context, places) => readMakers(context, checkFollowed(places));
 
 /** Both are declared fields, which an agent's answer has already. */
 const makersRelation = <Source extends object>(
@@ -71,7 +72,7 @@ const makersRelation = <Source extends object>(
 ): readonly Relation[] =>
   NAMES.map((name) =>
     defineRelation<Source, string | null>({
-      ...{ of, name, permission: "memories:read", failures: [] },
+      ...{ of, name, permission: "memories:read", failures: [TooManyFollowed] },
       follow: async (context, source) => (await load(context, MAKERS, placeOf(source)))[name],
     }),
   );
