@@ -93,3 +93,12 @@ it("tells the same by GraphQL", async () => {
     },
   });
 });
+
+it("says where to look who did what to an agent that searches by a member's name", async () => {
+  const { world, admin, member, call } = await aTeamWithAgents();
+  await using _ = world;
+  await aMemory(member, { type: "decision", title: "Needle" });
+
+  const { hint } = await call(admin, "search_memories", { query: `${before(member.email)} decisions` });
+  expect(hint).toContain("get_recent_activity with days 365 lists what changed in that time and by whom");
+});

@@ -190,7 +190,7 @@ export const searchMemories = defineOperation({
     whenEmpty: ({ query }) =>
       (UUID.test(String(query).trim()) ? "To read a memory by its id, call get_memory. " : "") +
       `Search goes by words: try other or fewer ones, or another language. get_recent_activity with days ${LIMITS.views.days} ` +
-      "lists what changed in that time, with types only those.",
+      "lists what changed in that time and by whom, with types only those.",
     hintOf: ({ memories, total }) => {
       const hits = memories as ReadonlyArray<{ relevance: number }>;
       if (hits.length === 0) return Number(total) > 0 ? "There are no more hits: give a smaller offset." : undefined;
