@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { memories } from "../../src/features/memories/list-memories.js";
@@ -206,6 +206,10 @@ it("accepts only bodies that are JSON in UTF-8", async () => {
     "gzip in other letters": [{ body: gzipSync(json), headers: { "content-encoding": "GZip" } }, "201"],
     "a gzip bomb": [{ body: gzipSync(Buffer.alloc(50_000_000)), headers: { "content-encoding": "gzip" } }, LARGE],
     "gzip that is none": [{ body: json, headers: { "content-encoding": "gzip" } }, BAD],
+    "an encoding whose decoder takes megabytes": [
+      { body: brotliCompressSync(json), headers: { "content-encoding": "br" } },
+      OTHER,
+    ],
     "an unknown encoding": [{ body: json, headers: { "content-encoding": "foo" } }, OTHER],
     "plain text": [typed("text/plain"), OTHER],
     "a form": [typed("application/x-www-form-urlencoded"), OTHER],
