@@ -180,7 +180,7 @@ export const LIMITS = {
     pairsIn: 40, // The best hits in which they are searched.
     names: 4, // Names that are looked for as they are written, such as `c++` and `set up`.
     namesIn: 200, // The best hits whose texts they are looked for in.
-    nameBytes: 600_000, // Of the words of these hits.
+    nameBytes: 600_000, // Of the words of these hits, and twice as many of their texts.
     snippetBytes: 500_000, // Of contents that snippets are cut from, in total.
     snippetCharacters: 1_000, // Of each further hit, from its beginning.
     explained: 50, // Hits of a search that explains them.

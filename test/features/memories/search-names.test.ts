@@ -53,6 +53,19 @@ it("finds a name with punctuation among more memories with its words than a sear
   expect((await found(ann, "c"))[0]).not.toBe("A toolchain");
 });
 
+it.each([
+  ["looks for a name behind some long texts", 20, "A toolchain"],
+  ["looks for no name behind megabytes of texts, though these have hardly any words", 30, "A note"],
+])("%s", async (_what, texts, first) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { content: "Plan C, A + B, C + D.", importance: 1 });
+  await manyMemories(world, ann, texts, `Plan C + ${"c ".repeat(24_900)}`);
+  await aMemory(ann, { title: "A toolchain", content: "It is made for C++ alone.", importance: 0 });
+
+  expect((await found(ann, "c++"))[0]).toBe(first);
+});
+
 it("shows the part of the text with the name, not one with its characters apart", async () => {
   await using world = await createWorld();
   const ann = await world.user();
