@@ -22,6 +22,7 @@ export class AnswerTooLarge extends CommonFailure {
  */
 export class AnswerBudget {
   #places = graphqlPlaces;
+  #expected = graphqlPlaces;
   #bytes = graphqlBytes;
   /** Reused: thousands of fields may throw it, and creating one with its stack costs 50 µs. */
   #failure: AnswerTooLarge | undefined;
@@ -33,9 +34,19 @@ export class AnswerBudget {
     else if (typeof value === "object" && value !== null) this.#takePlaces([value]);
   }
 
-  /** Takes nothing. @throws AnswerTooLarge when there is no room for this many bytes. */
+  /**
+   * Notes that a list will have so many items, before they are read: ten thousand lists of a hundred were all read, in
+   * one turn of the event loop, before the first of them was counted.
+   * @throws AnswerTooLarge when the items of all such lists have no room.
+   */
+  expect(items: number): void {
+    this.#expected -= items;
+    if (this.#expected < 0) throw (this.#failure ??= new AnswerTooLarge());
+  }
+
+  /** Takes nothing. @throws AnswerTooLarge when there is no room for this many bytes, or was none for something else. */
   assertRoom(bytes: number): void {
-    if (bytes > this.#bytes) throw (this.#failure ??= new AnswerTooLarge());
+    if (this.#failure || bytes > this.#bytes) throw (this.#failure ??= new AnswerTooLarge());
   }
 
   #takeBytes(bytes: number): void {

@@ -1,3 +1,4 @@
+import DataLoader from "dataloader";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { exportGraph } from "../../src/features/bulk/export-graph.js";
 import { memories } from "../../src/features/memories/list-memories.js";
@@ -129,6 +130,24 @@ it("reads no more contexts of relationships than an answer has room for", async 
   expect(JSON.stringify(body)).toContain("answer_too_large");
   // Of ten, each of 250 relationships with 2.5 MB of contexts.
   expect(ear.heard(/FROM "public"."relationship"/)).toHaveLength(4);
+});
+
+it("asks for no more items of lists than an answer has room for, however many lists there are", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await storeMemories(world, ann, 70, "Something.");
+  await linkMemories(world, ann, 60);
+  using load = vi.spyOn(DataLoader.prototype, "load");
+
+  const memory = "relationships { memory { relationships { memory { relationships { memory { content } } } } } }";
+  const query = `{ memories(limit: 1) { memories { ${memory} } } }`;
+  const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  expect(JSON.stringify(body)).toContain("answer_too_large");
+  const asked = load.mock.calls.reduce((sum, [key]) => sum + (Array.isArray(key) ? key.length : 0), 0);
+  expect(asked).toBeGreaterThan(graphqlPlaces / 2);
+  expect(asked).toBeLessThanOrEqual(graphqlPlaces);
 });
 
 describe("a hundred linked memories of 50,000 characters", () => {
@@ -304,6 +323,15 @@ it("has room for exactly as many places and bytes as the limits say", () => {
   expect(() => places.take([1])).toThrow(AnswerTooLarge);
   expect(() => bytes.assertRoom(1)).toThrow(AnswerTooLarge);
   expect(() => bytes.take("x")).toThrow(AnswerTooLarge);
+});
+
+it("has room for nothing more once a list was expected that has no room", () => {
+  const budget = new AnswerBudget();
+  budget.expect(graphqlPlaces);
+  budget.assertRoom(1);
+
+  expect(() => budget.expect(1)).toThrow(AnswerTooLarge);
+  expect(() => budget.assertRoom(0)).toThrow(AnswerTooLarge);
 });
 
 it("creates one error for all fields that do not fit, since there may be ten thousand", () => {

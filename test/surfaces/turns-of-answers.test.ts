@@ -1,5 +1,7 @@
 import { expect, it, vi } from "vitest";
-import { manyLinks } from "../support/memories.js";
+import { FieldErrors } from "../../src/surfaces/graphql/field-errors.js";
+import { ask } from "../support/http.js";
+import { manyLinks, manyMemories } from "../support/memories.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
 const COUNT = 80;
@@ -103,4 +105,39 @@ it("works on a part of a large answer in each turn of the event loop, whatever t
     }
   }
   expect(found).toEqual({});
+});
+
+it("continues the fields that fail by the same read in several turns, too", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { turnMs: 0 });
+  const ann = await world.user();
+  const ids = (await manyMemories(world, ann, 1_100))
+    .map(({ id }) => id)
+    .toSorted()
+    .toReversed();
+  const [hubs, others] = [ids.slice(0, 12), ids.slice(12)];
+  await manyLinks(
+    world,
+    ann,
+    others.map((id, place) => [hubs[place % hubs.length] ?? "", id]),
+  );
+  const query = "{ memories(limit: 12) { memories { relationships { memory { relationshipsTotal } } } } }";
+  let [most, now, isOver] = [0, 0, false];
+  const { locate } = FieldErrors.prototype;
+  using failing = vi.spyOn(FieldErrors.prototype, "locate").mockImplementation(function (this: FieldErrors, ...given) {
+    most = Math.max(most, ++now);
+    return locate.apply(this, given);
+  });
+  const endTurn = () => {
+    now = 0;
+    if (!isOver) setImmediate(endTurn);
+  };
+  setImmediate(endTurn);
+
+  const { body } = await ask(`${url}/graphql`, { key: ann.key, body: { query } });
+
+  isOver = true;
+  expect(JSON.stringify(body)).toContain("too_many_followed");
+  expect(failing.mock.calls.length).toBeGreaterThan(1_000);
+  expect(most).toBeLessThan(100);
 });

@@ -78,6 +78,7 @@ async function followOtherEnds(
 ): Promise<MemoryRelationship[]> {
   const isKnown = [...asked].every((field) => KNOWN_OF_OTHER_END.has(field));
   if (isKnown || relationships.length === 0) return relationships;
+  context.answer?.expect(relationships.length);
   const places = relationships.map(({ memory }) => memory);
   await context.admitLarge();
   const memories = await load(context, READ[choiceOf(asked)].lists, places);

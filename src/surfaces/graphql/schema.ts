@@ -124,7 +124,10 @@ const countField =
     }
   };
 
-/** Pauses before the rest of a field's work: when a batch settles, thousands of fields continue in the same moment. */
+/**
+ * Pauses before the rest of a field's work: when a batch settles, or fails, thousands of fields continue in the same
+ * moment.
+ */
 async function countSettled(
   value: Promise<unknown>,
   relation: Relation | undefined,
@@ -132,8 +135,12 @@ async function countSettled(
   info: GraphQLResolveInfo,
 ) {
   try {
-    const settled = await value;
-    await (relation ? context.pauseTogether() : context.pause());
+    let settled: unknown;
+    try {
+      settled = await value;
+    } finally {
+      await (relation ? context.pauseTogether() : context.pause());
+    }
     return count(settled, context);
   } catch (error) {
     throw context.errors.locate(relation ? toRelationError(relation, error) : error, info);
