@@ -203,8 +203,8 @@ export const LIMITS = {
     embeddedCharacters: 54_000, // Of one memory.
     pieces: 120, // Of one memory.
     batch: 16, // Memories that one process embeds at a time.
-    // Of one graph, that are embedded in a day: so many, and as many times what it holds. The server may cost money for
-    // each, and whoever changes memories again and again could send gigabytes.
+    // Of one account, for its own graph and that of its team, that are embedded in a day: so many, and as many times what
+    // these hold. The server may cost money for each, and whoever changes memories again and again could send gigabytes.
     charactersPerDay: 20_000_000,
     timesHeldPerDay: 2,
     dayMs: 86_400_000,

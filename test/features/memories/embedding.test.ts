@@ -5,6 +5,8 @@ import {
   forgetUnusedVectors,
 } from "../../../src/features/memories/meaning/embed-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { createTeam } from "../../../src/features/teams/create-team.js";
+import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { readBacklog } from "../../../src/backlog.js";
 import { LIMITS } from "../../../src/limits.js";
 import { Meaning } from "../../../src/platform/meaning/meaning.js";
@@ -234,7 +236,7 @@ it("queues nothing when no server has used a model for a week", async () => {
   expect(queued).toEqual([1, 1]);
 });
 
-it("embeds of a graph no more in a day than it may, whatever is changed, and the rest on the next", async () => {
+it("embeds of an account no more in a day than it may, whatever is changed, and the rest on the next", async () => {
   await using at = await meaningfulWorld();
   const [ann, bob] = [await at.world.user(), await at.world.user()];
   const context = { ...at.world.services, meaning: at.meaning };
@@ -243,7 +245,7 @@ it("embeds of a graph no more in a day than it may, whatever is changed, and the
   const budgets = { take: vi.spyOn(at.world.services.budgets, "take") };
   const { id, title, content } = await aMemory(ann, { title: "The automobile" });
   const spend = { limit: Number.MAX_SAFE_INTEGER, windowMs: LIMITS.embeddings.dayMs };
-  const name = `embedded:${ann.caller.personalGraphId}`;
+  const name = `embedded:${ann.caller.userId}`;
   const { bytes } = await at.world.database.models.graphUsage.findUniqueOrThrow({
     where: { graphId: ann.caller.personalGraphId },
   });
@@ -277,4 +279,32 @@ it("embeds of a graph no more in a day than it may, whatever is changed, and the
   await embedDueMemories(context);
   expect(await waiting(at.world)).toBe(0);
   vi.restoreAllMocks();
+});
+
+it("embeds no more in a day of an account that makes a new team again and again, each with a new graph", async () => {
+  await using at = await meaningfulWorld();
+  const [ann, bob] = [await at.world.user(), await at.world.user()];
+  const context = { ...at.world.services, meaning: at.meaning };
+  await fillModel(context);
+  const { budgets } = at.world.services;
+  using take = vi.spyOn(budgets, "take");
+  const { id: teamId } = await ann.did(createTeam, { name: "One", maxMembers: 2 });
+  await aMemory(ann, { title: "The automobile", graph: "team" });
+  await embedDueMemories(context);
+  const asked = at.server.asked.length;
+  const { charactersPerDay, dayMs: windowMs } = LIMITS.embeddings;
+  const [name = ""] = take.mock.lastCall ?? [];
+  await budgets.take(name, { limit: Number.MAX_SAFE_INTEGER, cost: 2 * charactersPerDay, windowMs });
+  await ann.did(deleteTeam, { teamId });
+  await ann.did(createTeam, { name: "Two", maxMembers: 2 });
+
+  await aMemory(ann, { title: "The wagen", graph: "team" });
+  await aMemory(ann, { title: "The vehicle", graph: "personal" });
+  await embedDueMemories(context);
+
+  expect(at.server.asked.length).toBe(asked);
+  expect(await waiting(at.world)).toBe(2);
+  await memoriesTitled(bob, "The vehicle");
+  await embedDueMemories(context);
+  expect(at.server.asked.length).toBe(asked + 1);
 });

@@ -190,12 +190,16 @@ async function embedAll(meaning: Meaning, texts: ReadonlyArray<readonly string[]
 interface Text {
   readonly due: DueMemory;
   readonly memory: MemoryText & { readonly version: number };
+  /** The user of its graph, or the owner of its team; the graph itself once these are deleted. */
+  readonly account: string;
 }
 
 /** The texts to embed of each memory. Takes deleted memories out of the queue. */
 async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise<Text[]> {
   const found = [];
+  const accounts = new Map<string, string>();
   for (const { graphId, ids } of idsByGraph(group.map(({ graphId, memoryId: id }) => ({ graphId, id })))) {
+    accounts.set(graphId, await accountOf(context, graphId));
     const rows = await context.database.models.memory.findMany({
       where: { graphId, id: { in: ids } },
       select: { graphId: true, id: true, title: true, summary: true, content: true, version: true },
@@ -205,25 +209,43 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
   const texts: Text[] = [];
   for (const due of group) {
     const memory = found.find(({ graphId, id }) => graphId === due.graphId && id === due.memoryId);
-    if (memory) texts.push({ due, memory });
+    if (memory) texts.push({ due, memory, account: accounts.get(due.graphId) ?? due.graphId });
     else await settleDue(context, due);
   }
   return texts;
 }
 
-const byGraph = (texts: readonly Text[]): Array<[graphId: string, own: Text[]]> =>
-  [...new Set(texts.map(({ due }) => due.graphId))].map((id) => [id, texts.filter(({ due }) => due.graphId === id)]);
+async function accountOf({ database: { models } }: Embedding, graphId: string): Promise<string> {
+  const select = { userId: true, team: { select: { ownerId: true } } };
+  const graph = await models.graph.findUnique({ where: { id: graphId }, select });
+  return graph?.userId ?? graph?.team?.ownerId ?? graphId;
+}
 
-const dailyCharactersOf = (graphId: string): string => `embedded:${graphId}`;
+/** The bytes of a user's own graph, and of the graph of the team that the user owns. */
+async function bytesHeldBy({ database: { models } }: Embedding, userId: string): Promise<number> {
+  const owned = await models.teamMember.findUnique({ where: { userId, role: "owner" }, select: { teamId: true } });
+  let bytes = 0;
+  for (const where of [{ userId }, ...(owned ? [owned] : [])]) {
+    const graph = await models.graph.findUnique({ where, select: { id: true } });
+    const held = graph && (await models.graphUsage.findUnique({ where: { graphId: graph.id } }));
+    bytes += Number(held?.bytes ?? 0);
+  }
+  return bytes;
+}
 
-/** Leaves the texts of graphs that had their share of the day embedded for the next one. @returns the others */
-async function deferExcess({ budgets, database, meter }: Embedding, texts: readonly Text[]): Promise<Text[]> {
-  const { embeddingDue, graphUsage } = database.models;
+const byAccount = (texts: readonly Text[]): Array<[account: string, own: Text[]]> =>
+  [...new Set(texts.map(({ account }) => account))].map((one) => [one, texts.filter(({ account }) => account === one)]);
+
+/** Not of a graph: whoever makes a team, deletes it and makes another one gets a new graph each time. */
+const dailyCharactersOf = (account: string): string => `embedded:${account}`;
+
+/** Leaves the texts of accounts that had their share of the day embedded for the next one. @returns the others */
+async function deferExcess(context: Embedding, texts: readonly Text[]): Promise<Text[]> {
+  const { budgets, database, meter } = context;
   const kept: Text[] = [];
-  for (const [graphId, own] of byGraph(texts)) {
-    const held = await graphUsage.findUnique({ where: { graphId }, select: { bytes: true } });
-    const limit = charactersPerDay + timesHeldPerDay * Number(held?.bytes ?? 0);
-    const { used, resetMs } = await budgets.take(dailyCharactersOf(graphId), { limit, cost: 0, windowMs: dayMs });
+  for (const [account, own] of byAccount(texts)) {
+    const limit = charactersPerDay + timesHeldPerDay * (await bytesHeldBy(context, account));
+    const { used, resetMs } = await budgets.take(dailyCharactersOf(account), { limit, cost: 0, windowMs: dayMs });
     if (used < limit) {
       kept.push(...own);
       continue;
@@ -231,8 +253,8 @@ async function deferExcess({ budgets, database, meter }: Embedding, texts: reado
     meter?.refused("embeddings");
     const data = { attempts: attemptsDeferred, dueAt: new Date((await timeOf(database)).getTime() + resetMs) };
     for (const { due } of own) {
-      const { memoryId, dueAt } = due;
-      await embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data });
+      const { graphId, memoryId, dueAt } = due;
+      await database.models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data });
     }
   }
   return kept;
@@ -240,9 +262,9 @@ async function deferExcess({ budgets, database, meter }: Embedding, texts: reado
 
 /** Counts what was embedded, even beyond the limit: the server has done the work. What it refused is not counted. */
 async function noteEmbedded({ budgets }: Embedding, texts: readonly Text[]): Promise<void> {
-  for (const [graphId, own] of byGraph(texts)) {
+  for (const [account, own] of byAccount(texts)) {
     const cost = own.reduce((sum, { memory }) => sum + charactersOf(memory), 0);
-    await budgets.take(dailyCharactersOf(graphId), { limit: Number.MAX_SAFE_INTEGER, cost, windowMs: dayMs });
+    await budgets.take(dailyCharactersOf(account), { limit: Number.MAX_SAFE_INTEGER, cost, windowMs: dayMs });
   }
 }
 
