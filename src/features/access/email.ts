@@ -8,11 +8,12 @@ const LABEL_MAX = 63;
 
 /**
  * Returns an address in lower case, or null if it is invalid. Only ASCII, so that similar letters, invisible characters
- * and line breaks cannot make one address look like another; write other domains in Punycode.
+ * and line breaks cannot make one address look like another; write other domains in Punycode. Between quotes, the part
+ * before the @ may be anything, such as another address or a link in our mails; browsers' forms refuse it, too.
  */
 export function normalEmail(text: string): string | null {
   // Checked before it is lower-cased: the Kelvin sign's lower case is a plain k.
-  if (text.length > ADDRESS_MAX || !/^[\x21-\x7e]+$/.test(text)) return null;
+  if (text.length > ADDRESS_MAX || !/^[!#-~]+$/.test(text)) return null;
   const [localPart = "", domain = ""] = text.split("@");
   if (localPart.length > LOCAL_PART_MAX || domain.split(".").some((label) => label.length > LABEL_MAX)) return null;
   return isEmail(text) ? text.toLowerCase() : null;
@@ -42,3 +43,10 @@ export function emailIn(address: string): string {
   if (email === null) throw new InvalidInput([{ path: "email", message: "must be an e-mail address, in ASCII" }]);
   return email;
 }
+
+/** Whether a mail program could take the part before the @ for a link: without quotes, only by these signs. */
+export const hasLink = (email: string): boolean => /\/|www\./.test(email);
+
+/** An address for the text of a mail, where brackets keep it from becoming a link: `//evil[.]com/x@example.com`. */
+export const addressForText = (email: string): string =>
+  hasLink(email) ? email.replaceAll(/\.(?=.*@)/g, "[.]") : email;

@@ -8,7 +8,7 @@ import { queueNotice } from "../../operation/notice.js";
 import { defineOperation } from "../../operation/operation.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { User } from "../../platform/prisma/client.js";
-import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, emailIn, useCode } from "../access/index.js";
+import { ADDRESS_MAX, CODE_GUESSES, CodeInvalid, addressForText, emailIn, useCode } from "../access/index.js";
 import { noteFormerPayer } from "../billing/index.js";
 import { withdrawInvitationTo } from "../teams/index.js";
 import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";
@@ -111,7 +111,7 @@ const notify = ({ database, newId }: Context, email: string, body: string): Prom
 
 const noticeToOld = (
   email: string,
-): string => `The address of your Memory Graph account is now ${email}. This address is no longer used.
+): string => `The address of your Memory Graph account is now ${addressForText(email)}. This address is no longer used.
 
 If this was not you, somebody has one of your API keys. Contact whoever runs this service, so that they revoke your keys and restore your address.`;
 

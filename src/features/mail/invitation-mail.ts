@@ -1,5 +1,6 @@
 import { PRODUCT } from "../../operation/product.js";
 import { html } from "../../platform/html.js";
+import { addressForText, hasLink } from "../access/index.js";
 import type { InvitationToSend } from "../teams/index.js";
 import { type Letter, letter } from "./letter.js";
 import { nameForSubject, nameForText } from "./names.js";
@@ -11,7 +12,8 @@ export function invitationMail(invitation: InvitationToSend, publicUrl: string):
   const { token, expiresAt } = invitation;
   const team = nameForText(invitation.teamName);
   const { inviterName, inviterEmail } = invitation;
-  const inviter = inviterName === null ? inviterEmail : `${nameForText(inviterName)} (${inviterEmail})`;
+  const address = addressForText(inviterEmail);
+  const inviter = inviterName === null ? address : `${nameForText(inviterName)} (${address})`;
   const link = `${publicUrl}/invitations/${token}`;
   const ends = `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   const curl = `curl -X POST ${publicUrl}/teams/invitations/${token}/accept -H "Authorization: Bearer $KEY"`;
@@ -46,8 +48,5 @@ function subjectOf({ inviterName, inviterEmail, teamName }: InvitationToSend): s
   const team = nameForSubject(teamName);
   const who = name === null ? inviterEmail : `${name} (${inviterEmail})`;
   const what = team === null ? "a team on Memory Graph" : `the team ${team}`;
-  return LINK_IN_ADDRESS.test(inviterEmail) ? `You are invited to ${what}` : `${who} invites you to ${what}`;
+  return hasLink(inviterEmail) ? `You are invited to ${what}` : `${who} invites you to ${what}`;
 }
-
-/** The part before the @ may contain nearly anything. */
-const LINK_IN_ADDRESS = /\/|www\./;

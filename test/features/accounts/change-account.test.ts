@@ -68,6 +68,20 @@ it("tells both addresses by mail, and an address that was never verified nothing
   expect(told?.html).toContain("<p>If this was not you");
 });
 
+it("tells the old address the new one so that it cannot become a link", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const ann = await world.user();
+  const address = "//evil.com/x@example.com";
+  await world.giveCode(address, CODE);
+  await ann.did(changeEmail, { email: address, code: CODE });
+
+  await sendAll(world, smtp.url);
+
+  const told = smtp.mails.find(({ to }) => to === ann.email);
+  expect(told?.text).toContain("is now //evil[.]com/x@example.com.");
+});
+
 it("refuses an address that another account has, and keeps the code", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];

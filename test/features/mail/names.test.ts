@@ -95,6 +95,15 @@ describe("the mail of an invitation", () => {
     expect(invitationMail({ ...invitation, ...change }, "https://memory.example.com").subject).toBe(subject);
   });
 
+  it.each([
+    ["//evil.com/x@example.com", "//evil[.]com/x@example.com"],
+    ["www.evil.com@example.com", "www[.]evil[.]com@example.com"],
+    ["ann.lee@example.com", "ann.lee@example.com"],
+  ])("shows the address %j in its text so that it cannot become a link", (inviterEmail, shown) => {
+    const { text, html } = invitationMail({ ...invitation, inviterEmail }, "https://m.example");
+    for (const form of [text, html]) expect(form).toContain(`Ann (${shown}) invites you`);
+  });
+
   it("links only to the invitation, as text and as HTML", () => {
     const letter = invitationMail(
       { ...invitation, teamName: "evil.com", inviterName: "x https://evil.org" },
