@@ -289,7 +289,7 @@ export const LIMITS = {
     // 50 kB of words that are all new take 0.2 s, three quarters of it to write them into the lexicon.
     sharedBytes: 4_000_000, // Of texts that one call moves into a team's graph.
     exportRequests: 20, // As how many requests a stream of a whole graph counts, whatever its size.
-    relationshipsDeleted: 20_000, // By one call with its memories.
+    relationshipsRemoved: 20_000, // By one call with the memories that it deletes, or moves into a team's graph.
   },
   log: {
     lineBytes: 4_096,

@@ -17,6 +17,7 @@ const STATEMENTS = [
   "features/memories/graph-room-statements.ts: settleChange",
   "features/memories/many-statements.ts: memoriesByIds",
   "features/memories/many-statements.ts: passingMemories",
+  "features/memories/many-statements.ts: relationshipsOfAll",
   "features/memories/many-statements.ts: relationshipsOfEach",
   "features/memories/many-statements.ts: removeMemories",
   "features/memories/many-statements.ts: storeRelationships",

@@ -24,7 +24,7 @@ import {
 } from "../memories/index.js";
 import { costOfItems } from "./create-memories.js";
 
-const { items: ITEMS_MAX, itemsPerRequest, relationshipsDeleted } = LIMITS.bulk;
+const { items: ITEMS_MAX, itemsPerRequest, relationshipsRemoved } = LIMITS.bulk;
 
 @InputType({ description: "Which memories to delete: some by their ids, or those that a filter finds." })
 export class DeleteMemoriesInput extends MemoryFilterInput {
@@ -62,7 +62,7 @@ export class TooManyToDelete extends Failure {
 
   constructor() {
     super(
-      `At most ${relationshipsDeleted.toLocaleString("en")} relationships are deleted at once with their memories. ` +
+      `At most ${relationshipsRemoved.toLocaleString("en")} relationships are deleted at once with their memories. ` +
         "Delete fewer memories at once, by their ids.",
     );
   }
@@ -106,8 +106,9 @@ export const deleteMemories = defineOperation({
       if (cost > charged) await context.charge(cost - charged);
       charged = Math.max(charged, cost);
       const deleting = { graphId, ids: memoryIds };
-      const { all: relationships } = await countRelationships(database, deleting);
-      if (relationships > relationshipsDeleted) throw new TooManyToDelete();
+      const counted = await countRelationships(database, deleting);
+      if (counted === null) throw new TooManyToDelete();
+      const { all: relationships } = counted;
       if (input.dryRun) return { memoryIds, relationships, remaining };
       // Locks the memories. If one was deleted or changed meanwhile and is no longer chosen, all are chosen again.
       const freed = await measure(context, graphId, memoryIds);

@@ -1,13 +1,21 @@
+import { LIMITS } from "../../limits.js";
 import type { Database } from "../../platform/database/database.js";
-import { relationshipsOfEach } from "./many-statements.js";
+import { relationshipsOfAll } from "./many-statements.js";
 
-/** How many relationships begin or end at some memories, and how many of these join two of them. */
+const { relationshipsRemoved } = LIMITS.bulk;
+
+/**
+ * How many relationships begin or end at some memories, and how many of these join two of them. Null if they are more
+ * than one call may remove, which are not counted to the end.
+ */
 export async function countRelationships(
   database: Database,
   some: { readonly graphId: string; readonly ids: readonly string[] },
-): Promise<{ readonly all: number; readonly between: number }> {
-  const ofEach = await database.run(relationshipsOfEach, some);
-  const between = ofEach.reduce((sum, { toOthers }) => sum + toOthers, 0);
-  // A relationship between two of them is counted at both.
-  return { all: ofEach.reduce((sum, { count }) => sum + count, 0) - between, between };
+): Promise<{ readonly all: number; readonly between: number } | null> {
+  // Each has at most two ends there.
+  const most = 2 * relationshipsRemoved;
+  const [counted] = await database.run(relationshipsOfAll, { ...some, most: most + 1 });
+  const { ends = 0, between = 0 } = counted ?? {};
+  const all = ends - between;
+  return ends > most || all > relationshipsRemoved ? null : { all, between };
 }

@@ -57,21 +57,37 @@ export const passingMemories = defineStatement({
 });
 
 /**
- * How many relationships each of some memories has, in both directions together, and how many of those that begin at it
- * end at one of the others. SQL, since a model would look for the list in the whole graph, see `AMONG_IDS`.
+ * How many relationships each of some memories has, in both directions together. SQL, since a model would look for the
+ * list in the whole graph, see `AMONG_IDS`.
  */
 export const relationshipsOfEach = defineStatement({
   name: "relationships_of_each",
   values: OF_MANY,
-  row: { id: "uuid", count: "int4", toOthers: "int4" },
+  row: { id: "uuid", count: "int4" },
   text: `
-    SELECT wanted.id, (outgoing.count
-        + (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND to_id = wanted.id))::int4 AS count,
-      outgoing.to_others::int4 AS "toOthers"
-    FROM unnest((SELECT :ids)) AS wanted(id) CROSS JOIN LATERAL (
-      SELECT count(*) AS count, count(*) FILTER (WHERE to_id IN (SELECT unnest(:ids))) AS to_others
-      FROM relationship WHERE graph_id = :graphId AND from_id = wanted.id
-    ) outgoing`,
+    SELECT wanted.id, ((SELECT count(*) FROM relationship WHERE graph_id = :graphId AND from_id = wanted.id)
+        + (SELECT count(*) FROM relationship WHERE graph_id = :graphId AND to_id = wanted.id))::int4 AS count
+    FROM unnest((SELECT :ids)) AS wanted(id)`,
+});
+
+/**
+ * How many ends of relationships are at some memories, looking at no more than so many, and how many relationships join
+ * two of them, which have both ends there. SQL, like `relationshipsOfEach`.
+ */
+export const relationshipsOfAll = defineStatement({
+  name: "relationships_of_all",
+  values: { ...OF_MANY, most: "int4" },
+  row: { ends: "int4", between: "int4" },
+  text: `
+    SELECT count(*)::int4 AS ends, (count(*) FILTER (WHERE found.is_between))::int4 AS between
+    FROM (
+      SELECT held.is_between FROM unnest((SELECT :ids)) AS wanted(id) CROSS JOIN LATERAL (
+        SELECT to_id IN (SELECT unnest(:ids)) AS is_between
+        FROM relationship WHERE graph_id = :graphId AND from_id = wanted.id
+        UNION ALL
+        SELECT false FROM relationship WHERE graph_id = :graphId AND to_id = wanted.id
+      ) held LIMIT :most
+    ) found`,
 });
 
 const LINK: Readonly<Record<string, SqlType>> = {

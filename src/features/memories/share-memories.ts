@@ -18,9 +18,15 @@ import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { MemoryNotFound } from "./memory.js";
 import { copyMemories, copyRelationships } from "./memory-statements.js";
 
-/** How many memories one call moves, all or none, and the bytes of their texts: its statements must not take long. */
+/**
+ * How many memories one call moves, all or none, the bytes of their texts, and the relationships: its statements must
+ * not take long.
+ */
 const SHARED_MAX = 2_000;
-const { sharedBytes: SHARED_BYTES, bytesPerRequest } = LIMITS.bulk;
+const { sharedBytes: SHARED_BYTES, relationshipsRemoved: RELATIONSHIPS_MAX, bytesPerRequest } = LIMITS.bulk;
+const AT_MOST =
+  `At most ${SHARED_MAX.toLocaleString("en")} memories with ${SHARED_BYTES / 1_000_000} MB of texts and ` +
+  `${RELATIONSHIPS_MAX.toLocaleString("en")} relationships`;
 
 @InputType({ description: "Which of one's own memories to move into the team's graph: some by their ids, or all." })
 export class ShareMemoriesInput {
@@ -75,10 +81,7 @@ export class TooManyToShare extends Failure {
   override readonly reason = "too_many_memories";
 
   constructor() {
-    super(
-      `At most ${SHARED_MAX.toLocaleString("en")} memories with ${SHARED_BYTES / 1_000_000} MB of texts can be ` +
-        "shared at once. Share them by their ids, in several requests.",
-    );
+    super(`${AT_MOST} can be shared at once. Share them by their ids, in several requests.`);
   }
 }
 
@@ -87,9 +90,7 @@ export const shareMemories = defineOperation({
   effect: "transaction",
   summary:
     "Moves memories of the caller's own graph, with their relationships, into the team's. Their earlier versions are dropped.",
-  notes:
-    `At most ${SHARED_MAX.toLocaleString("en")} memories with ${SHARED_BYTES / 1_000_000} MB of texts. ` +
-    `${bytesPerRequest / 1_000} kB of them count as one request of the rate limit.`,
+  notes: `${AT_MOST}. ${bytesPerRequest / 1_000} kB of the texts count as one request of the rate limit.`,
   input: ShareMemoriesInput,
   output: SharedMemories,
   permission: "memories:write",
@@ -121,6 +122,8 @@ export const shareMemories = defineOperation({
     if (!team) throw new NoTeamGraph();
     const shared = team.graphId;
     const found = await chooseShared(context, own, ids);
+    // Before the lock, too, which is also on the relationships.
+    await countShared(context, { graphId: own, ids: found });
     // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
     // A client id that meanwhile belongs to another memory names none of the locked ones.
@@ -128,7 +131,7 @@ export const shareMemories = defineOperation({
     // Another request may have moved or deleted some before they were locked.
     const wanted = freed.memories < found.length ? [...(await findExistingIds(context, own, found))] : found;
     const sharing = { graphId: own, ids: wanted };
-    const { all, between } = await countRelationships(database, sharing);
+    const { all, between } = await countShared(context, sharing);
     const lost = all - between;
     if (lost > 0 && !mayDrop) throw new RelationshipsWouldBeLost(lost);
     // Both graphs may have the same memory if an export was restored into both.
@@ -161,6 +164,13 @@ export const shareMemories = defineOperation({
     }
   },
 });
+
+/** @throws TooManyToShare if they have more relationships than one call moves and drops. */
+async function countShared({ database }: Context, sharing: { readonly graphId: string; readonly ids: string[] }) {
+  const counted = await countRelationships(database, sharing);
+  if (counted === null) throw new TooManyToShare();
+  return counted;
+}
 
 /**
  * Names the first memory whose client id another memory of the team's graph has, as after imports of the same notes.

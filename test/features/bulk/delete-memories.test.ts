@@ -10,7 +10,7 @@ import { aLink, aMemory, manyLinks, manyMemories, miscounted } from "../../suppo
 import { rowsRead } from "../../support/rows-read.js";
 import { createWorld } from "../../support/world.js";
 
-const { items: ITEMS, relationshipsDeleted } = LIMITS.bulk;
+const { items: ITEMS, relationshipsRemoved } = LIMITS.bulk;
 
 it("deletes by ids of both kinds, with relationships and versions; a dry run tells what it would delete", async () => {
   await using world = await createWorld();
@@ -87,7 +87,7 @@ it("refuses to delete more relationships at once than its limit", async () => {
   const [one, two, three, ...others] = (await manyMemories(world, ann, 1_003)).map(({ id }) => id);
   const hubs = [one, two, three].map((id) => id ?? "");
   // Ten of each pair, of different types.
-  for (let type = 0; type < relationshipsDeleted / 2 / 1_000; type++) {
+  for (let type = 0; type < relationshipsRemoved / 2 / 1_000; type++) {
     await manyLinks(
       world,
       ann,

@@ -16,6 +16,7 @@ import {
   aMemory,
   everythingSaid,
   everythingSaidOfLink,
+  manyLinks,
   manyMemories,
   miscounted,
 } from "../../support/memories.js";
@@ -110,6 +111,29 @@ it("refuses to lose relationships, says how many, and drops them only if request
   expect(moved).toEqual({ memories: 2, relationships: 1, droppedRelationships: 2, droppedVersions: 0 });
   expect(await owner.did(memory, { id: shared.id })).toMatchObject({ relationshipsTotal: 1 });
   expect(await member.did(memory, { id: kept.id, ...PERSONAL })).toMatchObject({ relationshipsTotal: 0 });
+});
+
+it("moves and drops no more relationships at once than its limit, and does not lock more", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+  const created = (await manyMemories(world, member, 1_005)).map(({ id }) => id).sort();
+  const [hubs, others] = [created.slice(0, 5), created.slice(5)];
+  for (let type = 0; type < LIMITS.bulk.relationshipsRemoved / 2 / 1_000; type++) {
+    const pairs = hubs.flatMap((hub) => others.map((id) => [hub, id] as const));
+    await manyLinks(world, member, pairs, `TYPE_${type}`);
+  }
+  using ear = listenTo(world);
+
+  // All relationships join two of them, or none does.
+  for (const choice of [{ all: true }, { ids: hubs.slice(0, 3) }]) {
+    const verdict = await member.does(shareMemories, { ...choice, dropRelationships: true });
+    expect(verdict).toBeRefused("conflict", "too_many_memories");
+  }
+  expect(ear.heard(/measure_memories/)).toEqual([]);
+  expect(await member.did(shareMemories, { ids: hubs.slice(0, 2), dropRelationships: true })).toMatchObject({
+    memories: 2,
+    droppedRelationships: LIMITS.bulk.relationshipsRemoved,
+  });
 });
 
 it("moves all requested memories or none", async () => {
