@@ -49,8 +49,9 @@ export const exportGraph = defineOperation({
   effect: "reads",
   summary: "Everything that a graph holds, page by page, in records from which `restoreMemories` makes the same graph.",
   notes:
-    "Records stored after the first page was read are left out. By REST `GET /v1/export` streams all pages at once, one " +
-    "record a line.",
+    "Records stored after the first page was read are left out. The first page counts as one request of the rate limit " +
+    `for each ${LIMITS.views.countedPerRequest.toLocaleString("en")} relationships that it counts. ` +
+    "By REST `GET /v1/export` streams all pages at once, one record a line.",
   input: ExportGraphInput,
   output: GraphRecords,
   isLarge: true,
@@ -112,10 +113,12 @@ async function readRecords({ database }: Context, { list, ...place }: Place, tak
   return (await database.run(relationshipsBetween, page)).map((row) => recordOf("relationship", row));
 }
 
-async function describeGraph({ database, now }: Context, graphId: string): Promise<GraphRecord> {
+async function describeGraph({ charge, database, now }: Context, graphId: string): Promise<GraphRecord> {
   const { graphUsage, relationship } = database.models;
   const usage = await graphUsage.findUnique({ where: { graphId }, select: { memories: true } });
   const relationships = await relationship.count({ where: { graphId }, take: LIMITS.views.counted });
+  const cost = Math.ceil(relationships / LIMITS.views.countedPerRequest);
+  if (cost > 1) await charge(cost - 1);
   return { ...FORMAT, exported_at: now().toISOString(), memories: usage?.memories ?? 0, relationships };
 }
 

@@ -75,7 +75,9 @@ function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: Str
       const patience = new Patience(waitMs, waits);
       // A slow client takes hours, so the rights of its key are read again for each page.
       const caller = cursor === null ? scope.caller : await scope.readCaller?.(patience);
-      const context = contextOf(services, { caller, clientAddress, door: "rest", patience, pause });
+      // The whole stream is charged already.
+      const charge = async () => {};
+      const context = contextOf(services, { caller, clientAddress, door: "rest", patience, pause, charge });
       const leave = await scope.work.enterLarge(account, patience);
       try {
         return await work(await execute(operation, context, input(cursor)).catch(throwInRestNames));

@@ -10,7 +10,7 @@ import { memoryVersions } from "../../../src/features/memories/list-memory-versi
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
-import { ask } from "../../support/http.js";
+import { ask, requestsLeft } from "../../support/http.js";
 import { closedValidator, document, problemsOf, resolved } from "../../support/openapi.js";
 import { withLimits } from "../../support/limits.js";
 import { type TableLock, lockMemories } from "../../support/locks.js";
@@ -423,4 +423,28 @@ it("closes the connection of a client that does not read, and reads at most one 
   const pages = statements.mock.calls.filter(([{ name }]) => name === "memory_between").length;
   expect(pages).toBeGreaterThan(0);
   expect(pages).toBeLessThan(12);
+});
+
+it("counts the first page as requests by the relationships that it counts, and a stream as always", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const [one, two, three] = [await aMemory(ann), await aMemory(ann), await aMemory(ann)];
+  await aLink(ann, one, two);
+  await aLink(ann, two, three);
+  await aLink(ann, one, three);
+  using _small = withLimits("views", { countedPerRequest: 1 });
+  const get = (path: string) => ask(`${url}${path}`, { key: ann.key });
+
+  const before = requestsLeft(await get("/v1/memories"));
+  const first = await get("/v1/export/records?limit=1");
+  const next = await get(`/v1/export/records?limit=1&cursor=${String((first.body as Fields)["next_cursor"])}`);
+  const stream = await get("/v1/export");
+
+  expect([first, next, stream].map(requestsLeft)).toEqual([
+    before - 3,
+    before - 4,
+    before - 4 - LIMITS.bulk.exportRequests,
+  ]);
+  expect(requestsLeft(await get("/v1/memories"))).toBe(before - 5 - LIMITS.bulk.exportRequests);
 });
