@@ -20,6 +20,7 @@ async function readMakers(
   places: readonly Place[],
 ): Promise<Makers[]> {
   const { team, userId, email } = caller;
+  const domain = email.slice(email.lastIndexOf("@"));
   const ids = idsByGraph(places).find(({ graphId }) => graphId === team?.graphId)?.ids;
   if (!team || !ids) return places.map(() => NOBODY);
   const made = await database.run(makersOfMemories, { graphId: team.graphId, ids });
@@ -33,8 +34,8 @@ async function readMakers(
           select: { id: true, email: true },
         })
       : [];
-  const names = new Map(members.map((member) => [member.id, nameOf(member.email)]));
-  names.set(userId, `${nameOf(email)} (you)`);
+  const names = new Map(members.map((member) => [member.id, nameOf(member.email, domain)]));
+  names.set(userId, `${nameOf(email, domain)} (you)`);
   const name = (id: string) => names.get(id) ?? FORMER;
   const makers = new Map(
     made.map(({ id, createdBy, updatedBy }): [string, Makers] => [
@@ -45,7 +46,12 @@ async function readMakers(
   return places.map(({ graphId, id }) => (graphId === team.graphId && makers.get(id)) || NOBODY);
 }
 
-const nameOf = (email: string): string => email.slice(0, email.lastIndexOf("@"));
+/**
+ * What precedes the `@`, or a whole address of another domain: so no two members have one name. Whole also in quotes,
+ * where an address may contain an `@` or end with `(you)`.
+ */
+const nameOf = (email: string, domain: string): string =>
+  email.endsWith(domain) && !email.startsWith('"') ? email.slice(0, -domain.length) : email;
 
 /** Whether to call `setMakers`: for agents, and where there are several users. Other clients know ids, or ask for it. */
 export const showsMakers = ({ door, caller }: Pick<Context, "caller" | "door">, graphId: string): boolean =>
