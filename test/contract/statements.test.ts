@@ -23,6 +23,7 @@ const STATEMENTS = [
   "features/memories/many-statements.ts: storeRelationships",
   "features/memories/meaning/embedding-statements.ts: fillEmbeddings",
   "features/memories/meaning/embedding-statements.ts: nearVectors",
+  "features/memories/memory-statements.ts: addressesOfMembers",
   "features/memories/memory-statements.ts: copyStatement",
   "features/memories/memory-statements.ts: keepVersion",
   "features/memories/memory-statements.ts: makersOfMemories",
@@ -54,7 +55,7 @@ const STATEMENTS = [
   "platform/database/idle-statement.ts: idleProcesses",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 46;
+const STATEMENTS_MAX = 47;
 
 interface Source {
   readonly path: string;

@@ -184,14 +184,31 @@ export const supersedingMemories = newestStatement("superseding_memories", newes
 /** The memories that solve others: for each, the newest that SOLVES it, else the newest that ADDRESSES it, likewise. */
 export const solvingMemories = newestStatement("solving_memories", newestSolving);
 
-/** Who stored and who last changed memories. SQL for `AMONG_IDS`. */
+const MADE_BY = 'id, created_by AS "createdBy", updated_by AS "updatedBy"';
+
+/** Who stored and who last changed memories. SQL for `rowsWith`. */
 export const makersOfMemories = defineStatement({
   name: "makers_of_memories",
   values: { graphId: "uuid", ids: "uuid[]" },
   row: { id: "uuid", createdBy: "uuid", updatedBy: "uuid" },
   text: `
-    SELECT id, created_by AS "createdBy", updated_by AS "updatedBy"
-    FROM memory WHERE graph_id = :graphId AND id = ${AMONG_IDS}`,
+    SELECT made.* FROM unnest((SELECT :ids)) AS wanted(id)
+    CROSS JOIN LATERAL (${rowsWith("memory", "id", "wanted.id", MADE_BY)}) made`,
+});
+
+/**
+ * The addresses of those of some users who are in a team. SQL, since for a model's list of ids PostgreSQL reads all
+ * members, or all users. `OFFSET 0` makes it look up each.
+ */
+export const addressesOfMembers = defineStatement({
+  name: "addresses_of_members",
+  values: { teamId: "uuid", ids: "uuid[]" },
+  row: { id: "uuid", email: "text" },
+  text: `
+    SELECT member.* FROM unnest((SELECT :ids)) AS wanted(id) CROSS JOIN LATERAL (
+      SELECT u.id, u.email FROM team_member m JOIN user_account u ON u.id = m.user_id
+      WHERE m.user_id = wanted.id AND m.team_id = :teamId OFFSET 0
+    ) member`,
 });
 
 /**

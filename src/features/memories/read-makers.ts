@@ -4,7 +4,7 @@ import { type Relation, defineRelation } from "../../operation/relation.js";
 import type { Makers } from "./makers.js";
 import { Memory } from "./memory.js";
 import { TooManyFollowed, checkFollowed } from "./memory-relations.js";
-import { makersOfMemories } from "./memory-statements.js";
+import { addressesOfMembers, makersOfMemories } from "./memory-statements.js";
 import { type Place, idsByGraph } from "./read-memories.js";
 import { SearchHit } from "./search/search-hit.js";
 
@@ -24,16 +24,9 @@ async function readMakers(
   const ids = idsByGraph(places).find(({ graphId }) => graphId === team?.graphId)?.ids;
   if (!team || !ids) return places.map(() => NOBODY);
   const made = await database.run(makersOfMemories, { graphId: team.graphId, ids });
-  const others = [...new Set(made.flatMap(({ createdBy, updatedBy }) => [createdBy, updatedBy]))].filter(
-    (id) => id !== userId,
-  );
-  const members =
-    others.length > 0
-      ? await database.models.user.findMany({
-          where: { id: { in: others }, membership: { teamId: team.id } },
-          select: { id: true, email: true },
-        })
-      : [];
+  const others = new Set(made.flatMap(({ createdBy, updatedBy }) => [createdBy, updatedBy]));
+  others.delete(userId);
+  const members = others.size > 0 ? await database.run(addressesOfMembers, { teamId: team.id, ids: [...others] }) : [];
   const names = new Map(members.map((member) => [member.id, nameOf(member.email, domain)]));
   names.set(userId, `${nameOf(email, domain)} (you)`);
   const name = (id: string) => names.get(id) ?? FORMER;

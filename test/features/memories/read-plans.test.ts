@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { callersByKeys } from "../../../src/features/access/caller-statement.js";
 import { memoriesBetween, relationshipsBetween } from "../../../src/features/bulk/export-statement.js";
 import {
+  addressesOfMembers,
   makersOfMemories,
   memoriesAlone,
   memoriesWithLinks,
@@ -68,6 +69,7 @@ it("plans the most frequent statements once, for any graph and any number of mem
       await plansOf(world, supersedingMemories, some),
       await plansOf(world, solvingMemories, some),
       await plansOf(world, makersOfMemories, some),
+      await plansOf(world, addressesOfMembers, (n) => ({ teamId: graphId, ids: ids.slice(0, n) })),
       await plansOf(world, relatedStatement(1, "memories"), () => ({ ...walk, graphId, start })),
       await plansOf(world, relatedStatement(1, "linked"), () => ({ ...walk, graphId, start })),
       await plansOf(world, relatedStatement(2, "relationships"), () => ({ ...walk, graphId, start })),

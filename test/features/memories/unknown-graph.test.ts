@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
 import { forgetAbandonedGraph } from "../../../src/features/memories/abandoned-graphs.js";
 import { embedDueMemories, forgetUnusedVectors } from "../../../src/features/memories/meaning/embed-memories.js";
+import { setMakers } from "../../../src/features/memories/read-makers.js";
 import { LIMITS } from "../../../src/limits.js";
 import { fillInstallation } from "../../support/installation.js";
 import { PATIENT, findNearest, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyLinks, manyMemories } from "../../support/memories.js";
 import { everythingRead, rowsRead } from "../../support/rows-read.js";
+import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
 /** Memories of the graph; it has as many versions, relationships, vectors, and twice as many words. */
@@ -89,6 +91,40 @@ it.each(STATES)("reads what comes next in a large graph without sorting the rest
 
 const PART = 200;
 const FIRST = "00000000-0000-0000-0000-000000000000";
+
+it.each(STATES)(
+  "reads who made memories without reading other members or users, while $state",
+  async ({ isAnalyzed }) => {
+    await using world = await createWorld({ fresh: true });
+    const { database } = world;
+    const { member, teamId } = await aTeam(world, { maxMembers: 1_000 });
+    const { caller } = await member.withKey(member.key);
+    if (isAnalyzed) await database.pool.query("ANALYZE");
+    // Planned for few rows, foreign keys would read the whole table for each new one.
+    await database.pool.query(`
+    BEGIN;
+    SET LOCAL enable_seqscan = off;
+    INSERT INTO user_account (id, email) SELECT md5('user' || n)::uuid, n || '@example.com' FROM generate_series(1, 20000) n;
+    INSERT INTO team_member (user_id, team_id, role)
+    SELECT md5('user' || n)::uuid, '${teamId}', 'member' FROM generate_series(1, 900) n;
+    COMMIT`);
+    const graphId = caller.team?.graphId;
+    const { rows: memories } = await database.pool.query<{ graphId: string; id: string }>(
+      `INSERT INTO memory (graph_id, id, type, title, content, tags, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), 'general', 'Note', '', '{}', u.id, now(), u.id, now()
+     FROM generate_series(1, 900) n JOIN user_account u ON u.id = md5('user' || n)::uuid RETURNING graph_id AS "graphId", id`,
+      [graphId],
+    );
+
+    for (const count of [1, 20, 900]) {
+      const items = memories.slice(0, count).map((place) => ({ ...place, author: "" }));
+      const before = await everythingRead(world);
+      await setMakers({ caller, database }, items, (item) => item);
+      expect((await everythingRead(world)) - before, `${count} memories`).toBeLessThan(5 * count + 20);
+      expect(new Set(items.map(({ author }) => author)).size).toBe(count);
+    }
+  },
+);
 
 it("finds by meaning without reading the vectors of other graphs, before the statistics know the model", async () => {
   await using at = await meaningfulWorld(PATIENT, undefined, { fresh: true });
