@@ -11,10 +11,7 @@ async function createLink(relationship_type: string) {
   const ann = await world.user();
   const [one, other] = await memoriesTitled(ann, "One", "Other");
   const ends = { from_memory_id: one.id, to_memory_id: other.id };
-  const { answer } = await callTool(url, ann.key, "create_relationship", {
-    ...ends,
-    relationship_type,
-  });
+  const { answer } = await callTool(url, ann.key, "create_relationship", { ...ends, relationship_type });
   return answer as { type?: string; error?: { message: string } };
 }
 
@@ -53,9 +50,7 @@ it.each([
   const unresolved = async () => (await callTool(url, ann.key, "get_recent_activity")).answer["unresolved_problems"];
 
   expect((await link(problem, solution)).answer).toMatchObject({
-    error: {
-      message: `from_memory_id: is the ${from}, which the ${to} ${relationship_type}: swap the two ids`,
-    },
+    error: { message: `from_memory_id: is the ${from}, which the ${to} ${relationship_type}: swap the two ids` },
   });
   expect(await unresolved()).toHaveLength(1);
   expect((await link(solution, problem)).isError).toBe(false);
@@ -101,11 +96,7 @@ it.each([
   await aLink(ann, ...replaces(newer, old, first), { relationshipType: first });
   const [from, to] = replaces(old, newer, second);
   const link = (relationship_type: string) =>
-    call("create_relationship", {
-      from_memory_id: from.id,
-      to_memory_id: to.id,
-      relationship_type,
-    });
+    call("create_relationship", { from_memory_id: from.id, to_memory_id: to.id, relationship_type });
 
   const path = second === "REPLACES" ? "to_memory_id" : "from_memory_id";
   expect(await link(second)).toMatchObject({
@@ -157,12 +148,7 @@ it.each([
     const { isError, answer } = await callTool(url, ann.key, tool, { ...ends, graph });
     expect([isError, answer]).toMatchObject([
       true,
-      {
-        error: {
-          code: "not_found",
-          message: expect.stringContaining("both must be in one graph") as string,
-        },
-      },
+      { error: { code: "not_found", message: expect.stringContaining("both must be in one graph") as string } },
     ]);
   }
 });

@@ -46,16 +46,13 @@ async function readMakers(
 const nameOf = (email: string, domain: string): string =>
   email.endsWith(domain) && !email.startsWith('"') ? email.slice(0, -domain.length) : email;
 
-/** Whether to call `setMakers`: for agents, and where there are several users. Other clients know ids, or ask for it. */
-export const showsMakers = ({ door, caller }: Pick<Context, "caller" | "door">, graphId: string): boolean =>
-  door === "mcp" && graphId === caller.team?.graphId;
-
-/** Adds to the items of an answer who made their memories. */
+/** Adds to the items of an agent's answer who made their memories. Other clients know ids, or ask for it. */
 export async function setMakers<Item extends Partial<Makers>>(
-  context: Pick<Context, "caller" | "database">,
+  context: Pick<Context, "caller" | "database" | "door">,
   items: readonly Item[],
   placeOf: (item: Item) => Place,
 ): Promise<void> {
+  if (context.door !== "mcp") return;
   const makers = await readMakers(context, items.map(placeOf));
   for (const [index, item] of items.entries()) Object.assign(item, makers[index]);
 }

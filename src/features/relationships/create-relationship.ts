@@ -215,10 +215,7 @@ async function findFullEnd(database: Database, { graphId, fromId, toId }: Link):
 
 /** Stores a relationship. False if the memories have one of this type already, or one of them was deleted. */
 async function makeLink(database: Database, { graphId, ...link }: Link): Promise<boolean> {
-  const made = await database.run(storeRelationships, {
-    graphId,
-    relationships: JSON.stringify([link]),
-  });
+  const made = await database.run(storeRelationships, { graphId, relationships: JSON.stringify([link]) });
   return made.length > 0;
 }
 
@@ -229,7 +226,4 @@ async function refuseExisting(database: Database, link: Link): Promise<void> {
 }
 
 const findLink = ({ models }: Database, link: Link) =>
-  models.relationship.findUnique({
-    where: { graphId_fromId_type_toId: link },
-    select: { id: true },
-  });
+  models.relationship.findUnique({ where: { graphId_fromId_type_toId: link }, select: { id: true } });

@@ -17,7 +17,6 @@ import {
   expiryFor,
   chosenGraphId,
   setMakers,
-  showsMakers,
   setSolving,
   setSuperseding,
 } from "../memories/index.js";
@@ -100,18 +99,7 @@ export class RecentActivity {
 }
 
 /** The fields of each memory; get_memory reads it whole. */
-const SHOWN_TO_AGENTS = [
-  "id",
-  "type",
-  "title",
-  "summary",
-  "tags",
-  "updatedAt",
-  "author",
-  "editor",
-  "supersededBy",
-  "solvedBy",
-];
+const SHOWN_TO_AGENTS = ["id", "type", "title", "summary", "tags", "updatedAt", "author", "editor", "supersededBy"];
 
 export const recentActivity = defineOperation({
   name: "recentActivity",
@@ -140,6 +128,7 @@ export const recentActivity = defineOperation({
     },
     outputs: [
       ...["total", "totalIsCapped", "byType", "unresolvedTotal", "days"],
+      "memories.solvedBy",
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
     ifCut:
@@ -197,24 +186,25 @@ export const recentActivity = defineOperation({
     const open = memoriesOf("problems", rows);
     const wanted = [...open, ...memoriesOf("memories", rows)];
     const shown = await withinPage(context, wanted);
+    const [unresolvedProblems, memories] = [shown.slice(0, open.length), shown.slice(open.length)];
     const isForAgents = context.door === "mcp";
     // So that an agent neither takes a decision of last week for one that still holds, nor takes up a task that is done.
     // GraphQL has relations for both.
     if (isForAgents) await setSuperseding(context, shown);
-    if (isForAgents) await setSolving(context, shown);
-    if (showsMakers(context, values.graphId)) await setMakers(context, shown, (one) => one);
+    if (isForAgents) await setSolving(context, memories);
+    await setMakers(context, shown, (one) => one);
     return {
       total,
       totalIsCapped: counts?.isCapped ?? false,
       byType: counts?.byType ?? [],
-      memories: shown.slice(open.length),
-      unresolvedProblems: shown.slice(0, open.length),
+      memories,
+      unresolvedProblems,
       unresolvedTotal,
       // The other doors have lists with pages: an agent has no other list, and has to know that this one ends early.
       truncated:
         unresolvedTotal > unresolvedOffset + open.length ||
         shown.length < wanted.length ||
-        (isForAgents && total > offset + shown.length - open.length),
+        (isForAgents && total > offset + memories.length),
       days,
     };
   },
