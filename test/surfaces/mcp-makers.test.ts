@@ -109,6 +109,19 @@ it("tells the same by GraphQL", async () => {
   });
 });
 
+it("tells nobody by REST", async () => {
+  const { world, url, admin, member } = await aTeamWithAgents();
+  await using _ = world;
+  const { id } = await aMemory(member, { title: "Needle" });
+  const paths = [`/v1/memories/${id}`, "/v1/memories/search?query=needle&full=true", "/v1/activity"];
+
+  for (const path of paths) {
+    const { body } = await ask(`${url}${path}`, { key: admin.key });
+    expect(JSON.stringify(body)).toContain(id);
+    expect(JSON.stringify(body)).not.toMatch(/author|editor/);
+  }
+});
+
 it("says where to look who did what to an agent that searches by a member's name", async () => {
   const { world, admin, member, call } = await aTeamWithAgents();
   await using _ = world;

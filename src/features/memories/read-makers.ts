@@ -40,8 +40,8 @@ async function readMakers(
 }
 
 /**
- * What precedes the `@`, or a whole address of another domain: so no two members have one name. Whole also in quotes,
- * where an address may contain an `@` or end with `(you)`.
+ * An address without this domain: so no two members have one name. Whole in quotes, where what precedes the domain may
+ * look like an address, or end with `(you)`.
  */
 const nameOf = (email: string, domain: string): string =>
   email.endsWith(domain) && !email.startsWith('"') ? email.slice(0, -domain.length) : email;
