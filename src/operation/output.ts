@@ -18,6 +18,9 @@ export const Embedded = (...fields: readonly string[]): PropertyDecorator => Ext
 /** Marks an embedded field that REST's answers contain as null where there is nothing. */
 export const NullWhereNothing: PropertyDecorator = Extensions({ mayBeNull: true });
 
+/** Marks a relation of GraphQL that agents' answers contain, too, null where there is nothing; REST's never do. */
+export const ForAgents: PropertyDecorator = Extensions({ embedded: [], mayBeNull: true, isForAgents: true });
+
 /**
  * Names a field `id` in REST. For example, a search hit shows a memory: in REST its `id` is the memory's. In GraphQL an
  * `id` is always the object's own, since clients merge objects of equal type and `id`.

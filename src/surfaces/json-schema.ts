@@ -198,14 +198,22 @@ const orNull = (schema: JsonSchema): JsonSchema =>
 /** Schemas by their names, as `$ref` finds them. */
 export type NamedSchemas = Record<string, JsonSchema>;
 
-function outputSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
-  if (!isNonNullType(type)) return orNull(answerSchema(type, named));
-  return answerSchema(type.ofType, named);
+/** Whose answers are described: those of REST, or those for agents, which are of the same form with more fields. */
+interface Described {
+  /** The types that are written out so far. */
+  readonly named: NamedSchemas;
+  readonly isForAgents?: boolean;
+}
+
+function outputSchema(type: GraphQLOutputType, described: Described): JsonSchema {
+  if (!isNonNullType(type)) return orNull(answerSchema(type, described));
+  return answerSchema(type.ofType, described);
 }
 
 /** Describes a value of an answer, without null; objects and enums by reference, and adds their types to `named`. */
-export function answerSchema(type: GraphQLOutputType, named: NamedSchemas): JsonSchema {
-  if (isListType(type)) return { type: "array", items: outputSchema(type.ofType, named) };
+export function answerSchema(type: GraphQLOutputType, described: Described): JsonSchema {
+  const { named } = described;
+  if (isListType(type)) return { type: "array", items: outputSchema(type.ofType, described) };
   if (!isObjectType(type)) {
     const schema = valueSchema(type, { named });
     return String(type) === "ID" ? { ...schema, format: "uuid" } : schema;
@@ -213,27 +221,30 @@ export function answerSchema(type: GraphQLOutputType, named: NamedSchemas): Json
   if (!named[type.name]) {
     // Reserved before its fields are visited: types refer to each other in cycles.
     named[type.name] = {};
-    named[type.name] = typeSchema(type, named);
+    named[type.name] = typeSchema(type, described);
   }
   return referenceTo(type);
 }
 
 /**
- * The schema of an object with the fields in `only`, or with all that REST answers contain. Releases may add fields.
+ * The schema of an object with the fields in `only`, or with all that answers contain. Releases may add fields.
  */
-function typeSchema(type: GraphQLObjectType, named: NamedSchemas, only?: readonly string[]): JsonSchema {
+function typeSchema(type: GraphQLObjectType, described: Described, only?: readonly string[]): JsonSchema {
   const followed = followedFields(type);
-  const partsOf = ({ extensions }: Field) => extensions["embedded"] as readonly string[] | undefined;
+  const partsOf = ({ extensions }: Field) =>
+    extensions["isForAgents"] && !described.isForAgents
+      ? undefined
+      : (extensions["embedded"] as readonly string[] | undefined);
   const fields = Object.values(type.getFields()).filter((field) =>
     only ? only.includes(field.name) : !followed.has(field.name) || partsOf(field),
   );
   const fieldSchema = (field: Field): JsonSchema => {
     const parts = partsOf(field);
     const inner = getNullableType(field.type);
-    if (parts?.length && isObjectType(inner)) return typeSchema(inner, named, parts);
+    if (parts?.length && isObjectType(inner)) return typeSchema(inner, described, parts);
     // In GraphQL such a field is null when it was not loaded or failed. REST omits it, so its schema has no null.
     const isLeftOut = (parts || followed.has(field.name)) && !field.extensions["mayBeNull"];
-    return isLeftOut ? answerSchema(inner, named) : outputSchema(field.type, named);
+    return isLeftOut ? answerSchema(inner, described) : outputSchema(field.type, described);
   };
   return {
     type: "object",

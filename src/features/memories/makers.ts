@@ -6,5 +6,5 @@ export interface Makers {
 
 export const AUTHOR =
   "Who stored it, in the graph of the caller's team: a member's e-mail address, without its domain if that is the " +
-  "caller's, with `(you)` for the caller, or `a former member`; null in a personal graph. Not by REST";
-export const EDITOR = "Who changed it last, likewise, if that is not who stored it; else null. Not by REST";
+  "caller's, with `(you)` for the caller, or `a former member`; null in a personal graph";
+export const EDITOR = "Who changed it last, likewise, if that is not who stored it; else null";

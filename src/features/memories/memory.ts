@@ -1,6 +1,6 @@
 import { Field, Float, ID, Int, ObjectType, registerEnumType } from "type-graphql";
 import { Failure } from "../../operation/failure.js";
-import { Embedded, IdInRest, NullWhereNothing } from "../../operation/output.js";
+import { Embedded, ForAgents, IdInRest, NullWhereNothing } from "../../operation/output.js";
 import type { MemoryRow } from "./memory-columns.js";
 import { ShowsContents } from "./memory-contents.js";
 import { AUTHOR, EDITOR } from "./makers.js";
@@ -62,9 +62,8 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
   @NullWhereNothing
   supersededBy?: SupersedingMemory | null;
 
-  @Field(() => SolvingMemory, { nullable: true, description: `${SOLVED_BY} Not by REST.` })
-  @Embedded()
-  @NullWhereNothing
+  @Field(() => SolvingMemory, { nullable: true, description: SOLVED_BY })
+  @ForAgents
   solvedBy?: SolvingMemory | null;
 
   @Field(() => [SimilarMemory], { nullable: true, description: SIMILAR })
@@ -73,13 +72,11 @@ export class Memory extends ShowsContents(MemoryId) implements MemoryRow {
   similar?: SimilarMemory[] | null;
 
   @Field(() => String, { nullable: true, description: `${AUTHOR}.` })
-  @Embedded()
-  @NullWhereNothing
+  @ForAgents
   author?: string | null;
 
   @Field(() => String, { nullable: true, description: `${EDITOR}.` })
-  @Embedded()
-  @NullWhereNothing
+  @ForAgents
   editor?: string | null;
 
   /** The graph in which to follow its relations. Not a declared field, so clients never see it. */

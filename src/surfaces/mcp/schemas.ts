@@ -93,7 +93,7 @@ export const partField = (output: string): PlainField => ({
 /** The schema of an operation's answer. Descriptions are left out: no agent reads them. */
 export function plainAnswerSchema(type: GraphQLObjectType): JsonSchema {
   const named: NamedSchemas = {};
-  return plain(answerSchema(type, named), named);
+  return plain(answerSchema(type, { named, isForAgents: true }), named);
 }
 
 /** The schema of a tool's answer: the given fields, and the two that say what is missing and what to do. */

@@ -44,7 +44,7 @@ function success({ example, ...operation }: Operation, { schema, schemas }: Sour
   const followed = followedFields(type);
   // A relation is in some answers of a type and not in others; the example shows which.
   const alwaysThere = [...followed].map(snakeCase).filter((field) => plain && field in plain);
-  const answer = answerSchema(type, schemas);
+  const answer = answerSchema(type, { named: schemas });
   return {
     description: type.description ?? "",
     headers: {

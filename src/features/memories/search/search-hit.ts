@@ -1,5 +1,5 @@
 import { Field, Float, ObjectType } from "type-graphql";
-import { Embedded, NullWhereNothing } from "../../../operation/output.js";
+import { Embedded, ForAgents } from "../../../operation/output.js";
 import { AUTHOR, EDITOR } from "../makers.js";
 import { Memory } from "../memory.js";
 import { WHOLE_MEMORY, defineMemoryRelation } from "../memory-relations.js";
@@ -45,13 +45,11 @@ export class SearchHit extends MemoryHead {
   matches!: SearchMatch[] | null;
 
   @Field(() => String, { nullable: true, description: `${AUTHOR}.` })
-  @Embedded()
-  @NullWhereNothing
+  @ForAgents
   author?: string | null;
 
   @Field(() => String, { nullable: true, description: `${EDITOR}.` })
-  @Embedded()
-  @NullWhereNothing
+  @ForAgents
   editor?: string | null;
 
   @Field(() => Memory, { nullable: true, description: WHOLE_MEMORY })
