@@ -39,12 +39,9 @@ async function readMakers(
   return places.map(({ graphId, id }) => (graphId === team.graphId && makers.get(id)) || NOBODY);
 }
 
-/**
- * An address without this domain: so no two members have one name. Whole in quotes, where what precedes the domain may
- * look like an address, or end with `(you)`.
- */
+/** An address without this domain: so no two members have one name. */
 const nameOf = (email: string, domain: string): string =>
-  email.endsWith(domain) && !email.startsWith('"') ? email.slice(0, -domain.length) : email;
+  email.endsWith(domain) ? email.slice(0, -domain.length) : email;
 
 /** Adds to the items of an agent's answer who made their memories. Other clients know ids, or ask for it. */
 export async function setMakers<Item extends Partial<Makers>>(
