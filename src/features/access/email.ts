@@ -44,8 +44,11 @@ export function emailIn(address: string): string {
   return email;
 }
 
-/** Whether a mail program could take the part before the @ for a link: without quotes, only by these signs. */
-export const hasLink = (email: string): boolean => /\/|www\./.test(email);
+/**
+ * Whether a mail program could take the part before the @ for a link. Some signs end an address for it, but not a link:
+ * of `evil.com?x@example.com` it makes one to evil.com.
+ */
+export const hasLink = (email: string): boolean => /^(?=[^@]*[^\w.+@-])[^@]*\.|\/|www\./.test(email);
 
 /** An address for the text of a mail, where brackets keep it from becoming a link: `//evil[.]com/x@example.com`. */
 export const addressForText = (email: string): string =>

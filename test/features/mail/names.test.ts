@@ -87,6 +87,8 @@ describe("the mail of an invitation", () => {
     [{ teamName: "evil.com" }, "Ann (ann@example.com) invites you to a team on Memory Graph"],
     [{ inviterName: "https://evil" }, "ann@example.com invites you to the team Platform"],
     [{ inviterEmail: "evil.com/x@example.com" }, "You are invited to the team Platform"],
+    [{ inviterEmail: "evil.com?x@example.com" }, "You are invited to the team Platform"],
+    [{ inviterEmail: "o'lee@mail.example.com" }, "Ann (o'lee@mail.example.com) invites you to the team Platform"],
     [
       { inviterEmail: "www.evil.com@example.com", teamName: "www.evil.com" },
       "You are invited to a team on Memory Graph",
@@ -98,7 +100,9 @@ describe("the mail of an invitation", () => {
   it.each([
     ["//evil.com/x@example.com", "//evil[.]com/x@example.com"],
     ["www.evil.com@example.com", "www[.]evil[.]com@example.com"],
-    ["ann.lee@example.com", "ann.lee@example.com"],
+    ["evil.com?x@example.com", "evil[.]com?x@example.com"],
+    ["x!evil.com#x@example.com", "x!evil[.]com#x@example.com"],
+    ["ann.lee+o_b-c@example.com", "ann.lee+o_b-c@example.com"],
   ])("shows the address %j in its text so that it cannot become a link", (inviterEmail, shown) => {
     const { text, html } = invitationMail({ ...invitation, inviterEmail }, "https://m.example");
     for (const form of [text, html]) expect(form).toContain(`Ann (${shown}) invites you`);
