@@ -12,7 +12,7 @@ export { callerOf, callerOfToken } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";
 export { accessChores } from "./chores.js";
 export { NoSuchUser, UserError, createKeyFor, createUser } from "./create-user.js";
-export { ADDRESS_MAX, addressForText, emailIn, hasLink, mailboxOf, normalEmail } from "./email.js";
+export { ADDRESS_MAX, addressForText, emailIn, hasLink, normalEmail } from "./email.js";
 export { type PastAddress, cameTo } from "./past-address.js";
 export { API_KEY_EXAMPLE, ApiKey, notEnded, toApiKey } from "./api-key.js";
 export { PlanName, Viewer } from "./viewer.js";

@@ -245,7 +245,7 @@ it("embeds of an account no more in a day than it may, whatever is changed, and 
   const budgets = { take: vi.spyOn(at.world.services.budgets, "take") };
   const { id, title, content } = await aMemory(ann, { title: "The automobile" });
   const spend = { limit: Number.MAX_SAFE_INTEGER, windowMs: LIMITS.embeddings.dayMs };
-  const name = `embedded:${ann.caller.userId}`;
+  const name = `embedded:${ann.email}`;
   const { bytes } = await at.world.database.models.graphUsage.findUniqueOrThrow({
     where: { graphId: ann.caller.personalGraphId },
   });
@@ -281,29 +281,35 @@ it("embeds of an account no more in a day than it may, whatever is changed, and 
   vi.restoreAllMocks();
 });
 
-it("embeds no more in a day of an account that makes a new team again and again, each with a new graph", async () => {
+it("embeds no more in a day of a person who makes a new team, or account, again and again, each with a new graph", async () => {
   await using at = await meaningfulWorld();
-  const [ann, bob] = [await at.world.user(), await at.world.user()];
+  const [ann, bob] = [await at.world.user({ email: "ann@example.com" }), await at.world.user()];
   const context = { ...at.world.services, meaning: at.meaning };
   await fillModel(context);
   const { budgets } = at.world.services;
   using take = vi.spyOn(budgets, "take");
   const { id: teamId } = await ann.did(createTeam, { name: "One", maxMembers: 2 });
   await aMemory(ann, { title: "The automobile", graph: "team" });
+  await aMemory(ann, { title: "The automobile", graph: "personal" });
   await embedDueMemories(context);
   const asked = at.server.asked.length;
-  const { charactersPerDay, dayMs: windowMs } = LIMITS.embeddings;
+  const { charactersPerDay, dayMs: windowMs, timesHeldPerDay } = LIMITS.embeddings;
   const [name = ""] = take.mock.lastCall ?? [];
+  // Only Ann's two graphs hold anything.
+  const { _sum: held } = await at.world.database.models.graphUsage.aggregate({ _sum: { bytes: true } });
+  const limit = charactersPerDay + timesHeldPerDay * Number(held.bytes);
+  expect(take).toHaveBeenCalledWith(name, { limit, cost: 0, windowMs });
   await budgets.take(name, { limit: Number.MAX_SAFE_INTEGER, cost: 2 * charactersPerDay, windowMs });
   await ann.did(deleteTeam, { teamId });
   await ann.did(createTeam, { name: "Two", maxMembers: 2 });
 
   await aMemory(ann, { title: "The wagen", graph: "team" });
   await aMemory(ann, { title: "The vehicle", graph: "personal" });
+  await aMemory(await at.world.user({ email: "ann+2@example.com" }), { title: "The car" });
   await embedDueMemories(context);
 
   expect(at.server.asked.length).toBe(asked);
-  expect(await waiting(at.world)).toBe(2);
+  expect(await waiting(at.world)).toBe(3);
   await memoriesTitled(bob, "The vehicle");
   await embedDueMemories(context);
   expect(at.server.asked.length).toBe(asked + 1);

@@ -3,6 +3,7 @@ import { LIMITS } from "../../../limits.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import { lockRow } from "../../../operation/lock-row-statement.js";
+import { mailboxOf } from "../../../operation/mailbox.js";
 import { EmbeddingsFailed, TextsRefused, type Vector } from "../../../platform/meaning/embeddings.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
 import { withFittingSize } from "../../../platform/meaning/text-size.js";
@@ -236,8 +237,14 @@ async function bytesHeldBy({ database: { models } }: Embedding, userId: string):
 const byAccount = (texts: readonly Text[]): Array<[account: string, own: Text[]]> =>
   [...new Set(texts.map(({ account }) => account))].map((one) => [one, texts.filter(({ account }) => account === one)]);
 
-/** Not of a graph: whoever makes a team, deletes it and makes another one gets a new graph each time. */
-const dailyCharactersOf = (account: string): string => `embedded:${account}`;
+/**
+ * Not of a graph, nor of a user: whoever makes a team, or signs up, deletes it and does it again gets a new one each
+ * time.
+ */
+async function dailyCharactersOf({ database: { models } }: Embedding, account: string): Promise<string> {
+  const user = await models.user.findUnique({ where: { id: account }, select: { email: true } });
+  return `embedded:${user ? mailboxOf(user.email) : account}`;
+}
 
 /** Leaves the texts of accounts that had their share of the day embedded for the next one. @returns the others */
 async function deferExcess(context: Embedding, texts: readonly Text[]): Promise<Text[]> {
@@ -245,7 +252,8 @@ async function deferExcess(context: Embedding, texts: readonly Text[]): Promise<
   const kept: Text[] = [];
   for (const [account, own] of byAccount(texts)) {
     const limit = charactersPerDay + timesHeldPerDay * (await bytesHeldBy(context, account));
-    const { used, resetMs } = await budgets.take(dailyCharactersOf(account), { limit, cost: 0, windowMs: dayMs });
+    const name = await dailyCharactersOf(context, account);
+    const { used, resetMs } = await budgets.take(name, { limit, cost: 0, windowMs: dayMs });
     if (used < limit) {
       kept.push(...own);
       continue;
@@ -261,10 +269,11 @@ async function deferExcess(context: Embedding, texts: readonly Text[]): Promise<
 }
 
 /** Counts what was embedded, even beyond the limit: the server has done the work. What it refused is not counted. */
-async function noteEmbedded({ budgets }: Embedding, texts: readonly Text[]): Promise<void> {
+async function noteEmbedded(context: Embedding, texts: readonly Text[]): Promise<void> {
   for (const [account, own] of byAccount(texts)) {
     const cost = own.reduce((sum, { memory }) => sum + charactersOf(memory), 0);
-    await budgets.take(dailyCharactersOf(account), { limit: Number.MAX_SAFE_INTEGER, cost, windowMs: dayMs });
+    const name = await dailyCharactersOf(context, account);
+    await context.budgets.take(name, { limit: Number.MAX_SAFE_INTEGER, cost, windowMs: dayMs });
   }
 }
 

@@ -3,9 +3,9 @@ import { LIMITS } from "../../../limits.js";
 import { RateLimited } from "../../../operation/budget.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Context } from "../../../operation/context.js";
+import { mailboxOf } from "../../../operation/mailbox.js";
 import { sha256 } from "../../../operation/sha256.js";
 import { type Allowance, type UseLimit, describeLimits, secondsUntilAllowed } from "../../../operation/use-limit.js";
-import { mailboxOf } from "../../access/index.js";
 
 const { perRecipient, perInviter, mailsByLink, waitStepSeconds } = LIMITS.invitations;
 

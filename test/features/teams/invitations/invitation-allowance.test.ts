@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mailboxOf } from "../../../../src/features/access/index.js";
+import { mailboxOf } from "../../../../src/operation/mailbox.js";
 import { inviteMember } from "../../../../src/features/teams/invitations/invite-member.js";
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
 import { createTeam } from "../../../../src/features/teams/create-team.js";
