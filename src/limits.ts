@@ -279,7 +279,7 @@ export const LIMITS = {
     pathRelationships: 20_000, // That the search for a path looks at: as many as two memories can have.
     drawnFrom: 20_000, // Relationships looked at for the memories of a drawing, and as many for their links.
     edges: 2_000, // Relationships in a drawing.
-    countedPerRequest: 100_000, // Memories and relationships that statistics count for one request of the budget.
+    countedPerRequest: 100_000, // Rows, by the bytes of the graph, that are counted for one request of the budget.
   },
   bulk: {
     items: 500, // Memories and relationships together that one call makes, and memories that one call deletes.

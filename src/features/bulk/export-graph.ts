@@ -8,7 +8,14 @@ import { LIMITS } from "../../limits.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { NEXT_CURSOR, NOT_A_CURSOR, Paged, cursorOf, pageOf, placeOf, readForPage } from "../../operation/page.js";
-import { GraphInput, MEMORY_EXAMPLE, NoTeamGraph, chosenGraphId } from "../memories/index.js";
+import {
+  GraphInput,
+  MEMORY_EXAMPLE,
+  NoTeamGraph,
+  chargeForCounting,
+  chosenGraphId,
+  costOfCounting,
+} from "../memories/index.js";
 import { memoriesBetween, relationshipsBetween } from "./export-statement.js";
 import { RELATIONSHIP_EXAMPLE } from "../relationships/index.js";
 
@@ -49,8 +56,8 @@ export const exportGraph = defineOperation({
   effect: "reads",
   summary: "Everything that a graph holds, page by page, in records from which `restoreMemories` makes the same graph.",
   notes:
-    "Records stored after the first page was read are left out. The first page counts as one request of the rate limit " +
-    `for each ${LIMITS.views.countedPerRequest.toLocaleString("en")} relationships that it counts. ` +
+    "Records stored after the first page was read are left out. The first page " +
+    `${costOfCounting(LIMITS.views.counted)}. ` +
     "By REST `GET /v1/export` streams all pages at once, one record a line.",
   input: ExportGraphInput,
   output: GraphRecords,
@@ -113,12 +120,12 @@ async function readRecords({ database }: Context, { list, ...place }: Place, tak
   return (await database.run(relationshipsBetween, page)).map((row) => recordOf("relationship", row));
 }
 
-async function describeGraph({ charge, database, now }: Context, graphId: string): Promise<GraphRecord> {
+async function describeGraph(context: Context, graphId: string): Promise<GraphRecord> {
+  const { database, now } = context;
+  await chargeForCounting(context, graphId, LIMITS.views.counted);
   const { graphUsage, relationship } = database.models;
   const usage = await graphUsage.findUnique({ where: { graphId }, select: { memories: true } });
   const relationships = await relationship.count({ where: { graphId }, take: LIMITS.views.counted });
-  const cost = Math.ceil(relationships / LIMITS.views.countedPerRequest);
-  if (cost > 1) await charge(cost - 1);
   return { ...FORMAT, exported_at: now().toISOString(), memories: usage?.memories ?? 0, relationships };
 }
 

@@ -24,6 +24,7 @@ export { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId, chosenTeamId 
 export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
 export { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";
+export { chargeForCounting, costOfCounting } from "./charge-for-counting.js";
 export { countRelationships } from "./count-relationships.js";
 export {
   CONTENTS,

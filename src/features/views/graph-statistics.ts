@@ -1,7 +1,7 @@
 import { ArgsType, Field, Float, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { defineOperation } from "../../operation/operation.js";
-import { GraphInput, NoTeamGraph, chosenGraphId } from "../memories/index.js";
+import { GraphInput, NoTeamGraph, chargeForCounting, chosenGraphId, costOfCounting } from "../memories/index.js";
 import { countGraph } from "./statistics-statement.js";
 import { TypeCount } from "./type-count.js";
 
@@ -46,9 +46,7 @@ export const graphStatistics = defineOperation({
   name: "graphStatistics",
   effect: "reads",
   summary: "How many memories and relationships a graph holds, in all and by type.",
-  notes:
-    "Expired memories count, too. " +
-    `${LIMITS.views.countedPerRequest.toLocaleString("en")} memories and relationships count as one request of the rate limit.`,
+  notes: `Expired memories count, too. It ${costOfCounting(2 * LIMITS.views.counted)}.`,
   input: GraphStatisticsInput,
   output: GraphStatistics,
   permission: "memories:read",
@@ -69,16 +67,15 @@ export const graphStatistics = defineOperation({
       isCapped: false,
     },
   },
-  async handle({ caller, database, charge }, input) {
+  async handle(context, input) {
     const most = LIMITS.views.counted;
-    const rows = await database.run(countGraph, { graphId: chosenGraphId(caller, input), most });
+    const graphId = chosenGraphId(context.caller, input);
+    await chargeForCounting(context, graphId, 2 * most);
+    const rows = await context.database.run(countGraph, { graphId, most });
     const memories = rows.filter(({ what }) => what === "memory");
     const relationships = rows.filter(({ what }) => what === "relationship");
     const memoriesTotal = memories[0]?.total ?? 0;
     const relationshipsTotal = relationships[0]?.total ?? 0;
-    // Only counting tells how many there are. Whoever has too few requests left for it has few attempts, too.
-    const cost = Math.ceil((memoriesTotal + relationshipsTotal) / LIMITS.views.countedPerRequest);
-    if (cost > 1) await charge(cost - 1);
     return {
       memoriesTotal,
       memoriesByType: memories.map(toTypeCount),

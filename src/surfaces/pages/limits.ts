@@ -80,7 +80,7 @@ export const STEPS: readonly Step[] = [
       .join(", ")
       .concat(
         ` requests a minute; in a call of many, ${bulk.itemsPerRequest} items or ${bulk.bytesPerRequest / 1_000} kB count as one, and if too few are left, the call counts as one; ` +
-          `${count(views.countedPerRequest)} counted by statistics, or ` +
+          `${count(views.countedPerRequest)} for which a graph has room, where statistics or an export count, or ` +
           `${count(bulk.foundPerRequest)} found by the filter of a deletion, too`,
       ),
     ...CONSTANT,
