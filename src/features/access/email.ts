@@ -29,12 +29,11 @@ export function emailIn(address: string): string {
   return email;
 }
 
-/**
- * Whether a mail program could take the part before the @ for a link. Some signs end an address for it, but not a link:
- * of `evil.com?x@example.com` it makes one to evil.com.
- */
-export const hasLink = (email: string): boolean => /^(?=[^@]*[^\w.+@-])[^@]*\.|\/|www\./.test(email);
+/** An address that every mail program takes for one as a whole: some signs end it, so that a rest becomes a link. */
+const PLAIN = /^(?!.*www\.)[a-z\d](?:[\w.+-]*[a-z\d])?@/;
 
-/** An address for the text of a mail, where brackets keep it from becoming a link: `//evil[.]com/x@example.com`. */
-export const addressForText = (email: string): string =>
-  hasLink(email) ? email.replaceAll(/\.(?=.*@)/g, "[.]") : email;
+/** Whether a mail program could make a link to a site of it: of `evil.com?x@example.com`, or of `x!@evil.com`. */
+export const hasLink = (email: string): boolean => !PLAIN.test(email);
+
+/** An address for the text of a mail, where brackets keep it from becoming a link: `//evil[.]com/x@example[.]com`. */
+export const addressForText = (email: string): string => (hasLink(email) ? email.replaceAll(".", "[.]") : email);

@@ -79,7 +79,7 @@ it("tells the old address the new one so that it cannot become a link", async ()
   await sendAll(world, smtp.url);
 
   const told = smtp.mails.find(({ to }) => to === ann.email);
-  expect(told?.text).toContain("is now //evil[.]com/x@example.com.");
+  expect(told?.text).toContain("is now //evil[.]com/x@example[.]com.");
 });
 
 it("refuses an address that another account has, and keeps the code", async () => {
