@@ -39,7 +39,7 @@ export class UnsupportedEncoding extends Failure {
 }
 
 /**
- * The decoder for each `Content-Encoding`: these take some 50 kB beside the body. Brotli's takes a megabyte for 1,400
+ * The decoder for each `Content-Encoding`: these take up to 90 kB beside the body. Brotli's takes a megabyte for 1,400
  * bytes, which nobody counts: 400 unfinished bodies without a key grew the process by 325 MB.
  */
 const DECODERS = new Map<string, () => Transform>([

@@ -9,6 +9,7 @@ import { createTeam } from "../../../src/features/teams/create-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { readBacklog } from "../../../src/backlog.js";
 import { LIMITS } from "../../../src/limits.js";
+import { sha256 } from "../../../src/operation/sha256.js";
 import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { startEmbeddingsServer } from "../../support/embeddings-server.js";
 import { ask } from "../../support/http.js";
@@ -245,7 +246,7 @@ it("embeds of an account no more in a day than it may, whatever is changed, and 
   const budgets = { take: vi.spyOn(at.world.services.budgets, "take") };
   const { id, title, content } = await aMemory(ann, { title: "The automobile" });
   const spend = { limit: Number.MAX_SAFE_INTEGER, windowMs: LIMITS.embeddings.dayMs };
-  const name = `embedded:${ann.email}`;
+  const name = `embedded:${sha256(ann.email).toString("base64url")}`;
   const { bytes } = await at.world.database.models.graphUsage.findUniqueOrThrow({
     where: { graphId: ann.caller.personalGraphId },
   });

@@ -4,6 +4,7 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import { lockRow } from "../../../operation/lock-row-statement.js";
 import { mailboxOf } from "../../../operation/mailbox.js";
+import { sha256 } from "../../../operation/sha256.js";
 import { EmbeddingsFailed, TextsRefused, type Vector } from "../../../platform/meaning/embeddings.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
 import { withFittingSize } from "../../../platform/meaning/text-size.js";
@@ -239,11 +240,11 @@ const byAccount = (texts: readonly Text[]): Array<[account: string, own: Text[]]
 
 /**
  * Not of a graph, nor of a user: whoever makes a team, or signs up, deletes it and does it again gets a new one each
- * time.
+ * time. A hash, since Redis keeps no addresses.
  */
 async function dailyCharactersOf({ database: { models } }: Embedding, account: string): Promise<string> {
   const user = await models.user.findUnique({ where: { id: account }, select: { email: true } });
-  return `embedded:${user ? mailboxOf(user.email) : account}`;
+  return `embedded:${user ? sha256(mailboxOf(user.email)).toString("base64url") : account}`;
 }
 
 /** Leaves the texts of accounts that had their share of the day embedded for the next one. @returns the others */
