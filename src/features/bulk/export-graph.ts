@@ -122,11 +122,10 @@ async function readRecords({ database }: Context, { list, ...place }: Place, tak
 
 async function describeGraph(context: Context, graphId: string): Promise<GraphRecord> {
   const { database, now } = context;
-  await chargeForCounting(context, graphId, LIMITS.views.counted);
-  const { graphUsage, relationship } = database.models;
-  const usage = await graphUsage.findUnique({ where: { graphId }, select: { memories: true } });
-  const relationships = await relationship.count({ where: { graphId }, take: LIMITS.views.counted });
-  return { ...FORMAT, exported_at: now().toISOString(), memories: usage?.memories ?? 0, relationships };
+  const { counted } = LIMITS.views;
+  const memories = await chargeForCounting(context, graphId, counted);
+  const relationships = await database.models.relationship.count({ where: { graphId }, take: counted });
+  return { ...FORMAT, exported_at: now().toISOString(), memories, relationships };
 }
 
 /**

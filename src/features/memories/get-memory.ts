@@ -4,7 +4,7 @@ import { defineOperation } from "../../operation/operation.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { Memory, MemoryNotFound } from "./memory.js";
 import { CONTENTS } from "./memory-columns.js";
-import { setMakers } from "./read-makers.js";
+import { setMakers, showsMakers } from "./read-makers.js";
 import { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 import { LONG_FIELDS, readMemories } from "./read-memories.js";
 import { withResolvedId } from "./resolve-memory-id.js";
@@ -65,7 +65,7 @@ export const memory = defineOperation({
         withRelationships: OF_RELATIONSHIPS.some((field) => context.selects(field)),
         withLinks: context.selects("context", "relationships"),
       });
-      if (memory) await setMakers(context, [memory], (one) => one);
+      if (memory && showsMakers(context, memory.graphId)) await setMakers(context, [memory], (one) => one);
       return memory;
     });
     if (!found) throw new MemoryNotFound();

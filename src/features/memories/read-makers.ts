@@ -43,13 +43,19 @@ async function readMakers(
 const nameOf = (email: string, domain: string): string =>
   email.endsWith(domain) ? email.slice(0, -domain.length) : email;
 
-/** Adds to the items of an agent's answer who made their memories. Other clients know ids, or ask for it. */
+/**
+ * Whether to call `setMakers`: for agents, in a team's graph. Other clients know ids, or ask for it. Not decided there: a
+ * call alone takes reading a memory three promises.
+ */
+export const showsMakers = ({ door, caller }: Pick<Context, "caller" | "door">, graphId: string): boolean =>
+  door === "mcp" && graphId === caller.team?.graphId;
+
+/** Adds to the items of an answer who made their memories. */
 export async function setMakers<Item extends Partial<Makers>>(
-  context: Pick<Context, "caller" | "database" | "door">,
+  context: Pick<Context, "caller" | "database">,
   items: readonly Item[],
   placeOf: (item: Item) => Place,
 ): Promise<void> {
-  if (context.door !== "mcp") return;
   const makers = await readMakers(context, items.map(placeOf));
   for (const [index, item] of items.entries()) Object.assign(item, makers[index]);
 }

@@ -17,6 +17,7 @@ import {
   expiryFor,
   chosenGraphId,
   setMakers,
+  showsMakers,
   setSolving,
   setSuperseding,
 } from "../memories/index.js";
@@ -192,7 +193,7 @@ export const recentActivity = defineOperation({
     // GraphQL has relations for both.
     if (isForAgents) await setSuperseding(context, shown);
     if (isForAgents) await setSolving(context, memories);
-    await setMakers(context, shown, (one) => one);
+    if (showsMakers(context, values.graphId)) await setMakers(context, shown, (one) => one);
     return {
       total,
       totalIsCapped: counts?.isCapped ?? false,

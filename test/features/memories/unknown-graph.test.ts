@@ -119,7 +119,7 @@ it.each(STATES)(
     for (const count of [1, 20, 900]) {
       const items = memories.slice(0, count).map((place) => ({ ...place, author: "" }));
       const before = await everythingRead(world);
-      await setMakers({ caller, database, door: "mcp" }, items, (item) => item);
+      await setMakers({ caller, database }, items, (item) => item);
       expect((await everythingRead(world)) - before, `${count} memories`).toBeLessThan(5 * count + 20);
       expect(new Set(items.map(({ author }) => author)).size).toBe(count);
     }

@@ -13,7 +13,7 @@ import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { isMerged, mergeByRank } from "./merge-by-rank.js";
 import { MemoryFilterInput, expiryFor } from "../memory-filter.js";
 import { headOf } from "../memory-head.js";
-import { setMakers } from "../read-makers.js";
+import { setMakers, showsMakers } from "../read-makers.js";
 import { withMemories } from "../memory-relations.js";
 import { UnknownWord } from "../words/unknown-word.js";
 import { type Found, type Hit, type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
@@ -224,7 +224,7 @@ export const searchMemories = defineOperation({
     const hits = await showHits(context, graphId, found);
     const wanted = input.full ? await withMemories(context, hits) : hits;
     const memories = await withinPage(context, wanted);
-    await setMakers(context, memories, ({ memoryId: id }) => ({ graphId, id }));
+    if (showsMakers(context, graphId)) await setMakers(context, memories, ({ memoryId: id }) => ({ graphId, id }));
     return {
       memories,
       total: Math.min(total, TOTAL_MAX),
