@@ -154,6 +154,22 @@ it("keeps a statement that PostgreSQL is running, however long it waits for a lo
   expect(await waiting).toBe(0);
 });
 
+it("keeps a connection whose long answer it still reads, however slow the process is", async () => {
+  await using world = await createWorld();
+  const long: Statement = { name: "long", text: "SELECT repeat('x', 10000) FROM generate_series(1, 600)" };
+  let isOver = false;
+  // An answer is read by 128 KiB in each turn of the event loop: so it takes twice as long as is suspect.
+  const turn = () => {
+    const end = performance.now() + (2 * LIMITS.database.suspectAfterMs) / 45;
+    while (performance.now() < end);
+    if (!isOver) setImmediate(turn);
+  };
+  const answer = world.database.run(long, []).finally(() => (isOver = true));
+  turn();
+
+  expect(await answer).toHaveLength(600);
+});
+
 it.each(["refuse", "deny", "swallow", "dribble"] as const)(
   "answers 503 while the network does this: %s",
   async (weather) => {

@@ -114,15 +114,15 @@ export class BoundedPool extends pg.Pool {
   }
 }
 
-/** One connection, and since when it waits for an answer. */
+/** One connection, and since when it waits for an answer, or for more of a long one. */
 class Connection {
-  readonly #client: pg.Client;
+  readonly #client: Client;
   #pending = 0;
   #since = 0;
   /** The answer to the last statement of a transaction, which COMMIT waits for. */
   #last: Promise<unknown> | undefined;
 
-  constructor(client: pg.Client) {
+  constructor(client: Client) {
     this.#client = client;
     const counted = (...values: unknown[]): unknown => {
       if (this.#pending++ === 0) this.#since = performance.now();
@@ -156,11 +156,12 @@ class Connection {
   }
 
   get waitsSince(): number | undefined {
-    return this.#pending > 0 ? this.#since : undefined;
+    return this.#pending > 0 ? Math.max(this.#since, this.#client.longPieceAt) : undefined;
   }
 
   get waitedMs(): number {
-    return this.#pending > 0 ? performance.now() - this.#since : 0;
+    const since = this.waitsSince;
+    return since === undefined ? 0 : performance.now() - since;
   }
 
   get processId(): number {

@@ -13,6 +13,8 @@ type Receive = (bytes: Buffer) => void;
 export class Client extends pg.Client {
   /** Lets the process end while the connection is open. Its types lack it. */
   declare readonly unref: () => void;
+  /** When the last piece of a long answer came. Reading one may take a busy process seconds. */
+  longPieceAt = 0;
 
   constructor(config?: pg.ClientConfig) {
     super(config);
@@ -23,7 +25,7 @@ export class Client extends pg.Client {
     const attach = wire.attachListeners.bind(wire);
     wire.attachListeners = (stream) => {
       attach(stream);
-      guard(stream);
+      guard(stream, () => (this.longPieceAt = performance.now()));
     };
   }
 
@@ -51,7 +53,7 @@ const SMALL_BYTES = 8_192;
  * The parser throws at bytes that are no message of PostgreSQL, as from a broken pooler. Nobody could catch that, so it
  * would end the process; this connection alone is lost.
  */
-function guard(stream: Socket): void {
+function guard(stream: Socket, noteLong: () => void): void {
   const pauseIfLong = pauser(stream);
   for (const receive of stream.listeners("data") as Receive[]) {
     stream.off("data", receive).on("data", (bytes: Buffer) => {
@@ -61,6 +63,7 @@ function guard(stream: Socket): void {
         stream.destroy(new Unreadable(cause));
       }
       pauseIfLong(bytes);
+      if (bytes.length >= SMALL_BYTES) noteLong();
     });
   }
 }
