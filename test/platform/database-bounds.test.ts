@@ -199,6 +199,19 @@ const startTlsProxy = (url: string) =>
     });
   });
 
+it("has few texts for waits of any length: Prisma's adapter keeps each text that it sends", async () => {
+  await using world = await createWorld();
+  const queries = vi.spyOn(pg.Client.prototype, "query");
+  onTestFinished(() => queries.mockRestore());
+  for (let lockMs = 901; lockMs < 1_000; lockMs += 7) {
+    await world.database.transaction(async ({ models }) => models.graph.count(), { lockMs });
+  }
+  const texts = queries.mock.calls.map(([query]: readonly unknown[]) => (query as Partial<pg.QueryConfig>).text ?? "");
+  expect(new Set(texts.filter((text) => text.includes("lock_timeout")))).toEqual(
+    new Set(["SET LOCAL lock_timeout=1000"]),
+  );
+});
+
 it("waits for a connection until the limit, and no longer", async () => {
   await using world = await createWorld();
   await using database = openDatabase(world.databaseUrl);

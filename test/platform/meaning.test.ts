@@ -75,6 +75,12 @@ it("keeps the vectors of the latest texts, each by its use and model", async () 
   expect([await askedFor("a", "query", "two"), await askedFor("a", "query", "one")]).toEqual([0, 1]);
 });
 
+it("keeps few sets of vectors that wait for an index: with the embedded PostgreSQL nothing makes one", async () => {
+  await using meaning = new Meaning(new QuickServer());
+  for (let n = 0; n < 1_000; n++) meaning.noteUnfit(`graph ${n}`, { graphId: `${n}`, model: "one", dimension: 384 });
+  expect(meaning.unfit.size).toBe(100);
+});
+
 it("measures by each model how near unrelated texts are, from 0 to less than 1", async () => {
   await using meaning = new Meaning(new QuickServer());
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { networkOf, networksOf } from "../../src/operation/budget.js";
 import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
@@ -61,6 +61,14 @@ describe("a log of uses", () => {
     countOf(log, "one more", 0);
     expect(countOf(log, "name 1", 0)).toBe(0);
     expect(countOf(log, "name 0", 0)).toBe(limit);
+  });
+
+  it("goes on where it was when it looks for old uses, instead of beginning anew at each use", () => {
+    const log = new UseLog();
+    const begins = vi.spyOn(Map.prototype, "entries");
+    onTestFinished(() => begins.mockRestore());
+    for (let name = 0; name < 1_000; name++) log.use(`name ${name}`, { limit, windowMs }, name);
+    expect(begins.mock.calls.length).toBeLessThan(10);
   });
 
   it("forgets no use of its window for uses that have left it", () => {

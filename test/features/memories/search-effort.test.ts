@@ -99,6 +99,17 @@ it.each([
   expect(looks.mock.calls.filter(([searched]) => searched.length === text.length).length).toBeLessThanOrEqual(most);
 });
 
+it("folds each accented letter once, however many of them and however many texts there are", async () => {
+  const resolved = await resolve(readQuery("café"), EVERY_WORD);
+  const find = finderOf(planSearch(resolved, ANYWHERE, { isPhrase: false, bounds: LIMITS.search }).scored);
+  const text = "Được đặt ở một quán café. ".repeat(100);
+  find(text);
+  using folds = vi.spyOn(String.prototype, "normalize");
+
+  expect(find(text).length).toBeGreaterThan(10);
+  expect(folds).not.toHaveBeenCalled();
+});
+
 it.each([
   ["misspelt words", "qzvkxtolm jxwbrfudk vqhgzlimp zkdwcnaxb xjtfmpouv wpbqsgeck"],
   [
