@@ -186,14 +186,8 @@ class GrowingBuffer {
   /** Adds a piece that fits within the limit. @throws Unavailable when there is no memory for it. */
   add(piece: Buffer): void {
     const length = this.length + piece.length;
-    // Most bodies come in one piece, which is not copied.
-    if (this.length === 0) {
-      this.held.take(length);
-      this.#bytes = piece;
-    } else {
-      if (length > this.#bytes.length) this.#grow(length);
-      piece.copy(this.#bytes, this.length);
-    }
+    if (length > this.#bytes.length) this.#grow(length);
+    piece.copy(this.#bytes, this.length);
     this.length = length;
   }
 

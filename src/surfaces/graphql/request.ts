@@ -86,16 +86,11 @@ interface Roots {
   readonly names: readonly string[];
 }
 const NO_ROOTS: Roots = { count: 0, names: [] };
-const rootsByOperation = new WeakMap<OperationDefinitionNode, Roots>();
 
 function rootsOf(document: DocumentNode, operation: OperationDefinitionNode): Roots {
-  const known = rootsByOperation.get(operation);
-  if (known) return known;
   const fields = fieldsOf(operation.selectionSet, { fragments: fragmentsOf(document) });
   const names = fields.map(({ name }) => name.value).filter((name) => !name.startsWith("__"));
-  const roots = { count: fields.length, names };
-  rootsByOperation.set(operation, roots);
-  return roots;
+  return { count: fields.length, names };
 }
 
 /** Logs the errors, and returns those to answer with: each once, and at most `LIMITS.refusal.issues`. */
