@@ -25,6 +25,8 @@ const UNRELATED = [
   "The meeting about the budget was moved to Friday.",
   "Cats sleep for most of the day.",
 ];
+/** How many sets of vectors wait for an index. Nothing takes them from here if the PostgreSQL is the embedded one. */
+const UNFIT_MAX = 100;
 /** Of a model that tells hardly anything apart. */
 const UNRELATED_MAX = 0.95;
 
@@ -53,6 +55,11 @@ export class Meaning implements AsyncDisposable {
     readonly bounds: { readonly searchMs: number; readonly loadedPerMinute?: number } = LIMITS.embeddings,
   ) {
     this.loads = new VectorLoads(index.bytesMax, bounds.loadedPerMinute);
+  }
+
+  /** Notes vectors for which to make an index. */
+  noteUnfit(matrix: string, set: VectorSet): void {
+    if (this.unfit.size < UNFIT_MAX) this.unfit.set(matrix, set);
   }
 
   /** Keeps or uses a load, unless it fails; of no more matrices than have room in memory: others are gone there. */

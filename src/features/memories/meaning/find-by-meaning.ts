@@ -182,14 +182,15 @@ async function loadAfter(context: Finding, meaning: Meaning, loading: Loading, c
 /** Returns how many vectors a graph has, if there is room for them. @throws NoRoomForVectors */
 async function takeRoom(
   { database, now }: Finding,
-  { loads, unfit }: Meaning,
+  meaning: Meaning,
   { graphId, model }: Loading,
   { rows, isLast }: Awaited<ReturnType<typeof readVectors>>,
 ): Promise<number> {
   const count = isLast ? rows.length : await database.models.memoryVector.count({ where: { graphId, model } });
   const dimension = rows[0]?.values.length ?? 0;
   const [matrix, bytes] = [matrixOf(graphId, model), bytesOfMatrix(dimension, count)];
-  if (bytes > loads.bytesMax && dimension <= DIMENSION_MAX) unfit.set(matrix, { graphId, model, dimension });
+  const { loads } = meaning;
+  if (bytes > loads.bytesMax && dimension <= DIMENSION_MAX) meaning.noteUnfit(matrix, { graphId, model, dimension });
   loads.take(matrix, bytes, now().getTime());
   return count;
 }
