@@ -81,13 +81,21 @@ it("keeps few sets of vectors that wait for an index: with the embedded PostgreS
   expect(meaning.unfit.size).toBe(100);
 });
 
-it("measures by each model how near unrelated texts are, from 0 to less than 1", async () => {
-  await using meaning = new Meaning(new QuickServer());
+it("measures by each model how near unrelated texts are, from 0 to less than 1, and how long pieces may be", async () => {
+  const server = new QuickServer();
+  await using meaning = new Meaning(server);
 
   expect(await meaning.unrelatedBy("apart", "query")).toBe(0);
   expect(await meaning.unrelatedBy("opposite", "query")).toBe(0);
   expect(await meaning.unrelatedBy("opposite", "document")).toBe(0.95);
   expect(await meaning.unrelatedBy("one", "query")).toBe(0.95);
+  expect(await meaning.pieceSizeBy("one")).toBe(LIMITS.embeddings.pieceSize);
+
+  // Each is measured once.
+  server.asked = 0;
+  for (const model of ["apart", "opposite", "one"]) await meaning.unrelatedBy(model, "query");
+  await meaning.pieceSizeBy("one");
+  expect(server.asked).toBe(0);
 });
 
 const REASONS: Readonly<Record<Trouble, string>> = {

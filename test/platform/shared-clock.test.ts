@@ -36,6 +36,23 @@ it("compares the clocks anew each time it is asked", async () => {
   expect(clock.now().getTime() - Date.now()).toBeLessThan(DAY_MS / 2);
 });
 
+it("reads the database's clock once for all who ask for the time after somebody has set this machine's clock", async () => {
+  let reads = 0;
+  const readTime = async () => {
+    reads++;
+    return new Date();
+  };
+  const clock = new SharedClock({ readTime, log: loggerTo({ write: () => {} }, "info") });
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  vi.setSystemTime(Date.now() + DAY_MS);
+
+  for (let times = 0; times < 10; times++) clock.now();
+  await clock.read();
+
+  expect(reads).toBe(1);
+});
+
 it("makes ids that sort after the earlier ones, even if the clock goes back", () => {
   let time = DAY_MS;
   const newId = idsBy(() => new Date(time));

@@ -327,6 +327,15 @@ it("estimates a document again for other variables, and measures the schema only
   expect([await walks(1), await walks(40)]).toEqual([0, again["walks"]]);
 });
 
+it("reads plain fields without a resolver, also after Apollo has answered: a plugin would give each one", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key, requests } = await memoryIn(world);
+  expect(await send(url, key, requests["GraphQL get"])).toMatchObject({ status: 200 });
+  const { title, relationships } = ((await graphqlSchema()).getType("Memory") as GraphQLObjectType).getFields();
+  expect([title?.resolve, relationships?.resolve]).toEqual([undefined, expect.any(Function)]);
+});
+
 it("does not check the schema again at each start, for which it would be introspected", async () => {
   const { reads } = await callsDuring(() => buildGraphQLSchema(operations, relations), {
     reads: spied(Parser.prototype, "parseDocument"),
