@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { readMemories } from "../../../src/features/memories/read-memories.js";
 import { aLink, aMemory, manyLinks, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { relationshipsRead } from "../../support/rows-read.js";
 import { type Actor, type World, createWorld } from "../../support/world.js";
 
 it("shows its relationships from its own point of view, newest first", async () => {
@@ -130,4 +131,19 @@ it("accepts an id in upper or lower case", async () => {
   const { id } = await aMemory(ann);
 
   expect(await ann.did(memory, { id: id.toUpperCase() })).toMatchObject({ id });
+});
+
+it("counts relationships in the database only where there may be more than are shown", async () => {
+  await using world = await createWorld({ fresh: true });
+  const ann = await world.user();
+  const [id = "", ...others] = (await manyMemories(world, ann, 51)).map((row) => row.id);
+  const links = others.map((other): [string, string] => [id, other]);
+  await manyLinks(world, ann, links);
+  await ann.did(memory, { id });
+
+  const before = await relationshipsRead(world);
+  expect(await ann.did(memory, { id })).toMatchObject({ relationshipsTotal: links.length });
+
+  // Each is read once; counting would look at each in the index, too.
+  expect((await relationshipsRead(world)) - before).toBeLessThan(1.5 * links.length);
 });
