@@ -336,6 +336,14 @@ it("reads plain fields without a resolver, also after Apollo has answered: a plu
   expect([title?.resolve, relationships?.resolve]).toEqual([undefined, expect.any(Function)]);
 });
 
+it.each(["/openapi.json", "/docs"])("makes and hashes what changes only with a release once: %s", async (path) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const read = async () => expect((await ask(url + path)).status).toBe(200);
+  await read();
+  expect(await callsDuring(read, { hashes: spied(crypto, "hash") })).toEqual({ hashes: 0 });
+});
+
 it("does not check the schema again at each start, for which it would be introspected", async () => {
   const { reads } = await callsDuring(() => buildGraphQLSchema(operations, relations), {
     reads: spied(Parser.prototype, "parseDocument"),
