@@ -34,6 +34,11 @@ export class Patience {
     }
   }
 
+  /** Why its end means 503: whoever waited for a slot had to wait for other requests of the same address or key. */
+  get #why(): "share" | "busy" {
+    return this.waits.of("slot").ms > this.#wholeMs / 2 ? "share" : "busy";
+  }
+
   /**
    * Limits the look-up of a key, which may be abandoned.
    * @throws Unavailable when the time is over first.
@@ -42,7 +47,7 @@ export class Patience {
     const { leftMs } = this;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Unavailable("busy")), leftMs).unref();
+      timer = setTimeout(() => reject(new Unavailable(this.#why)), leftMs).unref();
     });
     try {
       return await this.during(Promise.race([wait, late]), "key");

@@ -6,6 +6,7 @@ import { TooManyAtOnce, Unavailable } from "../../src/operation/failure.js";
 import { NIL_ID } from "../../src/operation/id.js";
 import { DatabaseShares } from "../../src/operation/shares.js";
 import { Patience } from "../../src/operation/patience.js";
+import type { WaitedFor } from "../../src/operation/waits.js";
 import { LOCK_NOT_AVAILABLE, sqlStateOf, whyUnavailable } from "../../src/platform/database/database-errors.js";
 import { type Database, openDatabase } from "../../src/platform/database/database.js";
 import type { Statement } from "../../src/platform/database/statement.js";
@@ -274,6 +275,18 @@ it("lets a request with many changes wait for its timeout only once", async () =
   const { errors } = body as { errors: Array<{ extensions: { code: string } }> };
   expect(errors.map(({ extensions }) => extensions.code)).toEqual(Array(15).fill("UNAVAILABLE"));
   expect(performance.now() - begunAt).toBeLessThan(5 * lockWaitMs);
+});
+
+it("blames those who waited for a slot of their own, when the look-up of their key then takes too long", async () => {
+  const never = new Promise<never>(() => {});
+  const whyAfter = async (what: WaitedFor) => {
+    const patience = new Patience(40);
+    await patience.during(new Promise((done) => setTimeout(done, 30)), what);
+    return patience.limit(never).catch((error: unknown) => error);
+  };
+
+  expect(await whyAfter("slot")).toMatchObject({ why: "share" });
+  expect(await whyAfter("turn")).toMatchObject({ why: "busy" });
 });
 
 it("counts parallel waits once", async () => {

@@ -10,9 +10,9 @@ export const UNAVAILABLE = {
   slow: "Statements take too long: check locks and load in pg_stat_activity.",
   busy: "All connections are in use: check locks and load in pg_stat_activity, or run more servers.",
   share:
-    "An account waited too long for its own share of the database, since it sends much at once: `waited_ms.account` in " +
-    "the log shows whose requests (`user_id`), and docs/operations.md#abuse what to do. If it concerns many accounts, " +
-    "the database is slow.",
+    "An account or address waited too long for its own share, since it sends much at once: `waited_ms` in the log " +
+    "shows by `account` and `slot` whose requests (`user_id`), and docs/operations.md#abuse what to do. If it concerns " +
+    "many accounts, the database is slow.",
   collision: "Many changes of the same rows conflicted: usually nothing needs to be done.",
   unnamed:
     "The pooler no longer keeps the names of statements apart, so statements are sent without names until the next " +
