@@ -15,6 +15,7 @@ import type { Patience } from "./patience.js";
 import type { Idempotency } from "./idempotency.js";
 import type { Scope } from "./permission.js";
 import { DatabaseShares } from "./shares.js";
+import type { Waits } from "./waits.js";
 
 export type Plan = "free" | "pro" | "team";
 /** The maximum size of a graph: the number of memories, and bytes in total. */
@@ -89,6 +90,8 @@ export interface Context extends Services {
   readonly answer?: AnswerBudget | undefined;
   /** Set for a caller who takes answers that are a little old. */
   readonly readAfter?: OlderRead | undefined;
+  /** What the request has waited for so far; undefined outside of requests. */
+  readonly waits?: Waits | undefined;
   /** Called between parts of a request's work, so that other requests get their turn. */
   pause(this: void): Promise<void>;
   /**
@@ -169,6 +172,7 @@ export function contextOf(
     pause,
     admitLarge,
     charge: further,
+    waits: patience?.waits,
     readAfter: olderRead,
     ...services,
     database,

@@ -73,6 +73,7 @@ export class DatabaseShares {
       { pool: isSearch ? "search" : "shared", gate: isSearch ? this.#searches : this.#all },
     ] as const;
     const entered: Gate[] = [];
+    const answer = patience.waits.of("database");
     let begunAt = 0;
     try {
       for (const { pool, gate } of gates) {
@@ -81,6 +82,7 @@ export class DatabaseShares {
         entered.push(gate);
       }
       begunAt = performance.now();
+      answer.start();
       return await work(this.#locksFor(patience));
     } catch (error) {
       const whyWait = this.database.whyWaitFailed(error);
@@ -91,6 +93,7 @@ export class DatabaseShares {
       if (why === "unreachable") for (const { gate } of gates) gate.refuse(why);
       throw await this.database.explain(error);
     } finally {
+      if (begunAt > 0) answer.stop();
       for (const gate of entered.reverse()) gate.leave();
       if (Object.values(share).every((gate) => gate.isIdle)) this.#accounts.delete(account);
     }

@@ -1,8 +1,13 @@
 /**
  * What a request waits for: a place among the requests of its address or key, the look-up of its key, its account's
- * share of the database, a connection (`shared`, `search`), a lock that it did not get, its turn of the event loop.
+ * share of the database, a connection (`shared`, `search`), the answers of the database, with a lock that it did not
+ * get, its turn of the event loop, Redis, Stripe, the client that sends its body or reads its answer.
  */
-export type WaitedFor = "slot" | "key" | "account" | "shared" | "search" | "lock" | "turn";
+export const WAITED_FOR = [
+  ...(["turn", "slot", "key", "account", "shared", "search", "database", "lock"] as const),
+  ...(["redis", "stripe", "client"] as const),
+] as const;
+export type WaitedFor = (typeof WAITED_FOR)[number];
 
 /** Shorter waits explain no slow request, and are left out of the log. */
 export const TOLD_FROM_MS = 10;
@@ -17,6 +22,11 @@ export class Waits {
     const stopwatch = new Stopwatch();
     this.#of.set(what, stopwatch);
     return stopwatch;
+  }
+
+  /** All waits, in milliseconds, also short ones. */
+  *all(): Iterable<readonly [what: WaitedFor, ms: number]> {
+    for (const [what, { ms }] of this.#of) yield [what, ms];
   }
 
   /** The waits that an operator should know, in whole milliseconds; undefined if there are none. */
@@ -44,6 +54,16 @@ export class Stopwatch {
   readonly stop = (): void => {
     if (--this.#running === 0) this.add(performance.now() - this.#since);
   };
+
+  /** Measures the time until `work` settles. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.start();
+    try {
+      return await work();
+    } finally {
+      this.stop();
+    }
+  }
 
   add(ms: number): void {
     this.#ms += ms;

@@ -64,14 +64,22 @@ export const readBodyUpTo =
     const hold: Bounds["hold"] = (refuse) => work.holdBody(response, account, refuse);
     // The body of a GET means nothing (RFC 9110, 9.3.1). It must be short, and nothing of it is kept: a client that
     // reads an export slowly would keep its memory for hours.
-    if (hasBody(request) && isRead(request)) {
-      await bytesOf(request, { limit: LIMITS.http.ignoredBodyBytes, invite, hold });
-    } else if (hasBody(request)) {
-      const bytes = await bytesOf(request, { limit, invite, hold });
-      request.body = bytes;
-      // A client that reads its answer slowly would keep it, too.
-      response.once("answered", () => (request.body = undefined));
-      if (work.isLarge(bytes.length)) await admitLarge();
+    const isIgnored = isRead(request);
+    if (hasBody(request)) {
+      const client = waits.of("client");
+      let bytes: Buffer;
+      client.start();
+      try {
+        bytes = await bytesOf(request, { limit: isIgnored ? LIMITS.http.ignoredBodyBytes : limit, invite, hold });
+      } finally {
+        client.stop();
+      }
+      if (!isIgnored) {
+        request.body = bytes;
+        // A client that reads its answer slowly would keep it, too.
+        response.once("answered", () => (request.body = undefined));
+        if (work.isLarge(bytes.length)) await admitLarge();
+      }
     }
     const turn = waits.of("turn");
     turn.start();

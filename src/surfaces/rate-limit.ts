@@ -74,7 +74,11 @@ interface Charge {
 /** Charges in one atomic step. A library that reads, decides and then writes would let concurrent requests all pass. */
 async function charge(budgets: Budgets, scope: RequestScope, request: Charge): Promise<void> {
   const { name, policy, limit, cost, headers = "always" } = request;
+  const redis = scope.waits.of("redis");
+  redis.start();
+  // It never fails: without Redis this process counts.
   const { used, resetMs } = await budgets.take(name, { limit, cost });
+  redis.stop();
   const isRefused = used + Math.max(1, cost) > limit;
   if (!isRefused && headers === "refused") return;
   const seconds = Math.max(1, Math.ceil(resetMs / 1_000));

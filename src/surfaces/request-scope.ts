@@ -14,7 +14,7 @@ import { arrivalOf } from "./arrival.js";
 import { NOT_CACHED } from "./caching.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
-import { noteUnavailable } from "./unavailable.js";
+import { isWhyUnavailable, noteUnavailable } from "./unavailable.js";
 import type { Work } from "./work.js";
 
 /** Shared by all requests of a server. */
@@ -110,6 +110,7 @@ export class RequestScope {
   }
 
   noteUnavailable(why: string, error?: unknown): void {
+    if (isWhyUnavailable(why)) this.meter?.unavailable(why);
     noteUnavailable(this.#log, why, error);
   }
 
@@ -152,14 +153,19 @@ export function requestScope(parts: ScopeParts): Handler {
     response.set("X-Content-Type-Options", "nosniff");
     // A proxy's cache may know answers by their URL alone. What everybody may read says so itself.
     response.set("Cache-Control", NOT_CACHED);
+    const reading = scope.waits.of("client");
+    response.once("answered", () => reading.start());
     response.once("close", () => {
+      // An answer that was cut may never have been complete.
+      if (response.writableEnded) reading.stop();
       const status = response.writableFinished ? response.statusCode : "aborted";
       const milliseconds = performance.now() - startedAt;
       const { operations, span, waits } = scope;
       const waited = waits.told;
       const door = doorOf(request, scope);
       const outcome = status === "aborted" ? status : (scope.failures[0] ?? "ok");
-      parts.meter?.request({ door, operations, outcome, seconds: milliseconds / 1_000 });
+      const seconds = Math.max(0, milliseconds - reading.ms) / 1_000;
+      parts.meter?.request({ door, operations, outcome, seconds, waits: waits.all() });
       if (span) endSpan(span, { request, response, scope, door, outcome, waited });
       parts.log.info({
         request_id: scope.id,

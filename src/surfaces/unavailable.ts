@@ -2,14 +2,16 @@ import { UNAVAILABLE, type WhyUnavailable } from "../platform/database/database-
 import type { Logger } from "../platform/telemetry/logger.js";
 import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
 
+/** Whether requests got 503 for this reason, and not only `/readyz`. */
+export const isWhyUnavailable = (why: string): why is WhyUnavailable => why in UNAVAILABLE;
+
 /**
  * Logs why requests get 503 and what to do: once a minute per reason, with the number of further cases. A reason that
  * `UNAVAILABLE` does not explain is one of `/readyz`.
  */
 export function noteUnavailable(log: Logger, why: string, error?: unknown): void {
-  const message =
-    why in UNAVAILABLE
-      ? `requests are answered 503. ${UNAVAILABLE[why as WhyUnavailable]}`
-      : `\`/readyz\` answers 503: ${why}. \`npm run doctor\` says what to do.`;
+  const message = isWhyUnavailable(why)
+    ? `requests are answered 503. ${UNAVAILABLE[why]}`
+    : `\`/readyz\` answers 503: ${why}. \`npm run doctor\` says what to do.`;
   warnSeldom(log, `unavailable ${why}`, { why, err: error }, message);
 }

@@ -70,14 +70,60 @@ const CASES: ReadonlyArray<readonly [fault: string, readings: Readings, minute: 
   ["a busy event loop", { nodejs_eventloop_lag_p99_seconds: "0.4x240" }, 6, ["EventLoop"]],
 ];
 
+function testRules(tests: readonly object[]) {
+  const file = join(mkdtempSync(join(tmpdir(), "alerts-")), "tests.json");
+  // JSON is YAML.
+  const rules = { rule_files: [resolve("docs/monitoring/alerts.yml")], evaluation_interval: "30s", tests };
+  writeFileSync(file, JSON.stringify(rules));
+  return spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
+}
+
 it("has a fault for each alert", () => {
   const rules = readFileSync("docs/monitoring/alerts.yml", "utf8").matchAll(/alert: MemoryGraph(\w+)/g);
   const raised = new Set(CASES.flatMap(([, , , alerts]) => alerts));
   expect(Array.from(rules, ([, name]) => name).toSorted()).toEqual([...raised].toSorted());
 });
 
+/** An alert, what Prometheus reads while it fires, and the words that its text must have then, the worst first. */
+const TEXTS: ReadonlyArray<readonly [alert: string, readings: Readings, minute: number, words: string]> = [
+  [
+    "Unavailable",
+    {
+      [failed("unavailable")]: "0+9x240",
+      'memory_graph_unavailable_total{why="busy"}': "0+1x240",
+      'memory_graph_unavailable_total{why="slow"}': "0+8x240",
+      'memory_graph_unavailable_total{why="lost"}': "0x240",
+    },
+    20,
+    "the most frequent first: slow busy. The log",
+  ],
+  [
+    "Slow",
+    {
+      ...{ [took("1")]: "0+90x240", [took("2.5")]: "0+100x240", [took("+Inf")]: "0+100x240" },
+      'memory_graph_waited_seconds_total{operation="memories",what="client"}': "0+900x240",
+      'memory_graph_waited_seconds_total{operation="memories",what="turn"}': "0+1x240",
+      'memory_graph_waited_seconds_total{operation="searchMemories",what="database"}': "0+40x240",
+    },
+    20,
+    "the longest first: database (searchMemories) turn (memories). If",
+  ],
+];
+
+it.skipIf(!hasPromtool)("names the cause in the text of an alert", () => {
+  const tests = TEXTS.map(([alert, readings, minute]) => ({
+    interval: "30s",
+    input_series: Object.entries({ ...WELL, ...readings }).map(([series, values]) => ({ series, values })),
+    // Promtool prints what it got instead.
+    alert_rule_test: [{ eval_time: `${minute}m`, alertname: `MemoryGraph${alert}`, exp_alerts: [] }],
+  }));
+
+  const { stdout, stderr } = testRules(tests);
+
+  for (const [, , , words] of TEXTS) expect(stdout + stderr).toContain(words);
+});
+
 it.skipIf(!hasPromtool)("raises the alerts of each fault while it lasts, and no others", () => {
-  const file = join(mkdtempSync(join(tmpdir(), "alerts-")), "tests.json");
   const tests = CASES.map(([name, readings, minute, alerts]) => ({
     name,
     interval: "30s",
@@ -90,11 +136,8 @@ it.skipIf(!hasPromtool)("raises the alerts of each fault while it lasts, and no 
       },
     ],
   }));
-  // JSON is YAML.
-  const rules = { rule_files: [resolve("docs/monitoring/alerts.yml")], evaluation_interval: "30s", tests };
-  writeFileSync(file, JSON.stringify(rules));
 
-  const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
+  const { status, stdout, stderr } = testRules(tests);
 
   expect(status, `${stdout}${stderr}`).toBe(0);
 });

@@ -6,6 +6,8 @@ import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { readBacklog } from "../../src/backlog.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
+import { WAITED_FOR } from "../../src/operation/waits.js";
+import { UNAVAILABLE } from "../../src/platform/database/database-errors.js";
 import { Metrics } from "../../src/platform/telemetry/metrics.js";
 import { aPayer, createBillingWorld } from "../support/billing.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
@@ -108,6 +110,29 @@ it("counts statements that wait for a connection, and those that wait for their 
   await expect.poll(() => waiting("account")).toBe(users.length);
   await lock.release();
   expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+it("counts 503 by reason, and says in the documentation what each wait and each reason of a table means", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const { key } = await world.user();
+  const text = await metricsOf(metricsUrl);
+  const reasons = Array.from(text.matchAll(/^memory_graph_unavailable_total\{why="(\w+)"\} 0$/gm), ([, why]) => why);
+  expect(reasons).toEqual(Object.keys(UNAVAILABLE));
+  await using _lock = await lockMemories(world);
+
+  expect((await ask(`${url}/v1/memories`, { key })).status).toBe(503);
+
+  await expect
+    .poll(async () => valueOf(await metricsOf(metricsUrl), 'memory_graph_unavailable_total{why="slow"}'))
+    .toBe(1);
+  expect(await metricsOf(metricsUrl)).toMatch(/waited_seconds_total\{operation="memories",what="lock"\} [0-9.]+/);
+  const section = readFileSync("docs/operations.md", "utf8").split("### Why was it slow?")[1]?.split("\n## ")[0] ?? "";
+  const [waits = "", causes = ""] = section.split("| cause |");
+  const named = Array.from(waits.matchAll(/^\| (`.+?) \|/gm), ([, names = ""]) => names.match(/\w+/g) ?? []).flat();
+  expect(named.toSorted()).toEqual(WAITED_FOR.toSorted());
+  const told = Array.from(causes.matchAll(/why="(\w+)"/g), ([, why = ""]) => why);
+  expect([told.length > 0, told.filter((why) => !reasons.includes(why))]).toEqual([true, []]);
 });
 
 it("counts each error in the log, from the first one on", async () => {

@@ -123,4 +123,4 @@ export async function teamOfCustomer({ models }: Database, customerId: string): 
 }
 
 /** The services that webhooks, background jobs and commands use outside of operations. */
-export type BillingServices = Pick<Services, "database" | "billing" | "log" | "now" | "newId">;
+export type BillingServices = Pick<Services, "database" | "billing" | "log" | "now" | "newId"> & Pick<Context, "waits">;

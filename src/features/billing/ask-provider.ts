@@ -21,7 +21,7 @@ export const PROVIDER_READS: UseLimit = {
  * @throws the error that `onMissing` makes, when the provider does not know the object.
  */
 export async function askProvider<Answer extends { object: string }>(
-  { billing, log }: Pick<BillingServices, "billing" | "log">,
+  { billing, log, waits }: Pick<BillingServices, "billing" | "log" | "waits">,
   object: Answer["object"],
   send: (stripe: Stripe, options: Stripe.RequestOptions) => Promise<Stripe.Response<Answer>>,
   onMissing?: () => Error,
@@ -29,7 +29,7 @@ export async function askProvider<Answer extends { object: string }>(
   const { payments } = billing;
   if (!payments) throw new BillingNotConfigured();
   try {
-    return await payments.ask<Answer>(object, new Deadline(payments.waits.readMs), send);
+    return await payments.ask<Answer>(object, new Deadline(payments.waits.readMs, waits?.of("stripe")), send);
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
     if (error.facts.isMissing && onMissing) throw onMissing();

@@ -37,7 +37,7 @@ export async function withBillingSession<T>(
   const { payments } = billing;
   if (!payments) throw new BillingNotConfigured();
   await database.models.billingAccount.createMany({ data: { teamId }, skipDuplicates: true });
-  const deadline = new Deadline(payments.waits[patience]);
+  const deadline = new Deadline(payments.waits[patience], services.waits?.of("stripe"));
   let session: BillingSession | undefined;
   try {
     return await withAccountLock(database, { teamId, deadline, payments }, (lock) =>

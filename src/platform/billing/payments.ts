@@ -70,11 +70,19 @@ const BUSY_WAIT_MS = 300;
 /** Stripe still processes the same request, or another one holds the object: https://docs.stripe.com/error-codes */
 const BUSY = ["idempotency_key_in_use", "lock_timeout"];
 
+/** Measures how long Stripe is waited for. */
+interface Stopwatch {
+  during<T>(work: () => Promise<T>): Promise<T>;
+}
+
 /** The time limit of an operation. */
 export class Deadline {
   readonly #end: number;
 
-  constructor(limitMs: number) {
+  constructor(
+    limitMs: number,
+    readonly stopwatch?: Stopwatch,
+  ) {
     this.#end = performance.now() + limitMs;
   }
 
@@ -109,6 +117,15 @@ export class Payments {
    * @throws PaymentsError when there is no answer in time, or it is not an object of this type.
    */
   async ask<Answer extends { object: string }>(
+    object: Answer["object"],
+    deadline: Deadline,
+    send: Send<Answer>,
+  ): Promise<Answer> {
+    const ask = () => this.#ask(object, deadline, send);
+    return deadline.stopwatch ? deadline.stopwatch.during(ask) : ask();
+  }
+
+  async #ask<Answer extends { object: string }>(
     object: Answer["object"],
     deadline: Deadline,
     send: Send<Answer>,

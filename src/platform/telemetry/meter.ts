@@ -1,6 +1,8 @@
 /** What is counted and timed while the service runs. */
 export interface Meter {
   request(facts: RequestFacts): void;
+  /** A request failed since the service was unavailable, for this reason. */
+  unavailable(why: string): void;
   /** A request or a use was refused, by the budget of this name. */
   refused(budget: string): void;
   /** Redis did not answer: this process counted for itself. */
@@ -40,5 +42,8 @@ export interface RequestFacts {
   readonly operations: readonly string[];
   /** The reason of the first failure, else `ok`; `aborted` if the client did not read the answer to its end. */
   readonly outcome: string;
+  /** Without the time in which the client sent its body or read the answer. */
   readonly seconds: number;
+  /** What it waited for, and how long; some waits are parts of others, or at the same time. */
+  readonly waits: Iterable<readonly [what: string, ms: number]>;
 }

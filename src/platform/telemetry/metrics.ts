@@ -1,6 +1,7 @@
 import { type RequestListener, type Server, createServer } from "node:http";
 import type { Socket } from "node:net";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { UNAVAILABLE } from "../database/database-errors.js";
 import { readInSlices } from "../read-in-slices.js";
 import type { MailOutcome, Meter, Outgoing, RequestFacts } from "./meter.js";
 
@@ -50,7 +51,7 @@ export class Metrics implements Meter {
   readonly #registry = new Registry();
   readonly #duration = new Histogram({
     name: `${PREFIX}request_duration_seconds`,
-    help: "How long requests took, by door and operation.",
+    help: "How long requests took, by door and operation, without their clients' reading and sending.",
     labelNames: ["door", "operation"],
     buckets: SECONDS,
     registers: [this.#registry],
@@ -60,6 +61,12 @@ export class Metrics implements Meter {
     "operation",
     "outcome",
   ]);
+  readonly #waited = this.#counter(
+    "waited_seconds_total",
+    "How long requests waited, by operation and what for; also for the work of others, such as the database.",
+    ["operation", "what"],
+  );
+  readonly #unavailable = this.#counter("unavailable_total", "Requests answered 503, by reason.", ["why"]);
   readonly #outgoing = new Histogram({
     name: `${PREFIX}outgoing_duration_seconds`,
     help: "How long requests to other servers took, by server.",
@@ -91,6 +98,7 @@ export class Metrics implements Meter {
     collectDefaultMetrics({ register: this.#registry });
     // A series must begin with 0, since Prometheus sees no increase to its first value.
     for (const outcome of MAIL_OUTCOMES) this.#mails.inc({ outcome }, 0);
+    for (const why of Object.keys(UNAVAILABLE)) this.#unavailable.inc({ why }, 0);
     const errors = this.#counter("log_errors_total", "Lines of the log at level error.", []);
     const ready = this.#gauge("ready", "Whether the server can serve: 1, or 0.", []);
     const readOnly = this.#gauge("database_read_only", "Whether the database accepts no changes: 1, or 0.", []);
@@ -127,13 +135,15 @@ export class Metrics implements Meter {
 
   readonly #collect: () => Promise<void>;
 
-  request({ door, operations, outcome, seconds }: RequestFacts): void {
+  request({ door, operations, outcome, seconds, waits }: RequestFacts): void {
     const operation = operations.length > 1 ? "several" : (operations[0] ?? "none");
     this.#requests.inc({ door, operation, outcome });
     if (outcome === "payment_provider_error") this.#payments.inc();
     this.#duration.observe({ door, operation }, seconds);
+    for (const [what, ms] of waits) if (ms > 0) this.#waited.inc({ operation, what }, ms / 1_000);
   }
 
+  unavailable = (why: string): void => this.#unavailable.inc({ why });
   refused = (budget: string): void => this.#refused.inc({ budget });
   redisFallback = (): void => this.#fallbacks.inc();
   replicaFailed = (): void => this.#replica.inc();
