@@ -169,6 +169,10 @@ export const LIMITS = {
     readBytes: 600_000,
     readBytesPerLookUp: 2,
     readBytesMost: 4_000_000,
+    // Of the words that phrases are looked for in, in the order in which they are stored: 12,000 memories of 1,300 bytes, or
+    // 800 of 20 kB. Fewer for a phrase, by a quarter of its size as a query: five ninths of it for two words.
+    phraseBytes: 16_000_000,
+    bestBytes: 1_500_000, // Of the words of the best hits, in which pairs and explanations are looked for.
     // The newest and the oldest memories, which are read before the index where so many times more memories match, and
     // bytes of their words for each memory of the graph; with types, tags or filters, for each memory that is read.
     walkedRows: 12_000,

@@ -198,10 +198,32 @@ export const OLD_WORD = "legacy";
 const PROJECTS = 25;
 export const projectAt = (index: number): string => `/work/project-${index % PROJECTS}`;
 
-/** Fills one graph, the first user's, with this many memories and no relationships. */
+/** Two words that all long texts have, one behind the other in the second half of them. */
+export const LONG_TEXT_WORDS = ["ledger", "harbour"] as const;
+/** As many as a search with filters looks at. */
+const LONG_TEXTS = 12_000;
+
+/** Fills the second user's graph with texts of 10 kB: few words, as long as the index takes them, so that it takes a minute. */
+async function fillLongTexts(client: pg.Client): Promise<void> {
+  const { id, graphId } = userOf(1);
+  const [one, other] = LONG_TEXT_WORDS;
+  await client.query(
+    `INSERT INTO memory (graph_id, id, type, title, content, tags, importance, created_by, created_at, updated_by, updated_at)
+     SELECT $1, gen_random_uuid(), CASE n % 8 WHEN 0 THEN 'task' ELSE 'general' END, 'Long ' || n,
+       $3::text || CASE WHEN n > $5 / 2 THEN ' ' ELSE ' or ' END || $4 || ' ' || (
+         SELECT string_agg(letters, ' ') FROM (SELECT string_agg(md5(n::text || word || part), '') AS letters
+           FROM generate_series(1, 6) AS word, generate_series(1, 50) AS part GROUP BY word) AS words),
+       '{}', (n % 100) / 100.0, $2, now(), $2, now()
+     FROM generate_series(1, $5::int) AS n`,
+    [graphId, id, one, other, LONG_TEXTS],
+  );
+}
+
+/** Fills one graph, the first user's, with this many memories and no relationships, and another one with long texts. */
 export const fillOneGraph = (url: string, memories: number, say: (message: string) => void): Promise<void> =>
   fillDatabase(url, async (client) => {
-    await fillUsers(client, 1);
+    await fillUsers(client, 2);
+    await fillLongTexts(client);
     await fillMemories(client, memories, (index) => {
       if (index > 0 && index % ROWS_BETWEEN_REPORTS === 0) say(`  ${index.toLocaleString("en")} memories …`);
       const memory = memoryAt(index);

@@ -4,9 +4,11 @@ import { databaseOn, onServer } from "./on-server.js";
 export interface SearchGraph {
   readonly url: string;
   readonly graphId: string;
+  /** A graph of long texts. */
+  readonly longGraphId: string;
 }
 
-/** A database with one graph of this many memories; made once for each state of the code that makes it, and kept. */
+/** A database with a graph of this many memories; made once for each state of the code that makes it, and kept. */
 export async function openSearchGraph(
   serverUrl: string,
   memories: number,
@@ -23,5 +25,5 @@ export async function openSearchGraph(
     await fillOneGraph(databaseOn(serverUrl, `${name}_new`), memories, say);
     await server.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`);
   });
-  return { url: databaseOn(serverUrl, name), graphId: userOf(0).graphId };
+  return { url: databaseOn(serverUrl, name), graphId: userOf(0).graphId, longGraphId: userOf(1).graphId };
 }

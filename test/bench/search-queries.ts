@@ -1,6 +1,6 @@
 import type { SearchWishes } from "../../src/features/memories/words/find-memories.js";
 import { chanceOf, oneOf, prose, rareWords, subjectWords, whole, wordsByFrequency } from "./text.js";
-import { OLD_WORD, RARE_WORD, WIDESPREAD_WORD, memoryAt, projectAt } from "./dataset.js";
+import { LONG_TEXT_WORDS, OLD_WORD, RARE_WORD, WIDESPREAD_WORD, memoryAt, projectAt } from "./dataset.js";
 
 /** A query and the options of the search. */
 export interface SearchQuestion extends Partial<SearchWishes> {
@@ -8,6 +8,8 @@ export interface SearchQuestion extends Partial<SearchWishes> {
   readonly query: string;
   /** Only memories of these shares of the graph by age: from 0 for the oldest to 1 for the newest. */
   readonly aged?: readonly [number, number];
+  /** Whether to search the graph of long texts. */
+  readonly inLongTexts?: boolean;
 }
 
 /** What a search may cost in graphs of up to so many memories: milliseconds of PostgreSQL's CPU. */
@@ -74,6 +76,24 @@ const filtered: readonly SearchQuestion[] = Object.entries(WIDE_QUERIES).flatMap
   Object.entries(FILTERS).map(([filter, wishes]) => ({ name: `${name}; ${filter}`, query, ...wishes })),
 );
 
+const LONG_PHRASE = `"${LONG_TEXT_WORDS.join(" ")}"`;
+const LONG_TEXT_FILTERS: Readonly<Record<string, Partial<SearchQuestion>>> = {
+  "no filter": {},
+  "a type of 1 in 8": { types: ["task"] },
+  "any importance": { minImportance: 0 },
+  "importance of 1 in 10": { minImportance: 0.9 },
+  "any date": { createdAfter: new Date("2020-01-01") },
+};
+const inLongTexts: readonly SearchQuestion[] = Object.entries({
+  "a phrase of half of the long texts": LONG_PHRASE,
+  "words of long texts": LONG_TEXT_WORDS.join(" "),
+}).flatMap(([name, query]) =>
+  Object.entries(LONG_TEXT_FILTERS).map(([filter, wishes]) => ({
+    ...{ name: `${name}; ${filter}`, query, inLongTexts: true },
+    ...wishes,
+  })),
+);
+
 /** Likely queries, then hostile ones. */
 export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "a rare word", query: RARE_WORD },
@@ -126,4 +146,5 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "three words in one", query: words(3).join("") },
   { name: "six times three words in one", query: Array.from({ length: 6 }, () => words(3).join("")).join(" ") },
   ...filtered,
+  ...inLongTexts,
 ];

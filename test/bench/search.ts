@@ -4,7 +4,7 @@ import type { SearchWishes } from "../../src/features/memories/words/find-memori
 import type { Statement } from "../../src/platform/database/statement.js";
 import { built } from "./built.js";
 import { median } from "./measure.js";
-import { openSearchGraph } from "./search-graphs.js";
+import { type SearchGraph, openSearchGraph } from "./search-graphs.js";
 import { memoryAt } from "./dataset.js";
 import { GATES, RARE_GATE, SEARCH_QUESTIONS, type SearchQuestion } from "./search-queries.js";
 
@@ -41,11 +41,11 @@ export async function benchSearch(
 ): Promise<ReadonlyMap<number, readonly SearchCost[]>> {
   const results = new Map<number, readonly SearchCost[]>();
   for (const memories of sizes) {
-    const { url, graphId } = await openSearchGraph(serverUrl, memories, say);
-    const client = new pg.Client({ connectionString: url });
+    const graphs = await openSearchGraph(serverUrl, memories, say);
+    const client = new pg.Client({ connectionString: graphs.url });
     await client.connect();
     try {
-      results.set(memories, await measureQuestions(client, graphId, memories));
+      results.set(memories, await measureQuestions(client, graphs, memories));
     } finally {
       await client.end();
     }
@@ -53,7 +53,7 @@ export async function benchSearch(
   return results;
 }
 
-async function measureQuestions(client: pg.Client, graphId: string, memories: number): Promise<SearchCost[]> {
+async function measureQuestions(client: pg.Client, graphs: SearchGraph, memories: number): Promise<SearchCost[]> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   const pid = rows[0]?.pid ?? 0;
   const run = async <Row, Values extends object>({ name, text, names }: Statement<Values, Row>, values: Values) => {
@@ -63,6 +63,7 @@ async function measureQuestions(client: pg.Client, graphId: string, memories: nu
   const costs = [await measureYardstick(client, pid)];
   for (const question of SEARCH_QUESTIONS) {
     const wishes = wishesOf(question, memories);
+    const graphId = question.inLongTexts ? graphs.longGraphId : graphs.graphId;
     const times: number[] = [];
     let hits = 0;
     for (let time = -WARM_UP; time < TIMES; time++) {
@@ -86,7 +87,10 @@ async function measureYardstick(client: pg.Client, pid: number): Promise<SearchC
   return { name: YARDSTICK_NAME, hits: 0, median: median(times), worst: Math.max(...times) };
 }
 
-const wishesOf = ({ name: _name, aged, ...wishes }: SearchQuestion, memories: number): SearchWishes => ({
+const wishesOf = (
+  { name: _name, aged, inLongTexts: _long, ...wishes }: SearchQuestion,
+  memories: number,
+): SearchWishes => ({
   ...{ offset: 0, explain: false, withText: true, withUnknownWords: true, limit: 20, expired: new Date() },
   ...(aged && { createdAfter: timeAt(aged[0] * memories), createdBefore: timeAt(aged[1] * memories) }),
   // Only exporters ask for so many, and they show none.

@@ -39,8 +39,8 @@ export class SearchHit extends MemoryHead {
   @Field(() => [SearchMatch], {
     nullable: true,
     description:
-      "Which words of the query it matches, highest weight first: none if it was found by meaning alone. Null without " +
-      "`explain`.",
+      "Which words of the query it matches, highest weight first: none if it was found by meaning alone, or behind hits " +
+      "of very long contents. Null without `explain`.",
   })
   matches!: SearchMatch[] | null;
 

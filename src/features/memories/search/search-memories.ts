@@ -22,7 +22,14 @@ import { type Finder, finderOf } from "./occurrences.js";
 import { snippetOf } from "./snippet.js";
 
 const { mergedByWords } = LIMITS.embeddings;
-const { explained, queryLength, snippetBytes, snippetCharacters, unknownWords: UNKNOWN_MAX } = LIMITS.search;
+const {
+  explained,
+  phraseBytes,
+  queryLength,
+  snippetBytes,
+  snippetCharacters,
+  unknownWords: UNKNOWN_MAX,
+} = LIMITS.search;
 const LIMIT_BOUND = `must be from 1 to ${TOTAL_MAX.toLocaleString("en")}, with \`explain\` to ${explained}`;
 
 /** The relevance below which a hit has so few of the words that they may be there by chance. */
@@ -140,7 +147,9 @@ export const searchMemories = defineOperation({
     'such as "getUserById", "get_user_by_id" and "src/app.ts" are found whole, by their parts, and by the ' +
     "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
     "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
-    "characters make no difference. Snippets are looked for in the whole contents of the best hits, up to " +
+    "characters make no difference. Phrases are looked for in up to " +
+    `${phraseBytes / 1_000_000} MB of memories' words, fewer for phrases of many words: where more memories have all ` +
+    "words of a phrase and pass the filters, `total` counts those that were found. Snippets are looked for in the whole contents of the best hits, up to " +
     `${snippetBytes / 1_000} kB in all, and in the first ${snippetCharacters.toLocaleString("en")} characters of ` +
     "others; of long contents found by meaning, in the part that is nearest.",
   input: SearchMemoriesInput,

@@ -17,6 +17,8 @@ import { PROBED_MARGIN, type SearchBounds } from "./walk.js";
 /** Matches are counted up to this number, and no page goes beyond it. */
 export const TOTAL_MAX = LIMITS.search.ranked;
 
+const { bestBytes: bytes } = LIMITS.search;
+
 /** The total where phrases were not looked for, since no memory has all their words. */
 const NO_WORDS = -1;
 
@@ -113,7 +115,9 @@ async function tellUnknown(
   const queries = unknown.flatMap(({ takenAs }) => takenAs.map((variant) => variantQuery(variant, "")));
   const ids = hits.slice(0, LIMITS.search.takenFrom).map(({ id }) => id);
   const rows =
-    queries.length > 0 && ids.length > 0 ? await run(matchesOfHits, { graphId, ids, queries }).catch(noneInTime) : [];
+    queries.length > 0 && ids.length > 0
+      ? await run(matchesOfHits, { graphId, ids, queries, bytes }).catch(noneInTime)
+      : [];
   const had = new Set(rows.flatMap(({ places }) => places.map((place) => queries[place])));
   return unknown.flatMap(({ word, takenAs }) => {
     const found = takenAs.filter((variant) => had.has(variantQuery(variant, "")));
@@ -133,7 +137,9 @@ async function explainHits(run: Run, graphId: string, rows: readonly FoundRow[],
   const possibilities = possibilitiesOf(concepts);
   const ids = rows.map(({ id }) => id);
   const queries = possibilities.map(({ query }) => query);
-  const had = new Map((await run(matchesOfHits, { graphId, ids, queries })).map(({ id, places }) => [id, places]));
+  const had = new Map(
+    (await run(matchesOfHits, { graphId, ids, queries, bytes })).map(({ id, places }) => [id, places]),
+  );
   return rows.map((row) => {
     const places = new Set(had.get(row.id));
     return {
@@ -191,9 +197,9 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
   };
 }
 
-/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[21]`. */
+/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[23]`. */
 function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan, { withLinks }: SearchWishes): number[] {
-  const { pairsIn, namesIn, nameBytes } = LIMITS.search;
+  const { pairsIn, namesIn, nameBytes, phraseBytes, bestBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
   return [
     ...[shareMin, brevity, importance, length, sideBySide, pairsIn, superseded, readBytes, namesIn],
@@ -201,5 +207,7 @@ function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan, { wi
     ...[Number(isFirstSpared), walk.newest, walk.oldest, walk.bytes, nameBytes, walk.shareMost, walk.shareLeast],
     // From 17 on.
     ...[PROBED_MARGIN, Number(walk.isFiltered), wide.shareLeast, TUNING.shareMin.single, Number(withLinks)],
+    // From 22 on.
+    ...[phraseBytes, bestBytes],
   ];
 }

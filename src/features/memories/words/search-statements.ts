@@ -91,20 +91,28 @@ export const searchHits = defineStatement({
 
 export type HitRow = RowOf<typeof searchHits>;
 
-/** For each memory, the positions of the queries that it matches. SQL for the same reason. */
+/**
+ * For each of the first memories, whose vectors have so many bytes together, the positions of the queries that it matches.
+ * SQL for the same reason.
+ */
 export const matchesOfHits = defineStatement({
   name: "search_matches",
-  values: { graphId: "uuid", ids: "uuid[]", queries: "text[]" },
+  values: { graphId: "uuid", ids: "uuid[]", queries: "text[]", bytes: "int4" },
   row: { id: "uuid", places: "int4[]" },
-  // `OFFSET 0` in `rowsWith` makes PostgreSQL read the vector once for all queries, not again for each.
+  // `|| ''` and `OFFSET 0` make PostgreSQL read the vector once for all queries, not again for each.
   text: `
     WITH given AS MATERIALIZED (
       SELECT place::int - 1 AS place, query::tsquery AS query
       FROM unnest(:queries) WITH ORDINALITY AS asked (query, place)
     )
     SELECT read.id, ARRAY(SELECT given.place FROM given WHERE read.search @@ given.query ORDER BY given.place) AS places
-    FROM unnest(:ids) AS wanted (id)
-    CROSS JOIN LATERAL (${rowsWith("memory", "id", "wanted.id", "id, search || ''::tsvector AS search")}) AS read`,
+    FROM (
+      SELECT sized.id, sized.search || ''::tsvector AS search
+      FROM (
+        SELECT own.id, own.search, sum(vector_bytes(own.search, own.content)) OVER (ORDER BY wanted.place) AS bytes
+        FROM unnest(:ids) WITH ORDINALITY AS wanted (id, place)
+        CROSS JOIN LATERAL (${rowsWith("memory", "id", "wanted.id", "id, search, content")}) AS own) AS sized
+      WHERE sized.bytes <= :bytes OFFSET 0) AS read`,
 });
 
 /**
