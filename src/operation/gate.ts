@@ -1,4 +1,5 @@
 import type { WhyUnavailable } from "../platform/database/database-errors.js";
+import { whenLate } from "../platform/within-time.js";
 import { TooManyAtOnce, Unavailable } from "./failure.js";
 
 /** Lets a fixed number in at the same time; the others wait in a queue, which may have a maximum length. */
@@ -36,13 +37,13 @@ export class Gate {
     if (this.line && this.#line.size >= this.line.max) throw new TooManyAtOnce(this.line.refusal);
     return new Promise((resolve, reject) => {
       const end = (refusal?: Unavailable) => {
-        clearTimeout(late);
+        cancel?.();
         this.#line.delete(end);
         if (refusal) reject(refusal);
         else resolve();
       };
       const giveUp = () => end(new Unavailable(this.line ? "share" : "busy"));
-      const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
+      const cancel = patienceMs === undefined ? undefined : whenLate(patienceMs, giveUp);
       this.#line.add(end);
     });
   }

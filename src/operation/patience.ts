@@ -1,3 +1,4 @@
+import { withinTime } from "../platform/within-time.js";
 import { Unavailable } from "./failure.js";
 import { Stopwatch, type WaitedFor, Waits } from "./waits.js";
 
@@ -43,17 +44,11 @@ export class Patience {
    * Limits the look-up of a key, which may be abandoned.
    * @throws Unavailable when the time is over first.
    */
-  async limit<T>(wait: Promise<T>): Promise<T> {
-    const { leftMs } = this;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Unavailable(this.#why)), leftMs).unref();
+  limit<T>(wait: Promise<T>): Promise<T> {
+    const limited = withinTime(wait, this.leftMs, () => {
+      throw new Unavailable(this.#why);
     });
-    try {
-      return await this.during(Promise.race([wait, late]), "key");
-    } finally {
-      clearTimeout(timer);
-    }
+    return this.during(limited, "key");
   }
 
   /** For a request whose wait failed: it may not wait again. */

@@ -1,4 +1,5 @@
 import { TooManyAtOnce } from "../operation/failure.js";
+import { whenLate } from "../platform/within-time.js";
 
 /** How many slots each name has, how many requests may wait for one, and how long. */
 export interface Room {
@@ -15,7 +16,7 @@ interface Lane {
 }
 
 interface Waiting {
-  readonly timer: NodeJS.Timeout;
+  cancel(this: void): void;
   end(hasSlot: boolean): void;
 }
 
@@ -49,14 +50,14 @@ export class Slots {
     }
     return new Promise((resolve) => {
       const end = (hasSlot: boolean) => {
-        clearTimeout(waiting.timer);
+        waiting.cancel();
         lane.waiting.delete(waiting);
         if (hasSlot) this.#enter(lane);
         else this.#drop(name, lane);
         resolve(hasSlot);
       };
       const waitMs = Math.min(this.#room.waitMs, patienceMs);
-      const waiting: Waiting = { end, timer: setTimeout(() => end(false), waitMs).unref() };
+      const waiting: Waiting = { end, cancel: whenLate(waitMs, () => end(false)) };
       lane.waiting.add(waiting);
     });
   }

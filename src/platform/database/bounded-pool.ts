@@ -69,7 +69,8 @@ export class BoundedPool extends pg.Pool {
     });
     this.#options = options;
     this.#connections = connections;
-    this.#checkTimer = setInterval(() => this.#checkConnections(), CHECK_EVERY_MS).unref();
+    // After what has come in is read, since the process may have been busy or paused.
+    this.#checkTimer = setInterval(() => setImmediate(() => this.#checkConnections()), CHECK_EVERY_MS).unref();
     // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
     this.on("error", (error) => options.onError(error));
     // The pool removes a released connection that is ending.

@@ -4,6 +4,7 @@ import type { Logger } from "../telemetry/logger.js";
 import type { Meter } from "../telemetry/meter.js";
 import { type BudgetState, type Budgets, type Charge, ProcessBudgets } from "./rate-limiter.js";
 import { warnSeldom } from "../telemetry/warn-seldom.js";
+import { withinTime } from "../within-time.js";
 
 const { windowMs: WINDOW_MS } = LIMITS.budgets;
 
@@ -78,7 +79,8 @@ export class RedisBudgets implements Budgets {
       // The check would ask by INFO, and tell nothing while Redis loads its data; commands are refused with a reason.
       enableReadyCheck: false,
       maxRetriesPerRequest: 1,
-      commandTimeout: LIMITS.budgets.redisWaitMs,
+      // Of the commands that a connection begins with. For others `#ask` waits less.
+      commandTimeout: 5 * LIMITS.budgets.redisWaitMs,
       connectTimeout: 500,
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
       // After a failover the connection leads to a replica, and the address to the new primary.
@@ -114,7 +116,9 @@ export class RedisBudgets implements Budgets {
     if (performance.now() < this.#pausedUntil || this.#asking >= LIMITS.budgets.askingRedis) return undefined;
     this.#asking++;
     try {
-      const answer = await question(this.#redis);
+      const answer = await withinTime(question(this.#redis), LIMITS.budgets.redisWaitMs, () => {
+        throw new NoAnswer("there was no answer in time");
+      });
       if (!areNumbers(answer)) throw new OddAnswer("it answers what is no list of numbers");
       if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
       this.#lost = false;
@@ -125,7 +129,7 @@ export class RedisBudgets implements Budgets {
       this.#pausedUntil = performance.now() + PAUSE_MS;
       // Commands without an answer stay queued on the connection; with a hung Redis the queue would grow forever. And an
       // odd answer may be that to another command.
-      if (isFirst && (isTimeout(err) || err instanceof OddAnswer)) this.#redis.disconnect(true);
+      if (isFirst && (err instanceof NoAnswer || err instanceof OddAnswer)) this.#redis.disconnect(true);
       this.#lose(reasonOf(err));
       return undefined;
     } finally {
@@ -150,6 +154,8 @@ export class RedisBudgets implements Budgets {
   }
 }
 
+class NoAnswer extends Error {}
+
 /** Whatever answers is no Redis. */
 class OddAnswer extends Error {}
 
@@ -157,12 +163,8 @@ const areNumbers = (answer: unknown): boolean => Array.isArray(answer) && answer
 
 /** Why a command failed; undefined without a connection, of which the package tells by an event. */
 function reasonOf(error: unknown): string | undefined {
-  if (isTimeout(error)) return "there was no answer in time";
-  if (error instanceof OddAnswer) return error.message;
+  if (error instanceof NoAnswer || error instanceof OddAnswer) return error.message;
   if (!(error instanceof Error) || error.name !== "ReplyError") return undefined;
   // Of an unknown command Redis repeats the arguments, which name users and addresses.
   return error.message.replace(/, with args beginning with: .*/s, "");
 }
-
-/** The package marks a timeout only by its message. */
-const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === "Command timed out";
