@@ -28,7 +28,7 @@ import { Replica, readWrittenPosition } from "./platform/database/replica.js";
 import { SharedClock, idsBy } from "./platform/database/shared-clock.js";
 import type { Tracer } from "./platform/telemetry/tracer.js";
 import { warnSeldom } from "./platform/telemetry/warn-seldom.js";
-import { withinTime } from "./platform/within-time.js";
+import { withinTime } from "./within-time.js";
 import { healthOf } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { createExpressServer } from "./surfaces/server.js";

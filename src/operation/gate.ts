@@ -1,5 +1,5 @@
 import type { WhyUnavailable } from "../platform/database/database-errors.js";
-import { whenLate } from "../platform/within-time.js";
+import { whenLate } from "../within-time.js";
 import { TooManyAtOnce, Unavailable } from "./failure.js";
 
 /** Lets a fixed number in at the same time; the others wait in a queue, which may have a maximum length. */

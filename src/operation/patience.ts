@@ -1,4 +1,4 @@
-import { withinTime } from "../platform/within-time.js";
+import { withinTime } from "../within-time.js";
 import { Unavailable } from "./failure.js";
 import { Stopwatch, type WaitedFor, Waits } from "./waits.js";
 

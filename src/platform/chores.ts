@@ -4,7 +4,7 @@ import { LIMITS } from "../limits.js";
 import { UNAVAILABLE, whyUnavailable } from "./database/database-errors.js";
 import type { Logger } from "./telemetry/logger.js";
 import { warnSeldom } from "./telemetry/warn-seldom.js";
-import { withinTime } from "./within-time.js";
+import { withinTime } from "../within-time.js";
 
 /** A background job that runs again and again. */
 export interface Chore {

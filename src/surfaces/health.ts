@@ -4,7 +4,7 @@ import { LIMITS } from "../limits.js";
 import { isMigrated, isReadOnly } from "../platform/database/migrations.js";
 import { PACKAGE } from "../platform/project.js";
 import { StartError } from "../platform/start-error.js";
-import { withinTime } from "../platform/within-time.js";
+import { withinTime } from "../within-time.js";
 import { scopeOf } from "./request-scope.js";
 import { refuseOtherMethods } from "./plain-errors.js";
 

@@ -1,5 +1,5 @@
 import { TooManyAtOnce } from "../operation/failure.js";
-import { whenLate } from "../platform/within-time.js";
+import { whenLate } from "../within-time.js";
 
 /** How many slots each name has, how many requests may wait for one, and how long. */
 export interface Room {

@@ -8,7 +8,7 @@ import { type OpenDatabase, openDatabase } from "../../src/platform/database/dat
 import type { Statement } from "../../src/platform/database/statement.js";
 import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
-import { withinTime } from "../../src/platform/within-time.js";
+import { withinTime } from "../../src/within-time.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { PATIENT } from "../support/patience.js";
 import { createWorld } from "../support/world.js";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Stripe } from "stripe";
 import { LIMITS } from "../../limits.js";
 import { type Watchers, stripeClient } from "./stripe-client.js";
-import { withinTime } from "../within-time.js";
+import { withinTime } from "../../within-time.js";
 
 /** The ids of the prices of a seat, by billing period. */
 export interface Prices {

@@ -4,7 +4,7 @@ import type { Logger } from "../telemetry/logger.js";
 import type { Meter } from "../telemetry/meter.js";
 import { type BudgetState, type Budgets, type Charge, ProcessBudgets } from "./rate-limiter.js";
 import { warnSeldom } from "../telemetry/warn-seldom.js";
-import { withinTime } from "../within-time.js";
+import { withinTime } from "../../within-time.js";
 
 const { windowMs: WINDOW_MS } = LIMITS.budgets;
 

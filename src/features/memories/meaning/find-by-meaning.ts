@@ -7,7 +7,7 @@ import { DIMENSION_MAX } from "../../../platform/meaning/near-indexes.js";
 import { NoRoomForVectors } from "../../../platform/meaning/vector-loads.js";
 import type { NearVector } from "../../../platform/meaning/vector-messages.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
-import { withinTime } from "../../../platform/within-time.js";
+import { withinTime } from "../../../within-time.js";
 import { type Filter, chooseNear, findFewWithin, findLiving } from "./choose-near.js";
 import { nearVectors } from "./embedding-statements.js";
 

@@ -2,7 +2,7 @@ import { LIMITS } from "../../../limits.js";
 import type { Context } from "../../../operation/context.js";
 import { type Database, isTimeout } from "../../../platform/database/database.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
-import { withinTime } from "../../../platform/within-time.js";
+import { withinTime } from "../../../within-time.js";
 import { type MemoryText, piecesOf } from "../meaning/memory-pieces.js";
 import { findByMeaning } from "../meaning/find-by-meaning.js";
 import { readNearMemories } from "./merge-by-rank.js";
