@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { CONNECTIONS_PER_ACCOUNT } from "../../src/operation/shares.js";
 import { LIMITS } from "../../src/limits.js";
@@ -31,6 +33,18 @@ const headOf = (path: string, key: string, length: number, more = ""): string =>
 /** The values of all series. */
 const readMetrics = (text: string): ReadonlyMap<string, number> =>
   new Map(Array.from(text.matchAll(/^(\w+(?:\{.*\})?) (\S+)$/gm), ([, series = "", value]) => [series, Number(value)]));
+
+/** Returns a function that tells how many answers were made since, whether their clients have read them or not. */
+function countAnswers(): () => number {
+  let made = 0;
+  const begin = "http.server.request.start";
+  const watch = (message: unknown) => {
+    (message as { readonly response: ServerResponse }).response.once("answered", () => made++);
+  };
+  subscribe(begin, watch);
+  onTestFinished(() => void unsubscribe(begin, watch));
+  return () => made;
+}
 
 it("tells for what a slow request has waited", async () => {
   await using world = await createWorld();
@@ -113,9 +127,10 @@ it("counts waits in the metrics, where a client that reads slowly makes no reque
   const body = JSON.stringify({ query: "{ memories(limit: 100) { memories { content } } }" });
   const socket = openConnection(url).pause();
   const head = headOf("/graphql", ann.key, body.length);
+  const made = countAnswers();
   // Several answers, since one may fit into the buffers of the system.
   socket.write(`${head}${body}`.repeat(READ_SLOWLY));
-  await once(socket, "readable");
+  await expect.poll(made).toBe(READ_SLOWLY);
   await wait(BUSY_MS);
   socket.resume();
   const waited = 'memory_graph_waited_seconds_total{operation="memories",what="client"}';
