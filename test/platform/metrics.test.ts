@@ -14,6 +14,7 @@ import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { ask } from "../support/http.js";
 import { lockMemories } from "../support/locks.js";
 import { mailSettings, startMailServer } from "../support/mail-server.js";
+import { PATIENT } from "../support/patience.js";
 import { openConnection, exchange, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
@@ -114,7 +115,7 @@ it("counts statements that wait for a connection, and those that wait for their 
 
 it("counts 503 by reason, and says in the documentation what each wait and each reason of a table means", async () => {
   await using world = await createWorld({ fresh: true });
-  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" });
+  const { url, metricsUrl } = await world.serve({ METRICS_PORT: "0" }, undefined, {}, { ...PATIENT, lockWaitMs: 100 });
   const { key } = await world.user();
   const text = await metricsOf(metricsUrl);
   const reasons = Array.from(text.matchAll(/^memory_graph_unavailable_total\{why="(\w+)"\} 0$/gm), ([, why]) => why);
