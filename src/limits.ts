@@ -169,8 +169,8 @@ export const LIMITS = {
     readBytes: 600_000,
     readBytesPerLookUp: 2,
     readBytesMost: 4_000_000,
-    // Of the words that phrases are looked for in, in the order in which they are stored: 12,000 memories of 1,300 bytes, or
-    // 800 of 20 kB. Fewer for a phrase, by a quarter of its size as a query: five ninths of it for two words.
+    // Of the words that phrases are looked for in, in the order in which they are stored. Fewer for a phrase, by a quarter
+    // of its size as a query: four sevenths of it for two words, which 12,000 memories of 760 bytes have, or 450 of 20 kB.
     phraseBytes: 16_000_000,
     bestBytes: 1_500_000, // Of the words of the best hits, in which pairs and explanations are looked for.
     // The newest and the oldest memories, which are read before the index where so many times more memories match, and

@@ -69,6 +69,9 @@ it("looks for phrases in a limited number of bytes, of what passes the filters",
     expect(answer.total, JSON.stringify(filter)).toBeLessThan(phraseBytes / LONG_BYTES);
     // The same ones each time.
     expect(await graph.find('"usual word"', filter)).toEqual(answer);
+    const next = await graph.find('"usual word"', { ...filter, offset: 20, explain: true });
+    expect(next.total, JSON.stringify(filter)).toBe(answer.total);
+    expect(new Set([...answer.hits, ...next.hits].map(({ id }) => id)).size).toBe(40);
   }
   const few = await graph.find('"usual word"', { minImportance: (memories - 9) / 1000 });
   expect([few.total, few.hits.length]).toEqual([10, 10]);

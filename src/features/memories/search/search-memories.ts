@@ -148,7 +148,7 @@ export const searchMemories = defineOperation({
     "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
     "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
     "characters make no difference. Phrases are looked for in up to " +
-    `${phraseBytes / 1_000_000} MB of words, less for phrases of many words: where more memories pass the filters and ` +
+    `${phraseBytes / 1_000_000} MB of words, less the more words a phrase has: where more memories pass the filters and ` +
     "have all words of a phrase, `total` counts those that were found. Snippets are looked for in the whole contents of " +
     `the best hits, up to ${snippetBytes / 1_000} kB in all, and in the first ` +
     `${snippetCharacters.toLocaleString("en")} characters of others; of long contents found by meaning, in the part ` +
