@@ -93,6 +93,8 @@ const TEXTS: ReadonlyArray<readonly [alert: string, readings: Readings, minute: 
       'memory_graph_unavailable_total{why="busy"}': "0+1x240",
       'memory_graph_unavailable_total{why="slow"}': "0+8x240",
       'memory_graph_unavailable_total{why="lost"}': "0x240",
+      // Of accounts that send too much at once, for which this alert does not fire.
+      'memory_graph_unavailable_total{why="share"}': "0+90x240",
     },
     20,
     "the most frequent first: slow busy. The log",
@@ -103,6 +105,7 @@ const TEXTS: ReadonlyArray<readonly [alert: string, readings: Readings, minute: 
       ...{ [took("1")]: "0+90x240", [took("2.5")]: "0+100x240", [took("+Inf")]: "0+100x240" },
       'memory_graph_waited_seconds_total{operation="memories",what="client"}': "0+900x240",
       'memory_graph_waited_seconds_total{operation="memories",what="turn"}': "0+1x240",
+      'memory_graph_waited_seconds_total{operation="memories",what="lock"}': "0x240",
       'memory_graph_waited_seconds_total{operation="searchMemories",what="database"}': "0+40x240",
     },
     20,
