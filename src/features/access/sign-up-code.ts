@@ -68,25 +68,35 @@ export function askForCode(database: Database, mailId: string, email: string, as
   });
 }
 
+/** A mail with a code, as it was claimed by the process that sends it. */
+interface MailOfCode {
+  readonly id: string;
+  readonly email: string;
+  readonly dueAt: Date;
+}
+
 /**
- * Creates the code for a mail that is about to be sent. Null if the mail was deleted. A retried mail gets another code,
- * which replaces the first one: its mail may not have arrived.
+ * Creates the code for a mail that is about to be sent. A retried mail gets another code, which replaces the first one:
+ * its mail may not have arrived. Null if the mail was deleted or its claim lost: a process that was paused must not
+ * replace the code that another one has sent since.
  */
-export async function newSignUpCode(database: Database, email: string, mailId: string): Promise<SignUpCode | null> {
-  const { models } = database;
-  const mail = await models.mail.findUnique({ where: { id: mailId } });
-  if (!mail) return null;
+export async function newSignUpCode(database: Database, { id, email, dueAt }: MailOfCode): Promise<SignUpCode | null> {
   const short = String(randomInt(10 ** DIGITS)).padStart(DIGITS, "0");
   const long = randomBytes(32).toString("base64url");
   const createdAt = await timeOf(database);
   const expiresAt = new Date(createdAt.getTime() + codeMinutes * MINUTE_MS);
   const code = { hash: hashCode(email, short), longHash: hashCode(email, long), createdAt, expiresAt };
-  await models.signUpCode.upsert({
-    where: { mailId },
-    create: { mailId, email, askedBy: mail.askedBy, ...code },
-    update: { ...code, triedBy: [] },
+  return database.transaction(async ({ models }) => {
+    // Locks the row, so nobody else claims the mail until the code is stored.
+    const [mail] = await models.mail.updateManyAndReturn({ where: { id, dueAt }, data: { dueAt } });
+    if (!mail) return null;
+    await models.signUpCode.upsert({
+      where: { mailId: id },
+      create: { mailId: id, email, askedBy: mail.askedBy, ...code },
+      update: { ...code, triedBy: [] },
+    });
+    return { short, long };
   });
-  return { short, long };
 }
 
 /** Whether a code has the long form, whose attempts are not counted. */

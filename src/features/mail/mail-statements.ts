@@ -7,7 +7,7 @@ const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${LIMI
 
 const { batch, codesOfBatch, sendMs } = LIMITS.mails;
 /** How long a process may take to send a claimed mail; after that, another process may claim it. */
-const CLAIM_S = (2 * sendMs) / 1_000;
+export const CLAIM_MS = 2 * sendMs;
 
 /** Selects the mails of some kinds that have been due for longest. */
 const due = (condition: string, limit: string): string =>
@@ -31,6 +31,8 @@ export const claimDueMails = defineStatement({
     email: "text",
     invitationId: "uuid?",
     attempts: "int4",
+    // When the claim ends. It tells this claim from any later one.
+    dueAt: "timestamptz",
     helps: "bool",
     subject: "text?",
     body: "text?",
@@ -38,11 +40,11 @@ export const claimDueMails = defineStatement({
   text: `
     WITH codes AS (${due("kind = 'sign_up'", `${codesOfBatch}`)}),
       others AS (${due("kind <> 'sign_up'", `${batch} - (SELECT count(*) FROM codes)`)})
-    UPDATE mail SET due_at = now() + interval '${CLAIM_S} seconds', attempts = attempts + 1, last_error = NULL,
+    UPDATE mail SET due_at = now() + interval '${CLAIM_MS} ms', attempts = attempts + 1, last_error = NULL,
       email = coalesce((SELECT u.email FROM team t JOIN user_account u ON u.id = t.owner_id WHERE t.id = mail.team_id),
         mail.email)
     WHERE id = ANY(ARRAY(SELECT id FROM codes UNION ALL SELECT id FROM others))
-    RETURNING id, kind, email, invitation_id AS "invitationId", attempts, subject, body,
+    RETURNING id, kind, email, invitation_id AS "invitationId", attempts, due_at AS "dueAt", subject, body,
       ${STILL_HELPS} AS helps`,
 });
 

@@ -2,6 +2,7 @@ import { HOUR_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Services } from "../../operation/context.js";
+import type { Database } from "../../platform/database/database.js";
 import type { Mailer } from "../../platform/mailer.js";
 import { measureOutgoing } from "../../platform/telemetry/meter.js";
 import { isWarningDue, warnSeldom } from "../../platform/telemetry/warn-seldom.js";
@@ -9,7 +10,7 @@ import { newSignUpCode } from "../access/index.js";
 import { markBounced, newInvitationToken } from "../teams/index.js";
 import { invitationMail } from "./invitation-mail.js";
 import type { Letter } from "./letter.js";
-import { type ClaimedMail, claimDueMails } from "./mail-statements.js";
+import { CLAIM_MS, type ClaimedMail, claimDueMails } from "./mail-statements.js";
 import { noticeMail } from "./notice-mail.js";
 import { signUpMail } from "./sign-up-mail.js";
 
@@ -30,10 +31,12 @@ export async function sendDueMails(outbox: Outbox): Promise<boolean> {
   return claimed.length >= codesOfBatch;
 }
 
-async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
+async function deliver(outbox: Outbox, claimed: ClaimedMail): Promise<void> {
   const { database, log, mailer, meter } = outbox;
+  const letter = await writeLetter(outbox, claimed);
+  const mail = letter ? await renewClaim(database, claimed) : claimed;
+  if (!mail) return;
   const { id, kind, email, attempts } = mail;
-  const letter = await writeLetter(outbox, mail);
   try {
     if (letter) {
       await measureOutgoing(meter, "mail", () => mailer.send({ ...letter, id, to: email }));
@@ -45,6 +48,19 @@ async function deliver(outbox: Outbox, mail: ClaimedMail): Promise<void> {
   }
   await database.models.mail.deleteMany({ where: { id } });
 }
+
+/**
+ * Extends a claim right before its mail is sent. Null if it was lost: another process has sent the mail, or is about
+ * to, since this one was paused for longer than a claim lasts, or the mail was withdrawn or requested again.
+ */
+async function renewClaim(database: Database, mail: ClaimedMail): Promise<ClaimedMail | null> {
+  const dueAt = new Date((await timeOf(database)).getTime() + CLAIM_MS);
+  const { count } = await database.models.mail.updateMany({ where: claimOf(mail), data: { dueAt } });
+  return count > 0 ? { ...mail, dueAt } : null;
+}
+
+/** Selects the mail while it is claimed by this process. */
+const claimOf = ({ id, dueAt }: Pick<ClaimedMail, "id" | "dueAt">) => ({ id, dueAt });
 
 /** The statuses that are about the address: RFC 5321, 4.2.3, RFC 7504, and 554, which servers send instead of 550. */
 const ADDRESS_REFUSED: readonly unknown[] = [521, 550, 551, 552, 553, 554, 556];
@@ -68,15 +84,13 @@ function isBecauseOfSender(response: string): boolean {
 }
 
 /** Deletes the mail. Marks its invitation, and tells the person who invited. */
-async function giveUp(
-  { database, log, meter, newId }: Outbox,
-  { id, kind, email, invitationId }: ClaimedMail,
-): Promise<void> {
+async function giveUp({ database, log, meter, newId }: Outbox, mail: ClaimedMail): Promise<void> {
+  const { id, kind, email, invitationId } = mail;
   log.warn({ mail_id: id, kind, domain: domainOf(email) }, "a mail server refused an address permanently");
   meter?.mail("refused");
   await database.transaction(async (inner) => {
-    await inner.models.mail.deleteMany({ where: { id } });
-    if (invitationId !== null) await markBounced({ database: inner, newId }, invitationId);
+    const { count } = await inner.models.mail.deleteMany({ where: claimOf(mail) });
+    if (count > 0 && invitationId !== null) await markBounced({ database: inner, newId }, invitationId);
   });
 }
 
@@ -93,7 +107,7 @@ async function writeLetter(outbox: Outbox, mail: ClaimedMail): Promise<Letter | 
     case "notice":
       return noticeMail({ subject: mail.subject ?? "", body: mail.body ?? "" });
     case "sign_up": {
-      const code = await newSignUpCode(database, mail.email, mail.id);
+      const code = await newSignUpCode(database, mail);
       return code && signUpMail(code);
     }
   }
@@ -121,8 +135,8 @@ async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Prom
   const lastError = reason.replaceAll("\0", "\uFFFD").slice(0, ERROR_MAX_LENGTH);
   const dueAt = new Date((await timeOf(database)).getTime() + waitMsOf(mail));
   const isGivenUp = wasRetriedEnough(mail);
-  // Unless it was withdrawn meanwhile, or requested again: then it is due already.
-  const where = { id, attempts };
+  // Unless it was withdrawn meanwhile, or requested again: then it is due already, or another process sends it.
+  const where = claimOf(mail);
   const { count } = isGivenUp
     ? await database.models.mail.deleteMany({ where })
     : await database.models.mail.updateMany({ where, data: { lastError, dueAt } });

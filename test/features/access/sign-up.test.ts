@@ -202,15 +202,15 @@ describe("a code", () => {
   it("has all its guesses when its mail is sent again, since the first one may have come and been typed", async () => {
     await using world = await createWorld();
     await asAnybody(world, signUp, { email: EMAIL });
-    const { id } = await world.database.models.mail.findFirstOrThrow();
-    await newSignUpCode(world.database, EMAIL, id);
+    const mail = await world.database.models.mail.findFirstOrThrow();
+    await newSignUpCode(world.database, mail);
     for (let guess = 0; guess < 5; guess++) await asAnybody(world, confirmSignUp, { email: EMAIL, code: "x" });
-    const again = await newSignUpCode(world.database, EMAIL, id);
+    const again = await newSignUpCode(world.database, mail);
 
     expect((await confirm(world, { email: EMAIL, code: again?.short ?? "" })).key).toMatch(/^mg_live_/);
     // One that was withdrawn meanwhile, as with the account, gets no code.
     await world.database.models.mail.deleteMany();
-    expect(await newSignUpCode(world.database, EMAIL, id)).toBeNull();
+    expect(await newSignUpCode(world.database, mail)).toBeNull();
   });
 
   it("works after four wrong guesses", async () => {
@@ -326,10 +326,10 @@ const STRANGER = "198.51.100.7";
 /** Sends waiting mails, like the chore, and returns the codes in the inboxes. */
 async function deliver({ database }: World): Promise<SignUpCode[]> {
   const codes: SignUpCode[] = [];
-  for (const { id, email } of await database.models.mail.findMany()) {
-    const code = await newSignUpCode(database, email, id);
+  for (const mail of await database.models.mail.findMany()) {
+    const code = await newSignUpCode(database, mail);
     if (code) codes.push(code);
-    await database.models.mail.delete({ where: { id } });
+    await database.models.mail.delete({ where: { id: mail.id } });
   }
   return codes;
 }
