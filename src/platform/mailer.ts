@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { LIMITS } from "../limits.js";
 import type { Logger } from "./telemetry/logger.js";
 import { makeFolder } from "./folder.js";
+import { whenLate } from "../within-time.js";
 
 /** A mail, ready to be sent. */
 export interface Message {
@@ -58,13 +59,14 @@ const isHere = (hostname: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[
  * @throws an error that says why that is not possible.
  */
 export async function verifyMailServer(url: string, { development }: { development: boolean }): Promise<void> {
-  const transport = await transportTo(url, !development && needsStartTls(url));
+  const transport = await transportTo(url, !development && needsStartTls(url), LIMITS.mails.sendMs);
   await transport.verify();
 }
 
-async function transportTo(url: string, requireTLS: boolean) {
+/** @param silentMs how long the server may say nothing, unless something else limits the whole. */
+async function transportTo(url: string, requireTLS: boolean, silentMs?: number) {
   const { createTransport } = await nodemailer();
-  const { connectMs, sendMs } = LIMITS.mails;
+  const { connectMs } = LIMITS.mails;
   return createTransport({
     url,
     ...(requireTLS && { requireTLS }),
@@ -73,8 +75,7 @@ async function transportTo(url: string, requireTLS: boolean) {
     dnsTimeout: connectMs,
     // With the greeting.
     connectionTimeout: connectMs,
-    // A server may examine a mail before it answers. Whoever does not wait sends the mail again (RFC 1047).
-    socketTimeout: sendMs,
+    ...(silentMs !== undefined && { socketTimeout: silentMs }),
     ...NO_EXTERNAL_CONTENT,
   });
 }
@@ -86,9 +87,24 @@ async function smtpMailer(url: string, from: string, requireTLS: boolean): Promi
   const transport = await transportTo(url, requireTLS);
   return {
     async send(message) {
-      await transport.sendMail({ ...asSent(message, from), signal: AbortSignal.timeout(LIMITS.mails.sendMs) });
+      await withoutHurry((signal) => transport.sendMail({ ...asSent(message, from), signal }));
     },
   };
+}
+
+/**
+ * Gives up after `sendMs`. A server may examine a mail before it answers, and whoever does not wait sends it again (RFC
+ * 1047). In two halves: a process that was paused for longer than all of it still has time to go on.
+ */
+async function withoutHurry(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  const end = new AbortController();
+  const halfMs = LIMITS.mails.sendMs / 2;
+  let cancel = whenLate(halfMs, () => (cancel = whenLate(halfMs, () => end.abort())));
+  try {
+    await send(end.signal);
+  } finally {
+    cancel();
+  }
 }
 
 /** Writes mails to files, for development without a mail server. */
