@@ -39,6 +39,16 @@ it("waits for a read no longer than until its deadline, though the answer may go
   expect([provider.answers(), provider.open.size]).toEqual([1, 1]);
 });
 
+it("asks nothing after its deadline, as when the process was paused meanwhile", async () => {
+  await using provider = await aProvider((answer) => void answer.end('{"object":"customer","id":"cus_1"}'));
+
+  await expect(askFor(provider, 5_000, new Deadline(0))).rejects.toMatchObject({ outcome: "unknown" });
+  // What was asked before this one would have arrived by now.
+  await askFor(provider, 5_000, new Deadline(5_000));
+
+  expect(provider.answers()).toBe(1);
+});
+
 it("keeps addresses out of the messages of its errors, which are logged", async () => {
   const refusal = { type: "invalid_request_error", code: "email_invalid", param: "email" };
   const message = "Invalid email address: o'neil@example.com (see the documentation)";

@@ -137,3 +137,10 @@ export async function writeAccount(
   const { count } = await models.billingAccount.updateMany({ where: { teamId, lockedBy: holder }, data });
   if (count === 0) throw new PaymentProviderError();
 }
+
+/**
+ * Checks that the lock is still held; within a transaction nobody else can take it until that ends.
+ * @throws PaymentProviderError when it was lost, as by a process that was paused.
+ */
+export const assertHeld = (database: Database, lock: AccountLock): Promise<void> =>
+  writeAccount(database, lock, { lockedBy: lock.holder });

@@ -7,7 +7,7 @@ import type { Database } from "../../platform/database/database.js";
 import { PaymentsError, isRefusal } from "../../platform/billing/payments.js";
 import type { BillingRequest, Prisma } from "../../platform/prisma/client.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";
-import { writeAccount } from "./lock.js";
+import { assertHeld } from "./lock.js";
 import { keepCustomer } from "./payer.js";
 import { type Answers, CALLS, REPEATABLE_MS, type RequestKind, type Requests } from "./request-kinds.js";
 import type { Requester } from "./requester.js";
@@ -40,6 +40,7 @@ export class RequestLog {
    * effect however often it arrives. One older than `REPEATABLE_MS` is abandoned instead.
    * @throws PaymentsError when the outcome is still unknown.
    * @throws AccountBusy for a request of a newer server, which alone knows how to send it.
+   * @throws PaymentProviderError when the lock was lost.
    */
   async resend(): Promise<void> {
     const { models } = this.#database;
@@ -48,7 +49,7 @@ export class RequestLog {
     const open = recordedOf(row);
     if (open.createdAt < this.#ago(REPEATABLE_MS)) {
       // The next refresh of the copy shows whether it had an effect.
-      await this.#close(this.#database, open, "abandoned");
+      await this.#giveUp(open, "abandoned");
       return;
     }
     if (!(open.kind in CALLS)) throw new AccountBusy();
@@ -100,7 +101,7 @@ export class RequestLog {
       // Locked, so that the team is not deleted in between: nothing may be sold to a deleted team.
       const hasTeam = await lockRow(inner, "team", { id: teamId });
       if (!hasTeam && kind !== "expire") throw new PaymentProviderError();
-      await writeAccount(inner, this.session.lock, { lockedBy: this.session.lock.holder });
+      await assertHeld(inner, this.session.lock);
       await alongside?.(inner);
       const what = { id: this.session.services.newId(), teamId, kind, request: asJson(request) };
       return inner.models.billingRequest.create({ data: { ...what, ...requester } });
@@ -120,7 +121,7 @@ export class RequestLog {
         if (isRefusal(error)) {
           // A server error that Stripe replays for the key may have had an effect.
           if (error.facts.isDoubtful) await this.session.copy.doubt();
-          await this.#close(this.#database, recorded, "refused");
+          await this.#giveUp(recorded, "refused");
         }
         throw error;
       });
@@ -159,6 +160,17 @@ export class RequestLog {
     const subject = "id" in request ? request.id : null;
     const change = { action, subject, door, detail: detailOf(recorded) };
     await this.session.audit(inner, change, { userId: actorId, keyId });
+  }
+
+  /**
+   * Closes a request that had no effect, as far as is known.
+   * @throws PaymentProviderError when the lock was lost: its holder may have sent the same request with success.
+   */
+  #giveUp(open: RecordedRequest, outcome: Outcome): Promise<boolean> {
+    return this.#database.transaction(async (inner) => {
+      await assertHeld(inner, this.session.lock);
+      return this.#close(inner, open, outcome);
+    });
   }
 
   /** Stores the outcome of a request; returns whether the request was open. */

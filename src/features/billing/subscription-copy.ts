@@ -7,7 +7,7 @@ import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
 import { PaymentsError, isRefusal, pricesIn } from "../../platform/billing/payments.js";
 import { type BillingAccount, NO_SUBSCRIPTION, isLive, isPaid } from "./account.js";
-import { writeAccount } from "./lock.js";
+import { assertHeld, writeAccount } from "./lock.js";
 import { type Grace, changeGrace, tellOwner, withdrawMails } from "./grace.js";
 import { type SubscriptionValues, rankSubscriptions, readSubscription } from "./provider-subscription.js";
 import type { RecordedRequest } from "./request-log.js";
@@ -125,6 +125,8 @@ export class SubscriptionCopy {
     const { id, customer, status } = subscription;
     const facts = { alert: action, team_id: session.lock.teamId, subscription: id, customer };
     const { log, database } = session.services;
+    // The request has no idempotency key, and whoever holds the lock by now may need this subscription.
+    await assertHeld(database, session.lock);
     if (status === "incomplete") log.info(facts, "an unpaid subscription that must not exist is ended");
     else log.error(facts, "a subscription that must not exist is ended: check whether to refund it");
     // Without an idempotency key, which Stripe does not accept with DELETE. If it has already ended, Stripe refuses.

@@ -148,6 +148,8 @@ export class Payments {
     deadline: Deadline,
     send: Send<Answer>,
   ): Promise<Answer> {
+    // As after a pause of this process: others may have done the work by now.
+    if (deadline.remainingMs === 0) throw new PaymentsError("unknown", "There is no time left to ask Stripe.");
     const timeout = Math.max(1, Math.round(Math.min(this.waits.requestMs, deadline.remainingMs)));
     // The client's own timeout covers only silence; an answer that arrives very slowly must end too.
     const answer = await withinTime(send(this.#stripe, { timeout }), deadline.remainingMs, () => {

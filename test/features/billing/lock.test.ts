@@ -7,7 +7,17 @@ import { withBillingSession } from "../../../src/features/billing/session.js";
 import type { Database } from "../../../src/platform/database/database.js";
 import type { Billing } from "../../../src/platform/billing/billing.js";
 import { Deadline } from "../../../src/platform/billing/payments.js";
-import { aPayer, createStripeWorld, holdLock } from "../../support/billing.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
+import { HOUR_MS } from "../../../src/durations.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import {
+  aPayer,
+  aSubscriber,
+  createBillingWorld,
+  createStripeWorld,
+  customerOf,
+  holdLock,
+} from "../../support/billing.js";
 
 it("extends the lock for as long as the work takes, and then gives it back", async () => {
   await using at = await scene();
@@ -48,6 +58,44 @@ it("sends no change to the provider if another server has the lock by now", asyn
   await expect(sent).rejects.toThrow(PaymentProviderError);
   expect(stripe.requests).toEqual([]);
   expect(await at.database.models.billingRequest.count()).toBe(0);
+});
+
+it.each([
+  ["refused", new Date()],
+  ["abandoned", new Date(Date.now() - 2 * HOUR_MS)],
+])("leaves a request open that would be %s, if another server has the lock by now", async (_outcome, createdAt) => {
+  await using at = await scene();
+  const { services } = at.world;
+  const { billingRequest, billingAccount } = at.database.models;
+  const request = { id: "cs_unknown", params: {} };
+  await billingRequest.create({
+    data: { id: services.newId(), teamId: at.teamId, kind: "expire", request, door: "billing", createdAt },
+  });
+
+  const resent = withBillingSession(services, at.teamId, async (session) => {
+    await billingAccount.updateMany({ data: { lockedBy: randomUUID() } });
+    await session.requests.resend();
+  });
+
+  await expect(resent).rejects.toThrow(PaymentProviderError);
+  expect(await billingRequest.findMany()).toMatchObject([{ outcome: null, endedAt: null }]);
+});
+
+it("ends no subscription if another server has the lock by now", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world);
+  await payer.owner.did(teamSubscription);
+  const customer = await customerOf(world, payer);
+  const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const second = await stripe.subscriptions.create({ customer, items: [{ price: world.stripe.priceId, quantity: 9 }] });
+
+  const refreshed = withBillingSession(world.services, payer.teamId, async (session) => {
+    await world.database.models.billingAccount.updateMany({ data: { lockedBy: randomUUID() } });
+    await session.copy.refresh();
+  });
+
+  await expect(refreshed).rejects.toThrow(PaymentProviderError);
+  expect(await stripe.subscriptions.retrieve(second.id)).toMatchObject({ status: "active" });
 });
 
 it("gives up at the deadline, and says since when a session waited", async () => {
