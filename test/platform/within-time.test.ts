@@ -79,10 +79,12 @@ it.skipIf(!REDIS_URL)("reads what has come in before it takes Redis for lost", a
   await expect.poll(async () => take().then(() => redis.get(`mg:budget:${name}`))).not.toBeNull();
   const before = Number(await redis.get(`mg:budget:${name}`));
 
+  told.length = 0;
   const waiting = take();
   await new Promise(setImmediate);
-  block(2 * LIMITS.budgets.redisWaitMs);
+  // Longer than any command may take.
+  block(7 * LIMITS.budgets.redisWaitMs);
 
   expect(await waiting).toMatchObject({ used: before });
-  expect(told.join("")).not.toContain("no answer in time");
+  expect(told).toEqual([]);
 });

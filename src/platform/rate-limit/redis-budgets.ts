@@ -44,6 +44,8 @@ const USE = `
 const LOST = "Redis is lost: each instance counts requests for itself. `npm run doctor` says what to do";
 /** After a failure Redis is not used for this long, so that a hung Redis delays few requests. */
 const PAUSE_MS = 1_000;
+/** For the commands that a connection begins with. `#ask` waits less. */
+const FIRST_COMMANDS_MS = 5 * LIMITS.budgets.redisWaitMs;
 
 interface RedisWithBudgets extends Redis {
   takeFromBudget(name: string, cost: number, limit: number, windowMs: number): Promise<[used: number, resetMs: number]>;
@@ -79,13 +81,15 @@ export class RedisBudgets implements Budgets {
       // The check would ask by INFO, and tell nothing while Redis loads its data; commands are refused with a reason.
       enableReadyCheck: false,
       maxRetriesPerRequest: 1,
-      // Of the commands that a connection begins with. For others `#ask` waits less.
-      commandTimeout: 5 * LIMITS.budgets.redisWaitMs,
+      commandTimeout: FIRST_COMMANDS_MS,
       connectTimeout: 500,
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
       // After a failover the connection leads to a replica, and the address to the new primary.
       reconnectOnError: ({ message }) => message.startsWith("READONLY"),
     });
+    // Not for later ones: after a pause of this process the package would give up before it reads what has come in.
+    redis.on("ready", () => delete redis.options.commandTimeout);
+    redis.on("close", () => (redis.options.commandTimeout = FIRST_COMMANDS_MS));
     // Logged here, since a command without a connection only says that there is none.
     redis.on("error", (error: Error) => {
       this.#lose(reasonOf(error) ?? error.message);
