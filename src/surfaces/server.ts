@@ -58,6 +58,11 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   // No limit here: the size of the head bounds their number, and `assertHeadFits` refuses too many of them, with the
   // CORS headers that browsers need. Node would drop the excess or, in newer versions, refuse the request itself.
   server.maxHeadersCount = 0;
+  // After a pause of this process an idle connection is overdue, and a request may wait on it: that is read first.
+  server.on("timeout", (socket) => {
+    const { bytesRead } = socket;
+    setImmediate(() => void (socket.bytesRead === bytesRead && socket.destroy()));
+  });
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, parts));
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));
   // `100 Continue` is sent when the body will be read: a refused request then costs no upload, and Node closes the

@@ -18,6 +18,8 @@ import { OLD, messageOf } from "../support/mcp.js";
 import { openConnection, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
+/** Newer versions of Node add it to the time that they tell clients. */
+const KEEP_ALIVE_BUFFER_MS = 1_000;
 const PATIENCE = { timeout: 60_000 };
 /** A large answer that needs no key: several hundred kilobytes. */
 const LARGE = "/openapi.json";
@@ -52,6 +54,26 @@ it("keeps the idle connections of proxies longer than they do, but not those of 
   // Envoy keeps them for an hour. A request on a connection that is just being closed is lost.
   expect(server.keepAliveTimeout).toBeGreaterThan(3_600_000);
   expect(server).toMatchObject({ keepAlive: true });
+});
+
+it("answers what came to an idle connection while the process was paused, and then closes it", async () => {
+  const server = emptyServer();
+  server.keepAliveTimeout = 500;
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const socket = openSocket(`http://127.0.0.1:${port}`);
+  let read = "";
+  socket.on("data", (bytes) => (read += String(bytes)));
+  const answers = () => read.split("HTTP/1.1 ").length - 1;
+  socket.write(asking("/first"));
+  await expect.poll(answers, { interval: 1 }).toBe(1);
+
+  socket.write(asking("/second"));
+  const end = performance.now() + server.keepAliveTimeout + KEEP_ALIVE_BUFFER_MS + 500;
+  while (performance.now() < end);
+
+  await expect.poll(() => socket.closed, PATIENCE).toBe(true);
+  expect(answers()).toBe(2);
 });
 
 it("closes a connection whose client reads nothing, and keeps one whose client is slow", async () => {
