@@ -232,7 +232,7 @@ it("gives operators the same bounds as the code", () => {
       `\`idle_in_transaction_session_timeout\` ${seconds(database.idleInTransactionMs)}`,
     `The service gives up the look-up of a key after ${seconds(database.connectionWaitMs)}`,
     `A replica that may be more than ${seconds(database.replicaDelayMs)} behind`,
-    `says for what it waited, from ${TOLD_FROM_MS} ms on`,
+    `says what it waited for, from ${TOLD_FROM_MS} ms on`,
     `Pass on bodies of ${http.bodyBytes / 1_048_576} MiB`,
     `A search waits at most ${embeddings.searchMs} ms for the server`,
     `up to \`EMBEDDINGS_MEMORY_MB\` per process (${embeddings.vectorMb} MiB)`,
