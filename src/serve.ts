@@ -8,6 +8,7 @@ import { LIMITS } from "./limits.js";
 import { openDataFolder, variableOf } from "./platform/data-folder.js";
 import { type Logger, createLogger } from "./platform/telemetry/logger.js";
 import { migrate } from "./platform/database/migrations.js";
+import { reportPauses } from "./platform/telemetry/report-pauses.js";
 import { StartError } from "./platform/start-error.js";
 import { optimizeWasmLate } from "./platform/wasm-tiering.js";
 import { giveMemoryBack } from "./platform/young-memory.js";
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
   await standIn?.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   await announce(config, app, standIn?.url);
   using _memory = giveMemoryBack(app.wasQuiet);
+  using _pauses = reportPauses(log);
   const reason = await Promise.race([signal, dataFolder.lost]);
   if (reason instanceof Error) throw reason;
   log.info({ signal: reason }, "stopping: finishing running requests");

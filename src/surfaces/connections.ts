@@ -49,7 +49,9 @@ export class Connections {
   constructor(server: Server, limits: HttpLimits, { behindProxies }: { behindProxies: boolean }) {
     this.#limits = limits;
     this.#countsAddresses = !behindProxies;
-    const watch = setInterval(() => this.#endStalled(), Math.max(1, limits.stalledAnswerMs / 10)).unref();
+    // After a pause of this process, what clients have read meanwhile is counted first.
+    const look = () => void setImmediate(() => this.#endStalled());
+    const watch = setInterval(look, Math.max(1, limits.stalledAnswerMs / 10)).unref();
     server.maxConnections = limits.connections;
     server.on("connection", (socket: Socket) => this.#add(socket));
     // Node has closed a new connection, since there are too many: its next try finds room.

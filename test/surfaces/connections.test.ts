@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Agent, createServer, get } from "node:http";
 import { type AddressInfo, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -8,6 +9,7 @@ import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { LIMITS } from "../../src/limits.js";
 import { Turns } from "../../src/surfaces/turns.js";
 import { Connections } from "../../src/surfaces/connections.js";
+import type { HttpLimits } from "../../src/surfaces/http-limits.js";
 import { createExpressServer } from "../../src/surfaces/server.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { Slots } from "../../src/surfaces/slots.js";
@@ -25,16 +27,22 @@ const PATIENCE = { timeout: 60_000 };
 const LARGE = "/openapi.json";
 const LARGE_BYTES = 200_000;
 
-function emptyServer({ behindProxies = false } = {}) {
+interface ServersParts {
+  readonly behindProxies?: boolean;
+  readonly app?: express.Express;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+function emptyServer({ behindProxies = false, app = express(), limits }: ServersParts = {}) {
   const parts = {
-    limits: LIMITS.http,
+    limits: { ...LIMITS.http, ...limits },
     log: loggerTo({ write() {} }, "info"),
     form: () => ({}),
     behindProxies,
     turns: new Turns(25),
     isStopping: () => false,
   };
-  const server = createExpressServer(express(), parts);
+  const server = createExpressServer(app, parts);
   onTestFinished(() => void server.close());
   return server;
 }
@@ -93,6 +101,42 @@ it("closes a connection whose client reads nothing, and keeps one whose client i
   expect(countAborted(world)).toBeLessThanOrEqual(24);
   expect(slow.destroyed).toBe(false);
 });
+
+it("counts what clients have read while the process was paused before it closes a connection", async () => {
+  const expected = 30_000_000;
+  const app = express().get("/", (_request, response) => void response.end(Buffer.alloc(expected)));
+  const server = emptyServer({ app, limits: { stalledAnswerMs: 1_000 } });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const state = new Int32Array(new SharedArrayBuffer(4));
+  const workerData = { port: (server.address() as AddressInfo).port, state, request: asking("/"), expected };
+  const client = new Worker(LATE_READER, { eval: true, workerData });
+  onTestFinished(async () => void (await client.terminate()));
+  const told = once(client, "message");
+  const [socket] = await accepted;
+  // The system takes no more for this client.
+  await expect.poll(() => socket.writableLength, { interval: 1 }).toBeGreaterThan(0);
+  // The server has seen that, at one of its looks.
+  await sleep(300);
+
+  // Timers come next, before sockets.
+  await new Promise(setImmediate);
+  Atomics.store(state, 0, 1);
+  Atomics.notify(state, 0);
+  const end = performance.now() + 2_000;
+  while (performance.now() < end);
+
+  expect((await told)[0]).toBeGreaterThan(expected);
+});
+
+/** In a thread of its own: reads the answer when it is told to. Tells how many bytes came. */
+const LATE_READER = `
+  const { parentPort, workerData: { port, state, request, expected } } = require("node:worker_threads");
+  const socket = require("node:net").connect(port, "127.0.0.1", () => socket.write(request)).on("error", () => {});
+  let read = 0;
+  socket.once("data", () => Atomics.wait(state, 0, 0));
+  const tell = () => parentPort.postMessage(read);
+  socket.on("data", (chunk) => (read += chunk.length) > expected && tell()).on("close", tell);`;
 
 it.each([
   ["an address", {}, { unsentBytesPerAddress: 4_000_000 }],

@@ -3,6 +3,7 @@ import { Stripe } from "stripe";
 import { LIMITS } from "../../limits.js";
 import { type Meter, measureOutgoing } from "../telemetry/meter.js";
 import type { Tracer } from "../telemetry/tracer.js";
+import { whenLate } from "../../within-time.js";
 
 const STRIPE = "https://api.stripe.com";
 
@@ -73,8 +74,7 @@ function boundedObjects(client: HttpClient, longestMs: number): HttpClient {
 /** Cuts an answer that is too large, or still incomplete after `longestMs`, when no operation waits for it any more. */
 function boundAnswer(answer: IncomingMessage, longestMs: number): void {
   const cut = () => answer.destroy(new Error("The answer is too large or too slow."));
-  const late = setTimeout(cut, longestMs);
-  answer.once("close", () => clearTimeout(late));
+  answer.once("close", whenLate(longestMs, cut));
   let size = 0;
   answer.on("data", (part: Buffer | string) => {
     size += part.length;

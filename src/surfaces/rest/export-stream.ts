@@ -9,6 +9,7 @@ import { InvalidInput } from "../../operation/failure.js";
 import { inputReader, inputTypeOf } from "../../operation/input.js";
 import type { Operation } from "../../operation/operation.js";
 import { Patience } from "../../operation/patience.js";
+import { whenLate } from "../../within-time.js";
 import { type RequestScope, scopeOf } from "../request-scope.js";
 import { failureBehind, noteFailure } from "../http.js";
 import { refuseOtherMethods, throwInRestNames } from "../plain-errors.js";
@@ -152,8 +153,8 @@ async function isTaken(response: Response, stalledAnswerMs: number): Promise<boo
   // A closed connection emits no further event.
   if (response.destroyed) return false;
   const end = new AbortController();
-  const timer = setTimeout(() => end.abort(), stalledAnswerMs);
   const leave = () => end.abort();
+  const onTime = whenLate(stalledAnswerMs, leave);
   response.once("close", leave);
   try {
     await once(response, "drain", { signal: end.signal });
@@ -162,7 +163,7 @@ async function isTaken(response: Response, stalledAnswerMs: number): Promise<boo
     response.destroy();
     return false;
   } finally {
-    clearTimeout(timer);
+    onTime();
     response.off("close", leave);
   }
 }
