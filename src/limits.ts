@@ -38,6 +38,9 @@ export const LIMITS = {
     stalledAnswerMs: 30_000, // A connection is closed when its client has read nothing of an answer for this long.
     connectionsPerAddress: 50, // Also its concurrent requests. Further ones wait, or are refused.
     waitingPerAddress: 150,
+    // A connection beyond those of its address is closed for a new one after this time without a request. Clients with
+    // many connections use each again within it; a request that they send just then would be lost.
+    spareMs: 5_000,
     connectionsPerKey: 50, // Concurrent requests of one key, from all addresses.
     // Concurrent GraphQL requests that are new or large (`graphql.smallCost`): as many as may have a connection to the
     // database.

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { networkOf } from "../operation/budget.js";
 import type { HttpLimits } from "./http-limits.js";
 
-/** A connection younger than this may be about to send its first request. */
+/** A connection that is idle for less may be about to send a request. */
 const FRESH_MS = 1_000;
 /** A head of usual size, which no other heads keep from being answered: connections bound their number. */
 const USUAL_HEAD_BYTES = 2_048;
@@ -31,8 +31,8 @@ interface Peers {
 /**
  * Limits the connections of each address, and closes those whose client does not read its answers.
  *
- * An address may have `connectionsPerAddress`. Beyond that, a new connection closes the one that has been idle for
- * longest, and connections are closed after their answer. Too many concurrent requests wait or are refused in
+ * An address may have `connectionsPerAddress`. Beyond that, connections are closed after their answer, and a new one
+ * closes the one that has been idle for longest, if for `spareMs`. Too many concurrent requests wait or are refused in
  * `admission.ts`. Behind proxies connections belong to the proxies, so they are not counted by address. Of all addresses
  * there may be `connections`; the last one closes the one that has been idle for longest, whoever has it.
  */
@@ -55,7 +55,7 @@ export class Connections {
     server.maxConnections = limits.connections;
     server.on("connection", (socket: Socket) => this.#add(socket));
     // Node has closed a new connection, since there are too many: its next try finds room.
-    server.on("drop", () => this.#closeLongestIdle());
+    server.on("drop", () => setImmediate(() => this.#closeOldestOf(this.#idle, FRESH_MS)));
     const closeIdle = server.closeIdleConnections.bind(server);
     // Browsers open connections in advance. Before version 26, Node counts an unused one as busy, and its shutdown would
     // wait for it; since then it closes a fresh one, too. So nothing is closed while one is fresh: the shutdown repeats.
@@ -142,10 +142,10 @@ export class Connections {
     const now = performance.now();
     const responses = new Set<ServerResponse>();
     const connection = { socket, peers, responses, unsent: 0, taken: 0, takenAt: now, idleSince: now };
-    if (this.#countsAddresses) this.#makeRoom(peers, now);
     this.#noteIdle(connection, true);
     this.#all.set(socket, connection);
-    if (this.#all.size >= this.#limits.connections) this.#closeLongestIdle();
+    // What has come in is read first: on a connection that seems idle a request may wait for this busy process.
+    setImmediate(() => this.#makeRoom(peers));
     socket.once("close", () => {
       this.#all.delete(socket);
       this.#noteIdle(connection, false);
@@ -165,17 +165,21 @@ export class Connections {
     }
   }
 
-  #closeLongestIdle(): void {
-    const [longest] = this.#idle;
-    if (longest && performance.now() - longest.idleSince >= FRESH_MS) longest.socket.destroy();
+  /** Closes one connection for a new one of this network if there are too many, of the network or of all. */
+  #makeRoom(peers: Peers): void {
+    const { connections, connectionsPerAddress, waitingPerAddress, spareMs } = this.#limits;
+    const beyond = this.#countsAddresses ? sizeOf(peers) - connectionsPerAddress : 0;
+    if (beyond > 0) this.#closeOldestOf(peers.idle, beyond > waitingPerAddress ? 0 : spareMs);
+    if (this.#all.size >= connections) this.#closeOldestOf(this.#idle, FRESH_MS);
   }
 
-  #makeRoom(peers: Peers, now: number): void {
-    const { connectionsPerAddress, waitingPerAddress } = this.#limits;
-    const [longest] = peers.idle;
-    if (!longest || sizeOf(peers) < connectionsPerAddress) return;
-    const isFull = sizeOf(peers) >= connectionsPerAddress + waitingPerAddress;
-    if (isFull || now - longest.idleSince >= FRESH_MS) longest.socket.destroy();
+  /** Closes the connection that has been idle for longest, and for so long, and is not being closed already. */
+  #closeOldestOf(idle: ReadonlySet<Connection>, leastMs: number): void {
+    for (const { socket, idleSince } of idle) {
+      if (socket.destroyed) continue;
+      if (performance.now() - idleSince >= leastMs) socket.destroy();
+      return;
+    }
   }
 
   /** Closes the connections whose clients have not read a byte of a waiting answer for too long. */

@@ -406,7 +406,7 @@ it("answers the first request of a connection that was made just before the unus
 
 it("closes the connection that was idle for longest to make room for a new one", async () => {
   await using world = await createWorld();
-  const { url } = await world.serve({}, undefined, { connectionsPerAddress: 3, waitingPerAddress: 100 });
+  const { url } = await world.serve({}, undefined, { connectionsPerAddress: 3, spareMs: 500 });
   const [longest, next, last] = [openSocket(url), openSocket(url), openSocket(url)];
   for (const socket of [longest, next, last]) {
     socket.write(asking("/healthz"));
@@ -418,6 +418,24 @@ it("closes the connection that was idle for longest to make room for a new one",
   const newest = openSocket(url);
   newest.write(asking("/healthz"));
   expect(saidIn(await nextAnswer(newest)).status).toBe(200);
+});
+
+it("closes no connection that only seems idle, since the process has not read its next request yet", async () => {
+  const app = express().get("/", (_request, response) => void response.end());
+  const server = emptyServer({ app, limits: { connectionsPerAddress: 1, spareMs: 1 } });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const old = openSocket(url);
+  old.write(asking("/"));
+  await nextAnswer(old);
+  await sleep(10);
+
+  // In one turn: first the connection, which is made in the next tick, then the request; then the server reads.
+  openSocket(url);
+  await new Promise<void>(process.nextTick);
+  old.write(asking("/"));
+
+  expect(saidIn(await nextAnswer(old)).status).toBe(200);
 });
 
 it.each(["0", "1"])(
