@@ -47,6 +47,7 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   const server = createServer(options, (request, response) => {
     // Later requests on a connection that is closing are not answered.
     if (request.socket.writableEnded || !connections.beginRequest(request, response)) return;
+    request.url = pathIn(request.url ?? "");
     // Express calls this callback for a URL that it cannot parse; without it, Express would answer in its own format.
     const handle = () => app(request as Request, response as Response, () => refuseTarget(response, parts));
     // Answered at once, before all requests that wait: a busy process must not look dead.
@@ -71,6 +72,19 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   // An unknown `Expect` is ignored; RFC 9110 lets a server do so.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   return server;
+}
+
+/** The beginning of a whole address. */
+const ORIGIN = /^https?:\/\/(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d*)?(?=[/?]|$)/i;
+
+/**
+ * The path and query of a request's target. A program that takes this server for its proxy sends the whole address (RFC
+ * 9112, 3.2.2), and links, routes of OAuth and the log are made from the path.
+ */
+function pathIn(target: string): string {
+  if (target.startsWith("/")) return target;
+  const path = target.replace(ORIGIN, "");
+  return path === target || path.startsWith("/") ? path : `/${path}`;
 }
 
 function optionsOf({ headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits, behindProxies: boolean): ServerOptions {

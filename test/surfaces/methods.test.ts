@@ -4,8 +4,9 @@ import { operations } from "../../src/operations.js";
 import { methodsOf } from "../../src/operation/operation.js";
 import { backendAliases } from "../../src/surfaces/rest/aliases/backend-aliases.js";
 import { sdkAliases } from "../../src/surfaces/rest/aliases/sdk-aliases.js";
-import { ask } from "../support/http.js";
+import { type Answer, ask } from "../support/http.js";
 import { serveWithOAuth } from "../support/oauth.js";
+import { exchange } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 const { keylessPerAddress } = LIMITS.budgets;
@@ -71,19 +72,52 @@ it("refuses another method at every path, instead of saying that the path does n
   expect(answers).toEqual(new Map(expected.filter(([path]) => answers.has(path))));
 });
 
-it("answers HEAD as GET, without the body, at every path that can be read", async () => {
+/** Headers that differ between two answers to the same request, or describe how a body is sent. */
+const OF_ONE_ANSWER = ["connection", "date", "keep-alive", "ratelimit", "transfer-encoding", "x-request-id"];
+const BROWSERS = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+it.each(["*/*", BROWSERS])("answers HEAD as GET, without the body, at every path: %s", async (accept) => {
   await using world = await createWorld();
   const { url } = await serveWithOAuth(world);
   const { key } = await world.user({ plan: "pro" });
   const readable = [...paths()].flatMap(([path, methods]) => (methods.has("GET") ? [path] : []));
+  const others = ["/", "/graphql?query={viewer{id}}", "/nothing", "/docs/nothing", "/v1/nothing", "/oauth/nothing"];
+  const told = ({ status, headers }: Answer) => [
+    status,
+    Object.fromEntries([...headers].filter(([name]) => !OF_ONE_ANSWER.includes(name))),
+  ];
 
-  const answers = [];
-  for (const path of [...readable, "/graphql?query={viewer{id}}"]) {
-    const [head, get] = [await ask(url + path, { key, method: "HEAD" }), await ask(url + path, { key })];
-    answers.push([path, head.status, head.body, head.headers.get("content-type")]);
-    expect(answers.at(-1)).toEqual([path, get.status, "", get.headers.get("content-type")]);
+  let count = 0;
+  for (const path of [...readable, ...others]) {
+    const head = await ask(url + path, { key, method: "HEAD", headers: { accept } });
+    const get = await ask(url + path, { key, headers: { accept } });
+    expect([path, ...told(head), head.body]).toEqual([path, ...told(get), ""]);
+    count++;
   }
-  expect(answers.length).toBeGreaterThan(40);
+  expect(count).toBeGreaterThan(45);
+});
+
+it("answers a whole address as its path, at every path", async () => {
+  await using world = await createWorld();
+  const { url } = await serveWithOAuth(world);
+  let requests = 0;
+  const answerTo = async (method: string, target: string) => {
+    const from = `X-Forwarded-For: 10.0.${requests >> 8}.${requests++ & 255}`;
+    const head = `${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAccept: ${BROWSERS}\r\n${from}\r\n`;
+    const answer = await exchange(url, `${head}\r\n`, { silenceMs: 30_000 });
+    return answer.replaceAll(/^(?:date|x-request-id|ratelimit): .*\r\n/gim, "");
+  };
+
+  for (const [path, methods] of [...paths(), ["/nothing/here", new Set(["GET"])] as const]) {
+    for (const method of methods) {
+      const answer = await answerTo(method, path);
+      expect([method, path, await answerTo(method, `http://other.example.com:80${path}`)]).toEqual([
+        ...[method, path],
+        answer,
+      ]);
+    }
+  }
+  expect(await answerTo("GET", "http://[::1]?a")).toBe(await answerTo("GET", "/?a"));
 });
 
 it("changes nothing by HEAD, and charges it as GET", async () => {

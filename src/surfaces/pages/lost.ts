@@ -1,6 +1,6 @@
 import type { Handler } from "express";
 import { html } from "../../platform/html.js";
-import { noteFailure, prefersPage } from "../http.js";
+import { isRead, noteFailure, prefersPage } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
 import { NoSuchPath } from "../plain-errors.js";
 import { PAGE_HEADERS, page } from "./layout.js";
@@ -8,7 +8,7 @@ import { PAGE_HEADERS, page } from "./layout.js";
 /** A person who mistyped an address, or whose mail program cut a link, reads a page; programs get the error as JSON. */
 export const lostPage: Handler = (request, response, next) => {
   response.vary("Accept");
-  if (request.method !== "GET" || !prefersPage(request)) return next();
+  if (!isRead(request) || !prefersPage(request)) return next();
   const [here = ""] = request.originalUrl.split("?");
   noteFailure(new NoSuchPath(), response);
   response.set(PAGE_HEADERS).send(
