@@ -127,7 +127,8 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, p
 /** Answers directly on the socket, where there is no response object, and closes the connection. */
 export function refuse(socket: Socket, failure: Failure, parts: RefusalParts): void {
   const { status, headers, body } = refusalAnswer(failure, parts);
-  const lines = Object.entries({ Connection: "close", ...headers }).map(([name, value]) => `${name}: ${value}`);
+  const all = { Date: new Date().toUTCString(), Connection: "close", ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
   closeGently(socket, parts.limits);
 }

@@ -25,7 +25,8 @@ export class HeadTooLarge extends Failure {
 /**
  * @throws HeadTooLarge when the URL, the number of headers or the whole head exceeds its limit.
  * @throws UnreadableRequest when there is not exactly one valid `Host`, when a header that may be there only once is
- * given twice, when the URL has a fragment, or when the body is framed by what its version of HTTP does not know.
+ * given twice, when the URL has a fragment, or when the body is framed by what this server or its version of HTTP does
+ * not know.
  */
 export function assertHeadFits(limits: HttpLimits): Handler {
   return (request, response, next) => {
@@ -42,10 +43,14 @@ export function assertHeadFits(limits: HttpLimits): Handler {
         throw new UnreadableRequest(`The header ${name} is given twice. Send it once.`);
     }
     // HTTP/1.0 knows no chunks, so a proxy in front may have read another body, and what follows it as another request.
-    if (httpVersion !== "1.1" && headers["transfer-encoding"] !== undefined) {
+    const coding = headers["transfer-encoding"];
+    if (httpVersion !== "1.1" && coding !== undefined) {
       response.setHeader("Connection", "close");
       throw new UnreadableRequest("HTTP/1.0 knows no `Transfer-Encoding`. Send `Content-Length`, or HTTP/1.1.");
     }
+    // Node decodes only the chunks, and ignores whatever else the header names.
+    if (coding !== undefined && coding.toLowerCase() !== "chunked")
+      throw new UnreadableRequest("The only `Transfer-Encoding` is `chunked`. Compress a body by `Content-Encoding`.");
     // Express would silently drop everything after it.
     if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");
     next();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ask } from "../support/http.js";
-import { openConnection, exchange, nextAnswer } from "../support/socket.js";
+import { openConnection, exchange, nextAnswer, saidIn } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 /** Headers of a request whose connection ends with the answer. */
@@ -128,6 +128,21 @@ it("refuses chunks in HTTP/1.0, and reads no further request on the connection",
   ]);
 });
 
+it.each(["gzip, chunked", "identity, chunked", "x, chunked"])(
+  "refuses a body in a coding that it does not decode: %s",
+  async (coding) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { key } = await world.user();
+    const chunks = '28\r\n{"type":"fix","title":"A","content":"B"}\r\n0\r\n\r\n';
+    const statusOf = async (framing: string) =>
+      saidIn(await exchange(url, post(framing, chunks).replace("KEY", key))).status;
+
+    expect(await statusOf(CHUNKED)).toBe(201);
+    expect(await statusOf(`Transfer-Encoding: ${coding}\r\n`)).toBe(400);
+  },
+);
+
 it("reads what follows CONNECT as no part of another client's request", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
@@ -154,7 +169,7 @@ it.each([
   ["heads", HEADS],
   ["frames", FRAMES],
 ])(
-  "answers odd %s with the right status, an id, a line in the log, and a type that no browser guesses anew",
+  "answers odd %s with the right status, an id, a date, a line in the log, and a type that no browser guesses anew",
   async (_what, rows) => {
     await using world = await createWorld();
     const { url } = await world.serve();
@@ -168,12 +183,14 @@ it.each([
       answers.push([name, ...whatItIs(answer)]);
     }
 
-    expect(answers).toEqual(rows.map(([name, , status]) => [name, status, "an id", "its type alone", "in form"]));
+    expect(answers).toEqual(
+      rows.map(([name, , status]) => [name, status, "an id", "a date", "its type alone", "in form"]),
+    );
     expect(world.bugs).toEqual([]);
   },
 );
 
-/** The final answer: its status and id, whether only its type counts, and whether a refusal has the documented form. */
+/** The final answer: its status, its id and date, whether only its type counts, and whether a refusal has the documented form. */
 function whatItIs(answer: string): unknown[] {
   const [head = "", ...rest] = answer.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, "").split("\r\n\r\n");
   const body = rest.join("\r\n\r\n");
@@ -181,7 +198,8 @@ function whatItIs(answer: string): unknown[] {
   const isPage = /^content-type: text\/html/im.test(head);
   const isInForm = status < 400 || isPage || /^\{"errors?":(?:\{"code"|\[\{"message")/.test(body);
   const id = /^x-request-id: [\x21-\x7e]/im.test(head) ? "an id" : "none";
+  const date = /^date: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\r?$/im.test(head) ? "a date" : "none";
   // Nor does it say which software answers.
   const isPlain = /^x-content-type-options: nosniff$/im.test(head) && !/^(?:x-powered-by|server):/im.test(head);
-  return [status, id, isPlain ? "its type alone" : head, isInForm ? "in form" : body];
+  return [status, id, date, isPlain ? "its type alone" : head, isInForm ? "in form" : body];
 }
