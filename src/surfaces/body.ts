@@ -5,6 +5,7 @@ import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
 import type { HeldBody } from "./bodies.js";
 import { isRead } from "./http.js";
+import { expectsInvitation } from "./request-head.js";
 import { scopeOf } from "./request-scope.js";
 
 export class BodyTooLarge extends Failure {
@@ -50,10 +51,6 @@ const DECODERS = new Map<string, () => Transform>([
 /** Whether the request has a body, also one of unknown length. */
 export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
-
-/** Whether the client sends its body only after `100 Continue` (RFC 9110, 10.1.1), or after a wait of its own. */
-const expectsInvitation = ({ headers, httpVersion }: Request): boolean =>
-  httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
 
 /** Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. */
 export const readBodyUpTo =

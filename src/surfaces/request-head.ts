@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Handler, Request } from "express";
 import { Failure } from "../operation/failure.js";
 import type { HttpLimits } from "./http-limits.js";
@@ -60,6 +61,13 @@ export function assertHeadFits(limits: HttpLimits): Handler {
 /** Whether a browser asks if a page of another origin may send a request. */
 export const isPreflight = ({ method, headers }: Pick<Request, "method" | "headers">): boolean =>
   method === "OPTIONS" && headers.origin !== undefined && "access-control-request-method" in headers;
+
+/** Whether the client sends its body only after `100 Continue` (RFC 9110, 10.1.1), or after a wait of its own. */
+export const expectsInvitation = ({
+  headers,
+  httpVersion,
+}: Pick<IncomingMessage, "headers" | "httpVersion">): boolean =>
+  httpVersion !== "1.0" && /\b100-continue\b/i.test(headers.expect ?? "");
 
 function assertSizesFit(limits: HttpLimits, { method, url, rawHeaders, headers }: Request): void {
   if (url.length > limits.urlBytes) throw new HeadTooLarge("url_too_long", tooLongUrl(limits.urlBytes));

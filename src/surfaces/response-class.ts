@@ -2,6 +2,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import { closeAfterAnswer } from "./closing.js";
 import type { Connections } from "./connections.js";
 import type { HttpLimits } from "./http-limits.js";
+import { expectsInvitation } from "./request-head.js";
 
 /** How much of a large answer is written at once. */
 const PIECE_BYTES = 65_536;
@@ -17,11 +18,21 @@ interface AnswerParts {
 /** The class of a server's answers: they wait for their clients in bounded memory, and close connections in time. */
 export function responseClass({ limits, behindProxies, isStopping, connections }: AnswerParts): typeof ServerResponse {
   class AppResponse extends ServerResponse {
-    /** Discards what is left of the request's body; closes the connection if that may be large. */
+    #isInvited = false;
+
+    override writeContinue(...args: []): void {
+      this.#isInvited = true;
+      super.writeContinue(...args);
+    }
+
+    /**
+     * Discards what is left of the request's body; closes the connection if that may be large, or never come: then the
+     * next request, which a proxy may have from somebody else, would be read as the body.
+     */
     override writeHead(status: number, ...rest: []): this {
       if (!this.req.complete) {
         this.req.resume();
-        if (mayBeTooLong(this.req, limits)) {
+        if (mayBeTooLong(this.req, limits) || (expectsInvitation(this.req) && !this.#isInvited)) {
           this.setHeader("Connection", "close");
           closeAfterAnswer(this.req, limits);
         }

@@ -66,8 +66,8 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
   });
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket as Socket, parts));
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));
-  // `100 Continue` is sent when the body will be read: a refused request then costs no upload, and Node closes the
-  // connection, on which the body may never come.
+  // `100 Continue` is sent when the body will be read: a refused request then costs no upload, and its answer closes the
+  // connection.
   server.on("checkContinue", (request, response) => void server.emit("request", request, response));
   // An unknown `Expect` is ignored; RFC 9110 lets a server do so.
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));

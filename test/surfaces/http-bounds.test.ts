@@ -178,6 +178,29 @@ it("asks for the body of a client that waits for that, unless the request is ref
   ]);
 });
 
+it.each(["0", "1"])(
+  "closes the connection on which a body may never come, instead of reading the next request as the body: %s proxies",
+  async (proxies) => {
+    await using world = await createWorld();
+    const { url } = await world.serve({ TRUSTED_PROXIES: proxies });
+    const { key } = await world.user();
+    const patient = { silenceMs: 10_000 };
+
+    for (const [line, status] of [
+      ["POST /v1/memories", 401],
+      ["PUT /docs", 405],
+      ["POST /nothing", 404],
+      ["OPTIONS /v1/memories", 204],
+      ["GET /healthz", 200],
+      ["POST /mcp", 415],
+    ] as const) {
+      const authorization = line === "POST /mcp" ? `Authorization: Bearer ${key}\r\n` : "";
+      const head = `${line} HTTP/1.1\r\nHost: a\r\n${authorization}Expect: 100-continue\r\nContent-Length: 40\r\n\r\n`;
+      expect([line, saidIn(await exchange(url, head, patient))]).toMatchObject([line, { status, closes: true }]);
+    }
+  },
+);
+
 it("keeps a connection whose refused body ends soon", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
