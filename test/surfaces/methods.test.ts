@@ -166,3 +166,25 @@ it("charges OPTIONS to the address, but not what a browser asks before a request
   expect((await statuses({})).map(([status]) => status)).toEqual([429, 429, 429]);
   expect((await statuses({ headers })).map(([status]) => status)).toEqual([204, 204, 204]);
 });
+
+it("lets pages of allowed origins alone read an answer, without cookies, at every path", async () => {
+  await using world = await createWorld();
+  const { url } = await serveWithOAuth(world);
+  const body = { redirect_uris: ["http://127.0.0.1/callback"] };
+  let requests = 0;
+  for (const origin of ["http://localhost:5173", "https://other.example.com"]) {
+    const isAllowed = origin.startsWith("http:");
+    for (const [path, methods] of [...paths(), ["/nothing", new Set(["GET", "POST"])] as const]) {
+      for (const method of methods) {
+        const headers = { origin, "x-forwarded-for": `10.0.${requests >> 8}.${requests++ & 255}` };
+        const answer = await ask(url + path, { method, headers, ...(method === "POST" && { body }) });
+        const told = ["access-control-allow-origin", "access-control-allow-credentials", "vary"];
+        expect([method, path, ...told.map((name) => answer.headers.get(name))]).toEqual([
+          ...[method, path],
+          isAllowed ? origin : null,
+          ...[null, expect.stringMatching(/^Origin\b/)],
+        ]);
+      }
+    }
+  }
+});

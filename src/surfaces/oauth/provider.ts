@@ -88,7 +88,7 @@ function configurationOf({ urls, scopes, store, documents, renderProblem }: Prov
       id_token_signed_response_alg: "ES256",
       token_endpoint_auth_method: "none",
     },
-    // Allowed origins have their headers already.
+    // Every answer has headers of CORS already, by which oidc-provider adds none: it would allow any origin.
     clientBasedCORS: () => false,
     routes: ENDPOINTS,
     pkce: { required: () => true },
