@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { type IncomingMessage, STATUS_CODES, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Failure, type FailureKind } from "../operation/failure.js";
 import type { Logger } from "../platform/telemetry/logger.js";
@@ -116,10 +116,21 @@ function refusalOf(
   }
 }
 
-/** Answers a request that the parser refused in the documented format, and closes the connection. */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, parts: RefusalParts): void {
+/**
+ * Answers a request that the parser refused in the documented format, and closes the connection.
+ * @param owed the last answer that the connection owes to an earlier request. Its client would take a refusal for that
+ * answer (RFC 9112, 9.3.2), though its change is made: the connection is closed after it instead.
+ */
+export function refuseUnreadable(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  { owed, ...parts }: RefusalParts & { readonly owed: ServerResponse | undefined },
+): void {
   const failure = refusalOf(error, parts.limits);
-  if (failure && socket.writable) refuse(socket, failure, parts);
+  if (failure && socket.writable && owed) {
+    if (!owed.headersSent) owed.setHeader("Connection", "close");
+    closeAfterAnswer(owed.req, parts.limits);
+  } else if (failure && socket.writable) refuse(socket, failure, parts);
   // A connection that is already closing may still send input that the parser cannot read.
   else if (!failure || !socket.writableEnded) socket.destroy();
 }

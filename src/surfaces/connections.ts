@@ -101,6 +101,12 @@ export class Connections {
     return true;
   }
 
+  /** The last answer that a connection owes; undefined if it owes none, or one to a request that has not all arrived. */
+  lastOwed(socket: Socket): ServerResponse | undefined {
+    const owed = [...(this.#all.get(socket)?.responses ?? [])].filter(({ writableFinished }) => !writableFinished);
+    return owed.every(({ req }) => req.complete) ? owed.at(-1) : undefined;
+  }
+
   /** Whether the address has too many connections, so that this one is closed after its answer. */
   isOverLimit(socket: Socket): boolean {
     const peers = this.#all.get(socket)?.peers;

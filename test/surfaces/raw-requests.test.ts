@@ -143,6 +143,25 @@ it.each(["gzip, chunked", "identity, chunked", "x, chunked"])(
   },
 );
 
+it("answers a request before it refuses what follows on its connection", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const note = '{"type":"fix","title":"A","content":"B"}';
+  const head = `Host: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 40\r\n`;
+  const storing = `POST /v1/memories HTTP/1.1\r\n${head}\r\n${note}`;
+  const refused = ["nothing that can be read\r\n\r\n", `GET /me HTTP/1.1\r\nX: ${"y".repeat(20_000)}\r\n\r\n`];
+
+  for (const bytes of refused) {
+    const answers = await exchange(url, storing + storing + bytes, { silenceMs: 10_000 });
+    expect(answers.match(/HTTP\/1\.1 \d+|Connection: [\w-]+/g)).toEqual([
+      ...["HTTP/1.1 201", "Connection: keep-alive"],
+      ...["HTTP/1.1 201", "Connection: close"],
+    ]);
+  }
+  expect(await world.database.models.memory.count()).toBe(4);
+});
+
 it("reads what follows CONNECT as no part of another client's request", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
