@@ -16,7 +16,7 @@ import { makeFolder } from "../folder.js";
 import { checkName, createCluster, hasCluster, openCluster, removeLeftovers } from "./cluster.js";
 import { administratorAddress, serviceAddress } from "./connection.js";
 import { type Home, codeOf, logOf } from "./home.js";
-import { type LaunchOptions, halt, launch, findRunningPort } from "./postmaster.js";
+import { type LaunchOptions, findPostmaster, findRunningPort, halt, launch } from "./postmaster.js";
 import { prepareBinaries } from "./programs.js";
 import { enter, isLast, lossOf } from "./session.js";
 
@@ -131,8 +131,14 @@ const CANNOT_CONNECT_NOW = "57P03";
 
 async function leave(home: Home, presence: pg.Client, log: (message: string) => void): Promise<void> {
   try {
+    // Before PostgreSQL answers for the last time: if this process is paused then, another PostgreSQL may be started.
+    const postmaster = findPostmaster(home);
     if (!(await isLast(presence))) return;
-    log((await halt(home)) ? "Stopped the embedded PostgreSQL." : "The embedded PostgreSQL is still stopping.");
+    log(
+      (await halt(home, postmaster))
+        ? "Stopped the embedded PostgreSQL."
+        : "The embedded PostgreSQL is still stopping.",
+    );
   } catch (error) {
     // No data is lost, whether it has ended or still runs: the next start joins it.
     log(`The embedded PostgreSQL was not stopped: ${String(error)}`);

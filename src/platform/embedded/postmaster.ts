@@ -37,7 +37,8 @@ export async function findRunningPort({ folder }: Home, signal?: AbortSignal): P
   const cluster = clusterOf(folder);
   const begun = performance.now();
   let filledAt = begun;
-  while (performance.now() - begun < readyMs) {
+  for (;;) {
+    const isLastLook = performance.now() - begun > readyMs;
     const lock = readLockFile(cluster);
     if (lock === undefined) return undefined;
     const isEmpty = !(lock.pid > 0);
@@ -49,9 +50,9 @@ export async function findRunningPort({ folder }: Home, signal?: AbortSignal): P
     }
     if (!isEmpty && !isAlive(lock.pid)) return undefined;
     if (lock.status === "ready") return lock.port;
+    if (isLastLook) throw notReady(cluster);
     await sleep(POLL_MS, undefined, { signal });
   }
-  throw notReady(cluster);
 }
 
 const notReady = (cluster: string): CannotStart => {
@@ -134,12 +135,14 @@ export async function launch(home: Home, { port: preferred, settings, signal }: 
 
 async function waitUntilReady({ folder }: Home, pid: number | undefined, signal?: AbortSignal): Promise<void> {
   const deadline = performance.now() + readyMs;
-  while (performance.now() < deadline) {
+  for (;;) {
+    // Also after a pause of this process PostgreSQL is looked for once more.
+    const isLastLook = performance.now() > deadline;
     const lock = readLockFile(clusterOf(folder));
     if (lock?.pid === pid && lock?.status === "ready") return;
+    if (isLastLook) throw notReady(clusterOf(folder));
     await sleep(POLL_MS, undefined, { signal });
   }
-  throw notReady(clusterOf(folder));
 }
 
 /** The log grows slowly, but for years; old entries are not needed. */
@@ -164,34 +167,34 @@ async function freePort(preferred = 0): Promise<number> {
   return port ?? freePort();
 }
 
+/** The process id of the PostgreSQL that runs on this cluster, as far as its lock file tells. */
+export const findPostmaster = ({ folder }: Home): number | undefined => readLockFile(clusterOf(folder))?.pid;
+
 /**
- * Stops PostgreSQL: first with a checkpoint; if that takes too long, at once, and the next start recovers from the
- * write-ahead log. Returns whether it has ended.
+ * Stops the PostgreSQL with this process id: first with a checkpoint; if that takes too long, at once, and the next
+ * start recovers from the write-ahead log. Returns whether it has ended. Another one that has been started since goes
+ * on.
  */
-export async function halt(home: Home): Promise<boolean> {
+export async function halt(home: Home, pid: number | undefined): Promise<boolean> {
   const cluster = clusterOf(home.folder);
-  const lock = readLockFile(cluster);
   const isGone = () => {
     const now = readLockFile(cluster);
-    return now === undefined || now.pid !== lock?.pid || !isAlive(now.pid) || isOtherProcess(now.pid, cluster);
+    return now === undefined || now.pid !== pid || !isAlive(now.pid) || isOtherProcess(now.pid, cluster);
   };
-  if (lock === undefined || isGone()) return true;
   const ways = [
     { mode: "fast", signal: "SIGINT", ms: stopFastMs },
     { mode: "immediate", signal: "SIGQUIT", ms: stopAtOnceMs },
   ] as const;
   for (const { mode, signal, ms } of ways) {
+    if (!pid || isGone()) return true;
     if (process.platform === "win32") {
       const args = ["stop", `--mode=${mode}`, "--silent", "--no-wait", `--pgdata=${PLACE}`];
       await runProgram(home, "pg_ctl", args);
     } else {
-      process.kill(lock.pid, signal);
+      process.kill(pid, signal);
     }
     const deadline = performance.now() + ms;
-    while (performance.now() < deadline) {
-      if (isGone()) return true;
-      await sleep(POLL_MS);
-    }
+    while (!isGone() && performance.now() < deadline) await sleep(POLL_MS);
   }
   return isGone();
 }

@@ -60,16 +60,17 @@ export async function isLast(presence: pg.Client): Promise<boolean> {
   if (!(await tryLock(presence, PRESENCE_LOCK))) return false;
   // Other programs, such as psql, may be connected too, and backends of our own pool may still be closing.
   const deadline = performance.now() + othersLeaveMs;
-  while (performance.now() < deadline) {
+  for (;;) {
+    const isLastLook = performance.now() > deadline;
     // These columns are visible to an ordinary role, also for connections of a superuser.
     const { rowCount } = await presence.query(
       "SELECT FROM pg_stat_activity WHERE usesysid IS NOT NULL AND datid IS NOT NULL AND application_name <> $1 LIMIT 1",
       [PRESENCE_NAME],
     );
     if (rowCount === 0) return true;
+    if (isLastLook) return false;
     await sleep(POLL_MS);
   }
-  return false;
 }
 
 export interface ServerLock {
