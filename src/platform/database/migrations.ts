@@ -243,10 +243,17 @@ async function applyMigrations(
 ): Promise<string[]> {
   const { SchemaEngine } = await schemaEngine();
   const pool = new pg.Pool({
-    ...{ connectionString: withOptions(url), max: 2, connectionTimeoutMillis: connectMs, keepAlive: true },
+    ...{ connectionString: withOptions(url), max: 1, connectionTimeoutMillis: connectMs, keepAlive: true },
     ...{ lock_timeout: tableLockMs, statement_timeout: migrationMs, query_timeout: migrationMs + 1_000 },
+    idleTimeoutMillis: 0,
   });
-  pool.on("error", () => {});
+  // The engine's own lock ends with this connection. On another one, a process that was paused would go on with what it
+  // believed before, and apply again what another server has applied since.
+  let lost: Error | undefined;
+  pool.on("error", (error) => {
+    lost ??= error;
+    if (!pool.ending) void pool.end();
+  });
   const scripts = new WholeScripts(pool);
   for (const { name, script } of migrations) scripts.names.set(script, name);
   if (await isDistributed(pool)) scripts.formOf = forDistributed;
@@ -267,10 +274,10 @@ async function applyMigrations(
     });
     return appliedMigrationNames;
   } catch (error) {
-    throw scripts.failure ?? error;
+    throw lost ?? scripts.failure ?? error;
   } finally {
     engine.free();
-    await pool.end();
+    if (!pool.ending) await pool.end();
   }
 }
 
