@@ -100,6 +100,8 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   }
   if ((error as { syscall?: unknown }).syscall === "open") return explainSystem(error);
   if (codeOf(error) === PRISMA_NOT_EMPTY) return occupied(place, "its schema public is not empty");
+  // Prisma's code also stands for a database that does not answer.
+  if (codeOf(error) === "P1002" && /advisory lock/.test(String(error))) return migratedByOthers(place, said);
   const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
   if (byState !== undefined) return byState;
   const why = whyUnavailable(error);
@@ -112,6 +114,10 @@ const occupied: Sentence = ({ host, database, variable }, said) =>
   `The database ${database} at ${host} has what the service did not finish creating (${said}): another program uses it, ` +
   `or a migration failed earlier and was applied in part. Create a database for the service alone, and name it in ` +
   `${variable}, or restore a backup.`;
+
+const migratedByOthers: Sentence = ({ host, database }) =>
+  `Another program migrates the database ${database} at ${host}: start again when it has finished; if there is none, ` +
+  "end each connection that holds an advisory lock (see pg_locks).";
 
 /** Prisma's code for tables in a database without migrations. */
 export const PRISMA_NOT_EMPTY = "P3005";

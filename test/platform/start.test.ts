@@ -237,6 +237,19 @@ it("waits for another server that migrates and says so, but only for a limited t
   expect(await waiting).toEqual([]);
 });
 
+it("says that another program migrates, as a server whose own lock was ended", () => {
+  // What Prisma's engine says after it has waited for its lock for half a minute.
+  const said =
+    "The database server was reached but timed out.\n\nContext: Timed out trying to acquire a postgres advisory lock";
+  const timeout = Object.assign(new Error(said), { code: "P1002" });
+
+  expect(explainDatabase(timeout, "postgres://ann@db.example.com/graph")).toMatchObject({
+    message:
+      "Another program migrates the database graph at db.example.com: start again when it has finished; if there is " +
+      "none, end each connection that holds an advisory lock (see pg_locks).",
+  });
+});
+
 it.each([
   ["203.0.113.1", /cannot listen on 203\.0\.113\.1, port 0: this machine does not have the address\. Correct HOST/],
   ["h".repeat(300), /cannot listen on h{300}, port 0: the address cannot be used\. Correct HOST/],
