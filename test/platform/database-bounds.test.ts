@@ -212,6 +212,30 @@ it("has few texts for waits of any length: Prisma's adapter keeps each text that
   );
 });
 
+it("is unavailable while a certificate's file is missing, also for those who wait, and goes on when it is back", async () => {
+  await using world = await createWorld();
+  let isMissing = false;
+  const missing = new URL(world.databaseUrl);
+  missing.searchParams.set("sslrootcert", "/nowhere.pem");
+  await using database = openDatabase(() => (isMissing ? missing.href : world.databaseUrl));
+  const held = Array.from({ length: connections }, () => reasonOf(database.run(sleep, [30])));
+  const working = () => world.database.pool.query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep($1)'");
+  await expect.poll(async () => (await working()).rowCount).toBe(connections);
+  const waiting = Array.from({ length: 2 }, () => reasonOf(database.run(sleep, [0])));
+  isMissing = true;
+  for (const { pid } of (await working()).rows)
+    await world.database.pool.query("SELECT pg_terminate_backend($1)", [pid]);
+  await Promise.all(held);
+
+  const ways = [() => database.run(sleep, [0]), () => database.models.team.count()];
+  const later = [...ways, () => database.transaction((inner) => inner.run(sleep, [0]))].map((way) => reasonOf(way()));
+  const reasons = await Promise.all([...waiting, ...later]);
+  isMissing = false;
+
+  expect(reasons.map(whyUnavailable)).toEqual(reasons.map(() => "refused"));
+  await Promise.all(ways.map((way) => way()));
+});
+
 it("waits for a connection until the limit, and no longer", async () => {
   await using world = await createWorld();
   await using database = openDatabase(world.databaseUrl);

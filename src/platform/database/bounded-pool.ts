@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { Client } from "./client.js";
-import { READ_ONLY, whyUnavailable } from "./database-errors.js";
+import { DatabaseUnavailable, READ_ONLY, whyUnavailable } from "./database-errors.js";
 import { withOptions } from "./session-settings.js";
 import { BEFORE_COMMIT } from "./statement.js";
 
@@ -67,6 +67,7 @@ export class BoundedPool extends pg.Pool {
         }
       },
     });
+    answerUnopened(this);
     this.#options = options;
     this.#connections = connections;
     // After what has come in is read, since the process may have been busy or paused.
@@ -184,6 +185,33 @@ class NoAnswer extends Error {
   constructor() {
     super("The database did not answer in time; the connection was cut.");
   }
+}
+
+/**
+ * A connection reads the files that its address names, such as `sslrootcert`, so that renewed ones are used. One that is
+ * missing at that moment is an outage: the pool would throw it as a bug, and keep others waiting.
+ */
+function answerUnopened(pool: pg.Pool): void {
+  const wire = pool as unknown as PoolWire;
+  const open = wire.newClient.bind(pool);
+  wire.newClient = (waiting) => {
+    try {
+      open(waiting);
+    } catch (cause) {
+      const why = whyUnavailable(cause) ?? "refused";
+      const message = `No connection can be opened: ${cause instanceof Error ? cause.message : String(cause)}`;
+      waiting.callback(new DatabaseUnavailable(why, message, { cause }), undefined, () => {});
+      process.nextTick(() => wire._pulseQueue());
+    }
+  };
+}
+
+/** Methods of node-postgres' pool that its types leave out. */
+interface PoolWire {
+  /** Opens a connection for whoever waits for one. */
+  newClient(waiting: { callback(error: Error, client: undefined, release: () => void): void }): void;
+  /** Serves the next one that waits. */
+  _pulseQueue(): void;
 }
 
 /** Properties of node-postgres' client that its types leave out. */
