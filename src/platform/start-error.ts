@@ -1,3 +1,4 @@
+import { adviceForCertificate } from "./certificate-advice.js";
 import { LOCK_NOT_AVAILABLE, UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database/database-errors.js";
 
 /** The service cannot start. The message says in one sentence what to do, so no stack trace is printed. */
@@ -170,10 +171,11 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
     return `The host name ${host} in ${variable} is unknown (${code}): correct it, or check DNS.`;
   }
   if (/CERT|ISSUER|SIGNATURE|^ERR_(TLS|SSL)_/.test(code)) {
-    return (
-      `The certificate of PostgreSQL at ${host} is not trusted (${code}): name its authority's file by sslrootcert=… in ` +
-      `${variable}, or encrypt without checking whose it is by sslmode=no-verify.`
-    );
+    const trust =
+      `Name its authority's file by sslrootcert=… in ${variable}, or encrypt without checking whose it is by ` +
+      "sslmode=no-verify.";
+    const advice = adviceForCertificate(code, variable, trust) ?? trust;
+    return `The certificate of PostgreSQL at ${host} is not trusted (${code}). ${advice}`;
   }
   if (whyUnavailable(error) === "unreachable") {
     const how = code || "it does not answer; if it is a pooler, its log says why";

@@ -13,6 +13,7 @@ import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import { addressOf } from "../../src/platform/listen.js";
+import { adviceForCertificate } from "../../src/platform/certificate-advice.js";
 import { StartError, explainDatabase } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
 import { createWorld } from "../support/world.js";
@@ -206,7 +207,17 @@ it("says that PostgreSQL lacks an extension, also when it is started again", asy
 
 it.each([
   [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "self-signed certificate", /not trusted \(DEPTH_.*sslrootcert=/],
-  [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "Hostname/IP does not match", /not trusted \(ERR_TLS.*sslmode=no-verify/],
+  [
+    { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
+    "Hostname/IP does not match",
+    /Name the host of the .* in DATABASE_URL\.$/,
+  ],
+  [
+    { code: "CERT_HAS_EXPIRED" },
+    "certificate has expired",
+    /\(CERT_HAS_EXPIRED\)\. Renew it, unless the clock of this/,
+  ],
+  [{ code: "CERT_NOT_YET_VALID" }, "certificate is not yet valid", /Set the clock of this machine, or wait/],
   [{}, "SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", /contains the right password\.$/],
 ])("says what to do about an error of the connection: %o", (codes, message, sentence) => {
   const error = Object.assign(new Error(message), codes);
@@ -215,6 +226,18 @@ it.each([
 
   expect(explained).toBeInstanceOf(StartError);
   expect(String(explained)).toMatch(sentence);
+});
+
+it.each([
+  ["certificate has expired", "CERT_HAS_EXPIRED", /^Renew it/],
+  ["certificate is not yet valid", "CERT_NOT_YET_VALID", /^Set the clock/],
+  ["Hostname/IP does not match certificate's altnames: …", "ERR_TLS_CERT_ALTNAME_INVALID", / in REDIS_URL\.$/],
+  ["self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT", /NODE_EXTRA_CA_CERTS\.$/],
+  ["unable to verify the first certificate", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", /NODE_EXTRA_CA_CERTS\.$/],
+  ["unable to get local issuer certificate", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", /NODE_EXTRA_CA_CERTS\.$/],
+])("says what to do about a certificate by words and by code: %s", (words, code, advice) => {
+  for (const said of [words, code]) expect(adviceForCertificate(said, "REDIS_URL")).toMatch(advice);
+  expect(adviceForCertificate("connect ECONNREFUSED", "REDIS_URL")).toBe(undefined);
 });
 
 it("waits for another server that migrates and says so, but only for a limited time", async () => {

@@ -1,5 +1,6 @@
 import type { Config } from "../../config.js";
 import { LIMITS } from "../../limits.js";
+import { adviceForCertificate } from "../../platform/certificate-advice.js";
 import { EmbeddingsServer } from "../../platform/meaning/embeddings.js";
 import { Meaning } from "../../platform/meaning/meaning.js";
 import { Problem } from "./problem.js";
@@ -36,7 +37,7 @@ export async function checkEmbeddings({ embeddings }: Config): Promise<string | 
 /** What to do, by what `EmbeddingsFailed` says. */
 function todoForEmbeddings(message: string): string {
   const [, todo] = TODOS.find(([said]) => said.test(message)) ?? [];
-  return todo ?? "Check EMBEDDINGS_URL, _MODEL and _KEY.";
+  return todo ?? adviceForCertificate(message, "EMBEDDINGS_URL") ?? "Check EMBEDDINGS_URL, _MODEL and _KEY.";
 }
 
 const TODOS = [

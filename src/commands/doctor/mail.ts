@@ -1,4 +1,5 @@
 import type { Config } from "../../config.js";
+import { adviceForCertificate } from "../../platform/certificate-advice.js";
 import { verifyMailServer } from "../../platform/mailer.js";
 import { Problem } from "./problem.js";
 
@@ -17,11 +18,9 @@ export async function checkMail(config: Config): Promise<string | undefined> {
 /** What to do about an error of nodemailer. */
 function mailAdvice(message: string, code: string | undefined): string {
   if (code === "EAUTH") return "Correct user and password in SMTP_URL.";
-  if (/certificate/.test(message)) {
-    return (
-      "Name the host of its certificate in SMTP_URL, and renew it if it is over. In your own network, " +
-      "`?tls.rejectUnauthorized=false` at the end accepts any certificate."
-    );
+  const advice = adviceForCertificate(message, "SMTP_URL");
+  if (advice !== undefined) {
+    return `${advice} In your own network, \`?tls.rejectUnauthorized=false\` at the end accepts any certificate.`;
   }
   if (code !== "ETLS" && !/:SSL routines:/.test(message)) return "Check SMTP_URL, and that this machine may reach it.";
   return (

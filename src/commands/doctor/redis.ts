@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import type { Config } from "../../config.js";
 import { LIMITS } from "../../limits.js";
+import { adviceForCertificate } from "../../platform/certificate-advice.js";
 import { withBudgets } from "../../platform/rate-limit/redis-budgets.js";
 import { Problem } from "./problem.js";
 
@@ -41,10 +42,14 @@ const tooSlow = (ms: number): string =>
 
 function todoForRedis(message: string): string {
   const [, todo] = TODOS.find(([error]) => error.test(message)) ?? [];
-  return todo ?? "Check REDIS_URL, with `rediss:` if it uses TLS, and that this machine may reach it.";
+  return (
+    todo ??
+    adviceForCertificate(message, "REDIS_URL") ??
+    "Check REDIS_URL, with `rediss:` if it uses TLS, and that this machine may reach it."
+  );
 }
 
-/** What to do, by the beginnings of Redis's own errors, which are words in capitals, and by errors of TLS. */
+/** What to do, by the beginnings of Redis's own errors, which are words in capitals. */
 const TODOS = [
   [/^(NOAUTH|WRONGPASS)/, "Write the user and password into REDIS_URL: redis://user:password@host:6379."],
   [/DB index|\bSELECT\b/, "End REDIS_URL with the number of a database that it has, or with none."],
@@ -52,8 +57,4 @@ const TODOS = [
   [/^LOADING/, "It reads its data after a start: wait until it has."],
   [/^OOM/, "Raise its maxmemory, or set its maxmemory-policy to allkeys-lru."],
   [/^[A-Z]{3,} /, "It must be one Redis, no cluster, that runs scripts; docs/operations.md lists the user's rights."],
-  [
-    /certificate/,
-    "Name the file of the authority in NODE_EXTRA_CA_CERTS, and the host of the certificate in REDIS_URL.",
-  ],
 ] as const;

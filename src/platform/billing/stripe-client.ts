@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Stripe } from "stripe";
 import { LIMITS } from "../../limits.js";
+import { adviceForCertificate } from "../certificate-advice.js";
 import { type Meter, measureOutgoing } from "../telemetry/meter.js";
 import type { Tracer } from "../telemetry/tracer.js";
 import { whenLate } from "../../within-time.js";
@@ -42,9 +43,10 @@ export function explainUnreachable(error: unknown, apiBase: string | undefined):
   // After several attempts to connect, the system's error has a code alone.
   const { message, code } = error.detail instanceof Error ? (error.detail as NodeJS.ErrnoException) : error;
   const why = (message.trim() || code || "no answer").replace(/\.$/, "");
-  const todo = apiBase
+  const otherwise = apiBase
     ? "Check STRIPE_API_BASE, and that this machine may reach it."
     : "Check that this machine may reach it, and look at status.stripe.com.";
+  const todo = adviceForCertificate(why, "STRIPE_API_BASE") ?? otherwise;
   return `Stripe cannot be reached at ${apiBase ?? STRIPE}: ${why}. ${todo}`;
 }
 
