@@ -62,7 +62,9 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
         tell: tellTable,
         beforeCommit: () => takeAlone(client, from),
       });
-      await noteMove(client, there.url);
+      await noteMove(client, there.url).catch((cause: unknown) => {
+        throw new StartError(`${UNMARKED}${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      });
       return moved;
     });
   });
@@ -72,6 +74,11 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
     console.log(`Copied ${memories} and all else. Start the service with the target as DATABASE_URL now.`);
   }
 }
+
+/** The target has everything by then: to repeat the command would not help. */
+const UNMARKED =
+  "Everything was copied. Start the service with the target as DATABASE_URL now, and never again on the old database, " +
+  "which could not be marked as moved: ";
 
 /** Host, port and database: the same for the same database, though a database may have several names. */
 function placeOf(url: string): string {

@@ -179,6 +179,34 @@ it("lets nobody change or start on the database while it moves, and copies nothi
   expect([moved.code, await contentOf(target)]).toEqual([0, await contentOf(source.world)]);
 });
 
+it("keeps what was copied if the disks of both databases are full at the end, and says what to do", async () => {
+  await using source = await fillWorld(1);
+  await using target = await createWorld();
+  await empty(target);
+  await migrate(target.databaseUrl);
+  await source.world.database.pool.query(`
+    CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE 'No space left on device' USING ERRCODE = '53100'; END $$;
+    CREATE EVENT TRIGGER refused ON ddl_command_start WHEN TAG IN ('COMMENT') EXECUTE FUNCTION refuse()`);
+  await target.database.pool.query(`
+    CREATE FUNCTION fit(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+      BEGIN IF current_query() = 'ANALYZE' THEN RAISE 'No space left on device' USING ERRCODE = '53100'; END IF;
+      RETURN $1; END $$;
+    CREATE INDEX fits ON memory (fit(title))`);
+  await closeConnections(source.world);
+  await closeConnections(target);
+
+  const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
+  const { code, errors } = await runHere(migrateTo, [], environment);
+
+  expect(code).toBe(1);
+  expect(errors).toMatch(
+    /\nEverything was copied\. Start the service with the target .* never again on the old .*: No space left on device\n$/,
+  );
+  const { rows } = await target.database.pool.query("SELECT count(*)::int AS count FROM memory");
+  expect(rows).toEqual([{ count: 3 }]);
+});
+
 it("waits for the connections of a server that is just ending", async () => {
   await using source = await createWorld();
   await using target = await createWorld();
