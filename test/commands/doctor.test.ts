@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readdir, writeFile } from "node:fs/promises";
@@ -387,7 +388,26 @@ it("names every variable that is wrong", async () => {
   });
 });
 
-const FULL = /No space left on device.*out of connections, memory or disk: give it more/;
+it("says that a disk is nearly full, by its bytes or by its files", async (test) => {
+  const said = async (options: string) => {
+    const folder = await mkdtemp(join(tmpdir(), "disk-"));
+    if (spawnSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder]).status !== 0) return undefined;
+    onTestFinished(() => void spawnSync("umount", [folder]));
+    const { by } = await examine({ DATA_DIR: folder, EMBEDDED_DATABASE_AS_ROOT: "yes" });
+    return `${by.get("disk")?.state}: ${by.get("disk")?.says.replace(folder, "FOLDER")}`;
+  };
+
+  const full = await said("size=1m");
+  if (full === undefined) return test.skip("Only root may mount a small disk.");
+  expect(full).toBe("wrong: Only 0.0 GiB are free on the disk of FOLDER: make room, or use a larger disk.");
+  expect(await said("size=2g,nr_inodes=100")).toMatch(
+    /^wrong: The disk of FOLDER has room for only \d\d more files \(inodes\): delete files there\.$/,
+  );
+  expect(await said("size=2g,nr_inodes=2000")).toBe("ok: 2.0 GiB are free.");
+  return undefined;
+});
+
+const FULL = /No space left on device.*disk is full, so it accepts no changes: make room there/;
 
 it.each([
   ["says that PostgreSQL's disk is full, which only changes show", "53100", { state: "wrong", says: FULL }],

@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
@@ -100,6 +109,11 @@ describe.concurrent("a start that fails", () => {
     await (await startEmbeddedPostgres({ dataDir })).stop();
     expect(() => writeFileSync(join(disk, "fill"), Buffer.alloc(size * 1_048_576))).toThrow("ENOSPC");
 
+    await expectSentence(dataDir, /is full: free some space, or set DATA_DIR to a folder on another disk\.$/);
+    // PostgreSQL's log is on the same disk: when its last page is full, too, the log does not have the reason.
+    const page = 4_096;
+    const log = join(dataDir, "postgres.log");
+    appendFileSync(log, " ".repeat((page - (statSync(log).size % page)) % page));
     await expectSentence(dataDir, /is full: free some space, or set DATA_DIR to a folder on another disk\.$/);
     await expectSentence(join(disk, "new"), /is full: free some space, or set DATA_DIR to a folder on another disk\.$/);
     spawnSync("mount", ["-o", "remount,ro", disk]);

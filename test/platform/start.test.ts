@@ -129,7 +129,7 @@ it.each([
   [
     "53100",
     "could not extend file: wrote only 4096 of 8192 bytes",
-    /cannot be used now: .*bytes\. .* or disk: give it more/,
+    /cannot be used now: .*bytes\. .* disk is full, so .* make room/,
   ],
   ["08P01", "no such database: graph", /refuses: no such database: graph\. .* settings of the pooler/],
   ["XX000", "Max client connections reached", /refuses: Max client connections reached/],

@@ -5,7 +5,8 @@ export const UNAVAILABLE = {
   refused: "The database refuses the service: check user, password, database and certificate.",
   stopping: "The database starts, stops or fails over: wait until it is back.",
   read_only: "The database accepts no changes: check whether it is a standby, or whether its disk is full.",
-  exhausted: "The database is out of connections, memory or disk: give it more, or run fewer servers.",
+  exhausted: "The database is out of connections or memory: give it more, or run fewer servers.",
+  full: "The database's disk is full, so it accepts no changes: make room there, or use a larger disk.",
   broken: "The database cannot use its own disk or files: check its log.",
   slow: "Statements take too long: check locks and load in pg_stat_activity.",
   busy: "All connections are in use: check locks and load in pg_stat_activity, or run more servers.",
@@ -146,6 +147,7 @@ const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
   // Not 40002: a constraint that is checked at the end of a transaction.
   [/^40(000|001|003|P01)$/, "collision"],
   [/^(26000|42P05)$/, "unnamed"],
+  [/^53100$/, "full"],
   [/^53/, "exhausted"],
   // A database that takes no connections; and an operator's intervention.
   [/^(55000|57)/, "stopping"],

@@ -10,15 +10,18 @@ interface Place {
   readonly dataDir: string;
   /** What PostgreSQL's programs have written to their log since the start. */
   readonly said: string;
+  /** Whether its disk has no room for PostgreSQL: then there is none for that log, either. */
+  readonly isFull?: boolean;
 }
 
 /** Turns any error into one sentence that says what to do, or, if none fits, into a general one with a hint. */
-export function explain(cause: unknown, { dataDir, said }: Place): CannotStart {
+export function explain(cause: unknown, { dataDir, said, isFull = false }: Place): CannotStart {
   if (cause instanceof CannotStart) return cause;
   const code = String(codeOf(cause));
   const text = `${String(cause)}\n${said}`;
   const found = REASONS.find(({ codes, pattern }) => codes?.includes(code) || pattern?.test(text));
   if (found) return new CannotStart(found.sentence(dataDir), { cause });
+  if (isFull) return new CannotStart(diskIsFull(dataDir), { cause });
   const last = said.match(/^.*\b(?:PANIC|FATAL|error): .*$/gim)?.at(-1);
   const reason = (last?.replace(/^.*?(?:PANIC|FATAL|error): +/i, "") ?? messageOf(cause)).replace(/\.?\s*$/, "");
   return new CannotStart(
@@ -38,6 +41,9 @@ interface Reason {
   sentence(dataDir: string): string;
 }
 
+const diskIsFull = (dataDir: string): string =>
+  `The disk of the data folder ${dataDir} is full: free some space, or set DATA_DIR to a folder on another disk.`;
+
 /** The first match is used. */
 const REASONS: readonly Reason[] = [
   {
@@ -49,8 +55,7 @@ const REASONS: readonly Reason[] = [
   {
     codes: ["ENOSPC", "EDQUOT", "53100"],
     pattern: /No space left on device|Disk quota exceeded|Check free disk space/,
-    sentence: (dataDir) =>
-      `The disk of the data folder ${dataDir} is full: free some space, or set DATA_DIR to a folder on another disk.`,
+    sentence: diskIsFull,
   },
   {
     codes: ["EMFILE", "ENFILE"],

@@ -80,9 +80,18 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   } catch (error) {
     const all = await fs.readFile(logOf(folder)).catch(() => Buffer.alloc(0));
     const said = all.subarray(all.length < logSize ? 0 : logSize).toString();
-    throw explain(error, { dataDir: dirname(folder), said });
+    throw explain(error, { dataDir: dirname(folder), said, isFull: await isFull(dirname(folder)) });
   }
 }
+
+/** Of a file of its write-ahead log, for which PostgreSQL needs room. */
+const WAL_FILE_BYTES = 16_777_216;
+
+const isFull = (folder: string): Promise<boolean> =>
+  fs.statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize < WAL_FILE_BYTES,
+    () => false,
+  );
 
 const sizeOfLog = (folder: string): Promise<number> =>
   fs.stat(logOf(folder)).then(
