@@ -2,6 +2,7 @@ import { MINUTE_MS } from "../durations.js";
 import { LIMITS } from "../limits.js";
 import type { Chore } from "../platform/chores.js";
 import type { Database } from "../platform/database/database.js";
+import { timeOf } from "./clock-statement.js";
 import type { ForgetStatement } from "./forget-statement.js";
 
 export const HOURS_OF_DAY = 24;
@@ -11,8 +12,23 @@ export const forgetChore = (database: Database, what: string, statement: ForgetS
   name: `forget ${what}`,
   intervalMs: MINUTE_MS,
   async run() {
+    await assertTimeIsSure(database);
     const [gone] = await database.run(statement, { keptHours });
     // After a full batch there may be more.
     return gone?.count === LIMITS.chores.rows;
   },
 });
+
+/**
+ * What is deleted is lost. If the database's clock were ahead for some minutes, all connections of programs, and what
+ * else has an end, would be gone. This machine's clock is a witness, though it does not say which of both is wrong.
+ * @throws while the clocks contradict each other.
+ */
+async function assertTimeIsSure(database: Database): Promise<void> {
+  const time = await timeOf(database);
+  if (Math.abs(time.getTime() - Date.now()) > LIMITS.clock.contradictionMs) {
+    throw new Error(
+      "PostgreSQL's clock and this machine's contradict each other, so nothing old is deleted: set both.",
+    );
+  }
+}

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { program as user } from "../../src/commands/user.js";
+import { oauthChores } from "../../src/features/oauth/index.js";
 import { createBillingWorld, sendEvent } from "../support/billing.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
@@ -120,6 +121,23 @@ it.each([-DAY_MS, DAY_MS])("tells by the database's clock when jobs succeeded, a
 
   expect(times.length).toBeGreaterThan(5);
   expect(times.filter((at) => at < begunAt - 2_000 || at > begunAt + BUSY_MS)).toEqual([]);
+});
+
+it.each([-DAY_MS, DAY_MS])("deletes nothing old while the clocks contradict each other, by %d ms", async (offByMs) => {
+  await using world = await createWorld();
+  const { pool } = world.database;
+  await pool.query(
+    "INSERT INTO oauth_record (kind, hash, payload, expires_at) VALUES ('old', sha256('1'), '{}', now())",
+  );
+  const [forget] = oauthChores(world.services);
+  const left = async () => (await pool.query("SELECT FROM oauth_record")).rowCount;
+
+  setClock(offByMs);
+  await expect(forget?.run()).rejects.toThrow(/contradict each other, so nothing old is deleted/);
+  expect(await left()).toBe(1);
+  setClock(0);
+  await forget?.run();
+  expect(await left()).toBe(0);
 });
 
 it("takes the events that Stripe has just signed, and no older ones, whatever this machine's clock says", async () => {
