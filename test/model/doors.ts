@@ -69,11 +69,15 @@ const SHOWS_RELATIONSHIPS: ReadonlySet<string> = new Set(["memory", "createMemor
 
 type ShownFields = ReadonlyMap<string, readonly string[] | undefined>;
 
-/** The fields of an answer without relations; for followed objects, the fields that they have in it. */
+/**
+ * The fields of an answer without relations; for followed objects, the fields that they have in it. What is only for
+ * agents and GraphQL is a relation, too: it is read anew for a repeated request.
+ */
 function shownFields(type: GraphQLObjectType, followed: boolean): ShownFields {
   const hidden = followedFields(type);
   const shown = new Map<string, readonly string[] | undefined>();
   for (const { name, extensions } of Object.values(type.getFields())) {
+    if (extensions["isForAgents"]) continue;
     const parts = extensions["embedded"] as readonly string[] | undefined;
     if (!hidden.has(name) || (parts && (followed || parts.length > 0)))
       shown.set(name, parts?.length ? parts : undefined);
