@@ -52,6 +52,7 @@ const hideOperation = (quoted: string, inside: string): string =>
 const sayIssue = ({ path, message }: { readonly path: string; readonly message: string }): string =>
   `${path}: ${message.replaceAll(/`([^`]+)`/g, hideOperation)}`
     .replaceAll(/\b[a-z]+(?:[A-Z][a-z]*)+\b/g, snakeCase)
+    .replaceAll(/\b([a-z]+):(?=[a-z])/g, "$1_")
     .toLowerCase();
 
 export const inputFields = (type: GraphQLInputObjectType) => Object.values(type.getFields());
