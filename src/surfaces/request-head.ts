@@ -49,8 +49,8 @@ export function assertHeadFits(limits: HttpLimits): Handler {
       response.setHeader("Connection", "close");
       throw new UnreadableRequest("HTTP/1.0 knows no `Transfer-Encoding`. Send `Content-Length`, or HTTP/1.1.");
     }
-    // Node decodes only the chunks, and ignores whatever else the header names.
-    if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    // Node decodes only the chunks, and ignores what comes before. It refuses itself what does not end with `chunked`.
+    if (coding !== undefined && /,\s*chunked$/i.test(coding))
       throw new UnreadableRequest("The only `Transfer-Encoding` is `chunked`. Compress a body by `Content-Encoding`.");
     // Express would silently drop everything after it.
     if (url.includes("#")) throw new UnreadableRequest("The URL contains a `#`. Write it as `%23`.");
