@@ -12,7 +12,7 @@ export const forgetChore = (database: Database, what: string, statement: ForgetS
   name: `forget ${what}`,
   intervalMs: MINUTE_MS,
   async run() {
-    await assertTimeIsSure(database);
+    await sureTimeOf(database);
     const [gone] = await database.run(statement, { keptHours });
     // After a full batch there may be more.
     return gone?.count === LIMITS.chores.rows;
@@ -20,15 +20,17 @@ export const forgetChore = (database: Database, what: string, statement: ForgetS
 });
 
 /**
- * What is deleted is lost. If the database's clock were ahead for some minutes, all connections of programs, and what
- * else has an end, would be gone. This machine's clock is a witness, though it does not say which of both is wrong.
+ * The time by the database's clock, to delete what is old. What is deleted is lost: if that clock were ahead for some
+ * minutes, all connections of programs, and what else has an end, would be gone. This machine's clock is a witness,
+ * though it does not say which of both is wrong.
  * @throws while the clocks contradict each other.
  */
-async function assertTimeIsSure(database: Database): Promise<void> {
+export async function sureTimeOf(database: Database): Promise<Date> {
   const time = await timeOf(database);
   if (Math.abs(time.getTime() - Date.now()) > LIMITS.clock.contradictionMs) {
     throw new Error(
       "PostgreSQL's clock and this machine's contradict each other, so nothing old is deleted: set both.",
     );
   }
+  return time;
 }

@@ -4,6 +4,7 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import { lockRow } from "../../../operation/lock-row-statement.js";
 import { mailboxOf } from "../../../operation/mailbox.js";
+import { sureTimeOf } from "../../../operation/retention.js";
 import { sha256 } from "../../../operation/sha256.js";
 import { EmbeddingsFailed, TextsRefused, type Vector } from "../../../platform/meaning/embeddings.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
@@ -34,7 +35,7 @@ export async function forgetUnusedVectors(
 ): Promise<boolean> {
   const { embeddingModel, memoryVector } = database.models;
   if (!(await embeddingModel.findUnique({ where: { model: server.model, complete: true } }))) return false;
-  const unused = { lt: new Date((await timeOf(database)).getTime() - UNUSED_MS) };
+  const unused = { lt: new Date((await sureTimeOf(database)).getTime() - UNUSED_MS) };
   const other = await embeddingModel.findFirst({ where: { model: { not: server.model }, usedAt: unused } });
   if (!other) return false;
   const { model } = other;
