@@ -127,12 +127,22 @@ export function refuseUnreadable(
   { owed, ...parts }: RefusalParts & { readonly owed: ServerResponse | undefined },
 ): void {
   const failure = refusalOf(error, parts.limits);
-  if (failure && socket.writable && owed) {
-    if (!owed.headersSent) owed.setHeader("Connection", "close");
-    closeAfterAnswer(owed.req, parts.limits);
-  } else if (failure && socket.writable) refuse(socket, failure, parts);
+  if (failure && socket.writable && owed) closeAfterLast(owed, parts.limits);
+  else if (failure && socket.writable) refuse(socket, failure, parts);
   // A connection that is already closing may still send input that the parser cannot read.
   else if (!failure || !socket.writableEnded) socket.destroy();
+}
+
+/** The last answers of connections that are closed after them: the parser refuses each further piece of input anew. */
+const lastAnswers = new WeakSet<ServerResponse>();
+
+function closeAfterLast(answer: ServerResponse, patience: Patience): void {
+  if (lastAnswers.has(answer)) return;
+  lastAnswers.add(answer);
+  closeAfterAnswer(answer.req, patience);
+  if (!answer.headersSent) answer.setHeader("Connection", "close");
+  // It has said that the connection stays open, so Node does not close it.
+  else if (answer.shouldKeepAlive) answer.once("finish", () => answer.req.socket.destroySoon());
 }
 
 /** Answers directly on the socket, where there is no response object, and closes the connection. */

@@ -101,10 +101,10 @@ export class Connections {
     return true;
   }
 
-  /** The last answer that a connection owes; undefined if it owes none, or one to a request that has not all arrived. */
+  /** The last answer that a connection owes to a request that has all arrived. */
   lastOwed(socket: Socket): ServerResponse | undefined {
-    const owed = [...(this.#all.get(socket)?.responses ?? [])].filter(({ writableFinished }) => !writableFinished);
-    return owed.every(({ req }) => req.complete) ? owed.at(-1) : undefined;
+    const responses = [...(this.#all.get(socket)?.responses ?? [])];
+    return responses.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
   }
 
   /** Whether the address has too many connections, so that this one is closed after its answer. */
@@ -151,7 +151,7 @@ export class Connections {
     this.#noteIdle(connection, true);
     this.#all.set(socket, connection);
     // What has come in is read first: on a connection that seems idle a request may wait for this busy process.
-    setImmediate(() => this.#makeRoom(peers));
+    setImmediate(() => this.#makeRoom(connection));
     socket.once("close", () => {
       this.#all.delete(socket);
       this.#noteIdle(connection, false);
@@ -171,19 +171,24 @@ export class Connections {
     }
   }
 
-  /** Closes one connection for a new one of this network if there are too many, of the network or of all. */
-  #makeRoom(peers: Peers): void {
+  /** Closes one connection for a new one if there are too many, of its network or of all. */
+  #makeRoom(newOne: Connection): void {
     const { connections, connectionsPerAddress, waitingPerAddress, spareMs } = this.#limits;
+    const { peers } = newOne;
     const beyond = this.#countsAddresses ? sizeOf(peers) - connectionsPerAddress : 0;
-    if (beyond > 0) this.#closeOldestOf(peers.idle, beyond > waitingPerAddress ? 0 : spareMs);
-    if (this.#all.size >= connections) this.#closeOldestOf(this.#idle, FRESH_MS);
+    if (beyond > 0) this.#closeOldestOf(peers.idle, beyond > waitingPerAddress ? 0 : spareMs, newOne);
+    if (this.#all.size >= connections) this.#closeOldestOf(this.#idle, FRESH_MS, newOne);
   }
 
-  /** Closes the connection that has been idle for longest, and for so long, and is not being closed already. */
-  #closeOldestOf(idle: ReadonlySet<Connection>, leastMs: number): void {
-    for (const { socket, idleSince } of idle) {
+  /**
+   * Closes the connection that has been idle for longest, and for so long, and is not being closed already. If no other
+   * has been idle for longer than the new one, none is closed: its request is still to be read, and answered.
+   */
+  #closeOldestOf(idle: ReadonlySet<Connection>, leastMs: number, newOne?: Connection): void {
+    for (const connection of idle) {
+      const { socket, idleSince } = connection;
       if (socket.destroyed) continue;
-      if (performance.now() - idleSince >= leastMs) socket.destroy();
+      if (connection !== newOne && performance.now() - idleSince >= leastMs) socket.destroy();
       return;
     }
   }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { Agent, createServer, get } from "node:http";
+import { Agent, type IncomingMessage, type ServerResponse, createServer, get } from "node:http";
 import { type AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -436,6 +436,50 @@ it("closes no connection that only seems idle, since the process has not read it
   old.write(asking("/"));
 
   expect(saidIn(await nextAnswer(old)).status).toBe(200);
+});
+
+it("keeps a new connection when all others of its address are busy, so that its request gets an answer", async () => {
+  const app = express()
+    .get("/", (_request, response) => void response.end())
+    .get("/waits", (_request, response) => void response.write("a"));
+  const server = emptyServer({ app, limits: { connectionsPerAddress: 1, waitingPerAddress: 1 } });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const busy = [openSocket(url), openSocket(url)];
+  for (const socket of busy) socket.write(asking("/waits"));
+  await Promise.all(busy.map(nextAnswer));
+
+  const accepted = once(server, "connection");
+  const socket = openSocket(url);
+  await accepted;
+  await new Promise(setImmediate);
+  socket.write(asking("/"));
+
+  expect(saidIn(await nextAnswer(socket)).status).toBe(200);
+});
+
+it("closes a connection once after the answer that it owes, whatever else its client sends meanwhile", async () => {
+  const app = express().get("/", (_request, response) => void response.write("a"));
+  const server = emptyServer({ app });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const asked = once(server, "request") as Promise<[IncomingMessage, ServerResponse]>;
+  const socket = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  let refusals = 0;
+  server.on("clientError", () => refusals++);
+  socket.write(asking("/"));
+  const [request, response] = await asked;
+  await nextAnswer(socket);
+  const before = request.listenerCount("end");
+
+  for (let n = 1; n <= 5; n++) {
+    socket.write("nothing that can be read");
+    await expect.poll(() => refusals, { ...PATIENCE, interval: 1 }).toBe(n);
+  }
+  expect(request.listenerCount("end")).toBe(before + 1);
+  const closed = untilClosed(socket);
+  response.end("b");
+
+  expect(await closed).toContain("b");
 });
 
 it.each(["0", "1"])(
