@@ -116,18 +116,27 @@ function refusalOf(
   }
 }
 
+/** What a connection has answered before the parser refuses what it reads. */
+interface Answers {
+  /** The last answer that it owes. */
+  readonly owed: ServerResponse | undefined;
+  /** Whether the request that is still arriving has got its answer already. */
+  readonly isAnswered: boolean;
+}
+
 /**
- * Answers a request that the parser refused in the documented format, and closes the connection.
- * @param owed the last answer that the connection owes to an earlier request. Its client would take a refusal for that
- * answer (RFC 9112, 9.3.2), though its change is made: the connection is closed after it instead.
+ * Answers a request that the parser refused in the documented format, and closes the connection. Where an answer is
+ * owed, the client would take a refusal for it (RFC 9112, 9.3.2), though its change is made; and a request gets no
+ * second answer, which a proxy could give to another client. There the connection is only closed, after the answer.
  */
 export function refuseUnreadable(
   error: NodeJS.ErrnoException,
   socket: Socket,
-  { owed, ...parts }: RefusalParts & { readonly owed: ServerResponse | undefined },
+  { owed, isAnswered, ...parts }: RefusalParts & Answers,
 ): void {
   const failure = refusalOf(error, parts.limits);
   if (failure && socket.writable && owed) closeAfterLast(owed, parts.limits);
+  else if (failure && socket.writable && isAnswered) closeGently(socket, parts.limits);
   else if (failure && socket.writable) refuse(socket, failure, parts);
   // A connection that is already closing may still send input that the parser cannot read.
   else if (!failure || !socket.writableEnded) socket.destroy();

@@ -65,7 +65,8 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
     setImmediate(() => void (socket.bytesRead === bytesRead && socket.destroy()));
   });
   server.on("clientError", (error, socket) => {
-    refuseUnreadable(error, socket as Socket, { ...parts, owed: connections.lastOwed(socket as Socket) });
+    const [owed, isAnswered] = [connections.lastOwed(socket as Socket), connections.isAnswered(socket as Socket)];
+    refuseUnreadable(error, socket as Socket, { ...parts, owed, isAnswered });
   });
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));
   // `100 Continue` is sent when the body will be read: a refused request then costs no upload, and its answer closes the

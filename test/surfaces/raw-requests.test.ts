@@ -1,6 +1,7 @@
+import { once } from "node:events";
 import { expect, it } from "vitest";
 import { ask } from "../support/http.js";
-import { openConnection, exchange, nextAnswer, saidIn } from "../support/socket.js";
+import { openConnection, exchange, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
 import { createWorld } from "../support/world.js";
 
 /** Headers of a request whose connection ends with the answer. */
@@ -164,6 +165,26 @@ it("answers a request before it refuses what follows on its connection", async (
     ]);
   }
   expect(await world.database.models.memory.count()).toBe(2 * refused.length);
+});
+
+it.each([
+  ["before it arrives", `GET /healthz HTTP/1.1\r\nHost: a\r\n${CHUNKED}\r\nno size\r\n`, "200"],
+  ["for its head", `POST /me HTTP/1.1\r\nHost: a\r\nHost: b\r\n${CHUNKED}\r\nno size\r\n`, "400"],
+  ["in two pieces", [`GET /healthz HTTP/1.1\r\nHost: a\r\n${CHUNKED}\r\n`, "no size\r\n"], "200"],
+])("gives one answer to a request with an unreadable body that is answered %s", async (_when, bytes, status) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const client = openConnection(url);
+  const all = untilClosed(client);
+
+  const [first = "", second] = [bytes].flat();
+  client.write(first);
+  if (second !== undefined) {
+    await once(client, "data");
+    client.write(second);
+  }
+
+  expect((await all).match(/HTTP\/1\.1 \d+ /g)).toEqual([`HTTP/1.1 ${status} `]);
 });
 
 it("reads what follows CONNECT as no part of another client's request", async () => {
