@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
+import { Stripe } from "stripe";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { startApp } from "../../src/app.js";
 import { forOperator } from "../../src/commands/for-operator.js";
@@ -13,6 +14,7 @@ import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import { addressOf } from "../../src/platform/listen.js";
+import { explainUnreachable } from "../../src/platform/billing/stripe-client.js";
 import { adviceForCertificate } from "../../src/platform/certificate-advice.js";
 import { StartError, explainDatabase } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
@@ -238,6 +240,16 @@ it.each([
 ])("says what to do about a certificate by words and by code: %s", (words, code, advice) => {
   for (const said of [words, code]) expect(adviceForCertificate(said, "REDIS_URL")).toMatch(advice);
   expect(adviceForCertificate("connect ECONNREFUSED", "REDIS_URL")).toBe(undefined);
+});
+
+it("never advises to send Stripe's key to the host of a wrong certificate", () => {
+  const detail = new Error("Hostname/IP does not match certificate's altnames: Host: api.stripe.com. is not in …");
+  const error = new Stripe.errors.StripeConnectionError({ message: "", type: "api_error", detail });
+
+  expect(explainUnreachable(error, undefined)).toMatch(/\. Check that this machine may reach it, and look at status/);
+  expect(explainUnreachable(error, "https://stand-in.example.com")).toMatch(
+    / host of the certificate in STRIPE_API_BASE/,
+  );
 });
 
 it("waits for another server that migrates and says so, but only for a limited time", async () => {

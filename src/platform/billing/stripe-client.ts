@@ -46,7 +46,7 @@ export function explainUnreachable(error: unknown, apiBase: string | undefined):
   const otherwise = apiBase
     ? "Check STRIPE_API_BASE, and that this machine may reach it."
     : "Check that this machine may reach it, and look at status.stripe.com.";
-  const todo = adviceForCertificate(why, "STRIPE_API_BASE") ?? otherwise;
+  const todo = adviceForCertificate(why, apiBase && "STRIPE_API_BASE") ?? otherwise;
   return `Stripe cannot be reached at ${apiBase ?? STRIPE}: ${why}. ${todo}`;
 }
 
