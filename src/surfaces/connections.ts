@@ -52,7 +52,7 @@ export class Connections {
     this.#limits = limits;
     this.#countsAddresses = !behindProxies;
     // After a pause of this process, what clients have read meanwhile is counted first.
-    const look = () => void setImmediate(() => this.#endStalled());
+    const look = () => void setImmediate((now: number) => this.#endStalled(now), performance.now());
     const watch = setInterval(look, Math.max(1, limits.stalledAnswerMs / 10)).unref();
     server.maxConnections = limits.connections;
     server.on("connection", (socket: Socket) => this.#add(socket));
@@ -135,16 +135,11 @@ export class Connections {
     if (!connection) return;
     // Before this answer it had nothing to read.
     if (connection.unsent === 0) connection.takenAt = performance.now();
-    const add = (more: number) => {
-      connection.unsent += more;
-      connection.peers.unsent += more;
-      this.#unsent += more;
-    };
-    add(bytes);
+    this.#addUnsent(connection, bytes);
     const events = new Set(["close", until]);
     const release = () => {
       for (const event of events) response.off(event, release);
-      add(-bytes);
+      if (this.#all.has(socket)) this.#addUnsent(connection, -bytes);
     };
     // Once for each event: a listener that an emitted event has already collected runs even if it was taken off.
     for (const event of events) response.once(event, release);
@@ -160,13 +155,24 @@ export class Connections {
     this.#peersOf.set(network, peers);
     const now = performance.now();
     const responses = new Set<ServerResponse>();
-    const connection = { socket, peers, responses, unsent: 0, taken: 0, takenAt: now, idleSince: now, arriving: undefined };
+    const connection = {
+      socket,
+      peers,
+      responses,
+      unsent: 0,
+      taken: 0,
+      takenAt: now,
+      idleSince: now,
+      arriving: undefined,
+    };
     this.#noteIdle(connection, true);
     this.#all.set(socket, connection);
     // What has come in is read first: on a connection that seems idle a request may wait for this busy process.
     setImmediate(() => this.#makeRoom(connection));
     socket.once("close", () => {
       this.#all.delete(socket);
+      // At once: bytes that nobody will read would close the connection of another client, whose answer is made now.
+      this.#addUnsent(connection, -connection.unsent);
       this.#noteIdle(connection, false);
       peers.busy.delete(connection);
       if (sizeOf(peers) === 0) this.#peersOf.delete(network);
@@ -175,6 +181,12 @@ export class Connections {
         for (const response of responses) response.destroy().emit("close");
       });
     });
+  }
+
+  #addUnsent(connection: Connection, bytes: number): void {
+    connection.unsent += bytes;
+    connection.peers.unsent += bytes;
+    this.#unsent += bytes;
   }
 
   #noteIdle(connection: Connection, isIdle: boolean): void {
@@ -207,8 +219,7 @@ export class Connections {
   }
 
   /** Closes the connections whose clients have not read a byte of a waiting answer for too long. */
-  #endStalled(): void {
-    const now = performance.now();
+  #endStalled(now: number): void {
     for (const connection of this.#all.values()) {
       const { socket } = connection;
       const taken = socket.bytesWritten - socket.writableLength;

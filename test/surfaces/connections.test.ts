@@ -123,9 +123,12 @@ it("counts what clients have read while the process was paused before it closes 
   await new Promise(setImmediate);
   Atomics.store(state, 0, 1);
   Atomics.notify(state, 0);
-  const end = performance.now() + 1_500;
-  // Busy for longer than the limit, and until the client has read a part.
-  while (performance.now() < end || Atomics.load(state, 1) < 1_000_000);
+  // Busy for longer than the limit, and until the client has read all that the system holds for it.
+  for (let [end, read] = [performance.now() + 1_500, 0]; performance.now() < end || read === 0;) {
+    const now = Atomics.load(state, 1);
+    if (now !== read) end = performance.now() + 1_500;
+    read = now;
+  }
 
   expect((await told)[0]).toBeGreaterThan(expected);
 });
@@ -157,6 +160,28 @@ it.each([
     expect((await ask(`${url}${LARGE}`)).status).toBe(200);
   },
 );
+
+it("does not count what a closed connection has not read against the others of its address", async () => {
+  const bytes = 700_000;
+  let answer: (() => unknown) | undefined;
+  const app = express()
+    .get("/", (_request, response) => void response.end(Buffer.alloc(bytes)))
+    .get("/later", (_request, response) => void (answer = () => response.end(Buffer.alloc(bytes))));
+  const server = emptyServer({ app, limits: { unsentBytesPerAddress: 1_000_000 } });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const other = openSocket(url);
+  let read = 0;
+  other.on("data", (chunk: Buffer) => (read += chunk.length)).write(asking("/later"));
+  await expect.poll(() => answer, PATIENCE).toBeDefined();
+
+  // The other answer is made as soon as the connection is closed whose client reads nothing.
+  server.once("connection", (socket: Socket) => void socket.once("close", () => answer?.()));
+  openSocket(url).write(asking("/").repeat(3));
+
+  await expect.poll(() => other.closed || read > bytes, PATIENCE).toBe(true);
+  expect(read).toBeGreaterThan(bytes);
+});
 
 it("closes connections with large heads or several requests while heads take too much memory, and no other", async () => {
   await using world = await createWorld();
