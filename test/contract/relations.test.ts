@@ -221,8 +221,9 @@ it("follows each relation of a list with as many statements, however long the li
     const counted: Record<string, number> = {};
     for (const { operation, selection } of asked) {
       const tries: number[] = [];
+      const before = counts[0]?.[operation.name] ?? Infinity;
       // Background jobs may ask meanwhile, but hardly each time.
-      for (let time = 0; time < 3; time++) {
+      for (let time = 0; time < 3 || (time < 20 && Math.min(...tries) > before); time++) {
         ear.heard(/./);
         const input = exampleInput(operation, things);
         const { body } = await askGraphQL(url, ann.key, schema, operation, input, {}, selection);
