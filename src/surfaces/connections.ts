@@ -19,8 +19,6 @@ interface Connection {
   taken: number;
   takenAt: number;
   idleSince: number;
-  /** The last request, if it was answered before it had all arrived. */
-  arriving: IncomingMessage | undefined;
 }
 
 /** The connections of one network. The first of `idle` has been idle for longest. */
@@ -76,8 +74,7 @@ export class Connections {
    * it, or the heads of all requests take too much memory; pipelined ones all arrive before any could be answered, so the
    * connection is closed.
    */
-  beginRequest(request: IncomingMessage, response: ServerResponse): boolean {
-    const { socket, rawHeaders, url = "" } = request;
+  beginRequest({ socket, rawHeaders, url = "" }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#all.get(socket);
     if (!connection) return false;
     const { peers, responses } = connection;
@@ -95,7 +92,6 @@ export class Connections {
     peers.busy.add(connection);
     response.once("close", () => {
       responses.delete(response);
-      connection.arriving = request.complete ? undefined : request;
       this.#headBytes -= headBytes;
       if (responses.size > 0 || !this.#all.has(socket)) return;
       peers.busy.delete(connection);
@@ -112,12 +108,10 @@ export class Connections {
     return responses.findLast(isOwed);
   }
 
-  /** Whether the request that is still arriving has got its answer already. */
+  /** Whether the request that is still arriving has just got its answer. After it, its connection is closed anyway. */
   isAnswered(socket: Socket): boolean {
-    const connection = this.#all.get(socket);
-    const last = [...(connection?.responses ?? [])].at(-1);
-    if (last) return last.writableFinished && !last.req.complete;
-    return connection?.arriving?.complete === false;
+    const last = [...(this.#all.get(socket)?.responses ?? [])].at(-1);
+    return last !== undefined && last.writableFinished && !last.req.complete;
   }
 
   /** Whether the address has too many connections, so that this one is closed after its answer. */
@@ -155,16 +149,7 @@ export class Connections {
     this.#peersOf.set(network, peers);
     const now = performance.now();
     const responses = new Set<ServerResponse>();
-    const connection = {
-      socket,
-      peers,
-      responses,
-      unsent: 0,
-      taken: 0,
-      takenAt: now,
-      idleSince: now,
-      arriving: undefined,
-    };
+    const connection = { socket, peers, responses, unsent: 0, taken: 0, takenAt: now, idleSince: now };
     this.#noteIdle(connection, true);
     this.#all.set(socket, connection);
     // What has come in is read first: on a connection that seems idle a request may wait for this busy process.

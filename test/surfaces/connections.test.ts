@@ -183,6 +183,24 @@ it("does not count what a closed connection has not read against the others of i
   expect(read).toBeGreaterThan(bytes);
 });
 
+it("writes nothing into an answer that has begun when the body of its request cannot be read", async () => {
+  const app = express().get("/", (_request, response) => void response.write("a"));
+  const server = emptyServer({ app });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const client = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  client.write("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+  await nextAnswer(client);
+  const [socket] = await accepted;
+  const written = socket.bytesWritten;
+  const refused = once(server, "clientError");
+
+  client.write("no size\r\n");
+  await refused;
+
+  expect(socket.bytesWritten).toBe(written);
+});
+
 it("closes connections with large heads or several requests while heads take too much memory, and no other", async () => {
   await using world = await createWorld();
   // The first request leaves no room for another one of usual size.
@@ -506,6 +524,23 @@ it("closes a connection once after the answer that it owes, whatever else its cl
   response.end("b");
 
   expect(await closed).toContain("b");
+});
+
+it("closes no connection for a new one that its client may use again soon", async () => {
+  const app = express().get("/", (_request, response) => void response.end());
+  const server = emptyServer({ app, limits: { connectionsPerAddress: 1, spareMs: 60_000 } });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const statusOf = async (socket: Socket) => {
+    if (socket.closed) return "closed";
+    socket.write(asking("/"));
+    return saidIn(await nextAnswer(socket)).status;
+  };
+
+  const first = openSocket(url);
+  const statuses = [await statusOf(first), await statusOf(openSocket(url)), await statusOf(first)];
+
+  expect(statuses).toEqual([200, 200, 200]);
 });
 
 it.each(["0", "1"])(
