@@ -34,6 +34,8 @@ const CHOSEN: { readonly [Name in keyof typeof SESSION_SETTINGS]: string } = {
   bytea_output: "escape",
   extra_float_digits: "-5",
   standard_conforming_strings: "off",
+  array_nulls: "off",
+  gin_fuzzy_search_limit: "5000",
   default_transaction_isolation: "serializable",
   jit: "on",
 };
@@ -59,6 +61,36 @@ it.each([
   }
   const { rows } = await database.pool.query("SHOW statement_timeout");
   expect(rows).not.toEqual([{ statement_timeout: "1ms" }]);
+});
+
+/** Clients may set these, too, but the service's results do not depend on them. */
+const HARMLESS = [
+  // The client sends its own, or the start refuses other values.
+  ..."client_encoding search_path transaction_deferrable transaction_isolation transaction_read_only".split(" "),
+  // Failures, which are answered as such.
+  ..."default_transaction_read_only row_security transaction_timeout".split(" "),
+  ..."idle_in_transaction_session_timeout idle_session_timeout lock_timeout statement_timeout".split(" "),
+  // No statement uses what they are about: words of a language, XML, money, `= NULL`, times as words, backslashes.
+  ..."default_text_search_config xmlbinary xmloption lc_monetary lc_numeric lc_time".split(" "),
+  ..."transform_null_equals timezone_abbreviations backslash_quote escape_string_warning".split(" "),
+  // Where and when rows are stored, in which order without ORDER BY, messages, and commands that define something.
+  ..."default_table_access_method default_tablespace temp_tablespaces default_toast_compression".split(" "),
+  ..."gin_pending_list_limit synchronize_seqscans default_transaction_deferrable client_min_messages".split(" "),
+  ..."check_function_bodies createrole_self_grant icu_validation_level quote_all_identifiers".split(" "),
+  "restrict_nonsystem_relation_kind",
+];
+
+it("sets each setting of a session on which results depend", async () => {
+  await using world = await createWorld();
+  const { rows } = await world.database.pool.query<{ name: string }>(
+    `SELECT name FROM pg_settings
+     WHERE context = 'user' AND name NOT LIKE 'vacuum%' AND category ~ '^(Client Connection Defaults|Version)'
+       AND category !~ 'Preloading'`,
+  );
+  const known = new Set([...Object.keys(SESSION_SETTINGS), ...HARMLESS]);
+
+  expect(rows.length).toBeGreaterThan(20);
+  expect(rows.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([]);
 });
 
 it.each([

@@ -1,7 +1,7 @@
 /**
  * The settings of a session that change results, whatever the server, the database or the role have set. Prisma's
  * adapter sends times without a zone and reads all times as UTC; rows that were locked must be read as they are then;
- * numbers must keep their last digits. Plans are not compiled: PostgreSQL takes tables that were not analyzed for large,
+ * numbers must keep their last digits; NULL in a list must not become a text; an index must find all that match. Plans are not compiled: PostgreSQL takes tables that were not analyzed for large,
  * and spent up to 1 s on compiling a walk of .06 s.
  */
 export const SESSION_SETTINGS = {
@@ -11,6 +11,8 @@ export const SESSION_SETTINGS = {
   bytea_output: "hex",
   extra_float_digits: "1",
   standard_conforming_strings: "on",
+  array_nulls: "on",
+  gin_fuzzy_search_limit: "0",
   default_transaction_isolation: "read committed",
   jit: "off",
 } as const;
