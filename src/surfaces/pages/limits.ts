@@ -32,8 +32,8 @@ export const STEPS: readonly Step[] = [
     step: "Connection",
     bound:
       `${http.connectionsPerAddress} an address, beyond that each is closed after its answer, or when idle for ` +
-      `${seconds(http.spareMs)}; ${count(http.connections)} a server, beyond that the longest idle one is closed; ` +
-      `behind proxies not counted by address; ` +
+      `${seconds(http.spareMs)}; ${count(http.connections)} a server (fewer if it may not open so many files), ` +
+      `beyond that the longest idle one is closed; behind proxies not counted by address; ` +
       `${http.pipelined} pipelined requests on one, and none while all heads take ${size(http.headsBytes)}`,
     time: "constant",
     memory: "about 20 KiB",
