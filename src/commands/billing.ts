@@ -4,6 +4,7 @@ import { Stripe } from "stripe";
 import { configOfProcess } from "../environment.js";
 import {
   type AccountSetup,
+  FIRST_PRICES,
   type SetupOptions,
   setUpAccount,
   type Reconciled,
@@ -35,9 +36,9 @@ program
     "create product, monthly and yearly price, customer portal and webhook endpoint in the account of " +
       "STRIPE_SECRET_KEY, if they are missing, and print the variables to set",
   )
-  .option("--monthly <cents>", "price of a seat per month, in the currency's smallest unit", amount, 800)
-  .option("--yearly <cents>", "price of a seat per year", amount, 8_000)
-  .option("--currency <code>", "three letters, such as usd", currency, "usd")
+  .option("--monthly <cents>", `price of a seat per month, ${inCents(FIRST_PRICES.month)}`, amount)
+  .option("--yearly <cents>", `price of a seat per year, ${inCents(FIRST_PRICES.year)}`, amount)
+  .option("--currency <code>", `three letters (default: the present one, or ${FIRST_PRICES.currency})`, currency)
   .option("--url <address>", "where Stripe reaches the service (default: PUBLIC_URL)", addressOf)
   .option(...JSON_OPTION)
   .action(async ({ json, url, ...prices }: Omit<SetupOptions, "url"> & { url?: string; json?: true }) => {
@@ -75,6 +76,10 @@ program
       if (failed > 0) process.exitCode = EXIT.failed;
     });
   });
+
+function inCents(first: number): string {
+  return `in the currency's smallest unit (default: the present one, or ${first})`;
+}
 
 function teamId(text: string): string {
   if (!UUID.test(text)) throw new InvalidArgumentError("It must be the id of a team.");

@@ -145,6 +145,28 @@ describe("setup", () => {
     expect(JSON.stringify(portal?.features.subscription_update.products)).toContain(idIn(second));
   });
 
+  it("keeps the prices that are not given, as when it is repeated after an upgrade", async () => {
+    await using standIn = await startStandInStripe();
+    const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+    const stripe = stripeClient(standIn.secretKey, standIn.url);
+    const setUp = async (...prices: string[]) => {
+      const { output } = await billing(environment, "setup", "--url", "https://x.example.com", "--json", ...prices);
+      const made = JSON.parse(output) as { monthly_price_id: string; yearly_price_id: string };
+      const ids = [made.monthly_price_id, made.yearly_price_id];
+      return Promise.all(ids.map((id) => stripe.prices.retrieve(id)));
+    };
+    const first = await setUp("--monthly", "900", "--yearly", "9000", "--currency", "eur");
+
+    expect(await setUp()).toEqual(first);
+    const cheaper = await setUp("--monthly", "700");
+
+    expect(cheaper).toMatchObject([{ unit_amount: 700, currency: "eur" }, { id: first[1]?.id }]);
+    expect(await setUp("--currency", "usd")).toMatchObject([
+      { unit_amount: 700, currency: "usd" },
+      { unit_amount: 9_000, currency: "usd" },
+    ]);
+  });
+
   it("corrects a portal and an endpoint of an earlier release, or that somebody has changed", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };

@@ -21,11 +21,11 @@ const EVENTS = [
 const WEBHOOK_PATH = "/billing/stripe-webhook";
 
 export interface SetupOptions {
-  /** The price of a seat, in the currency's smallest unit. */
-  readonly monthly: number;
-  readonly yearly: number;
-  /** Three letters in lower case. */
-  readonly currency: string;
+  /** The price of a seat, in the currency's smallest unit; undefined keeps the present one. */
+  readonly monthly?: number | undefined;
+  readonly yearly?: number | undefined;
+  /** Three letters in lower case; undefined keeps the present one. */
+  readonly currency?: string | undefined;
   /** The URL at which Stripe reaches the service, without a slash at the end. */
   readonly url: string;
 }
@@ -41,6 +41,9 @@ export interface AccountSetup {
   readonly made: readonly string[];
 }
 
+/** What a seat costs where an account has no price yet, and nothing else is given. */
+export const FIRST_PRICES = { month: 800, year: 8_000, currency: "usd" } as const;
+
 /**
  * Creates what the service needs in a Stripe account, if it is missing. Prices cannot be changed: for another amount, a
  * new price takes over the lookup key of the old one, and teams with the old price keep it.
@@ -49,8 +52,9 @@ export interface AccountSetup {
 export async function setUpAccount(stripe: Stripe, options: SetupOptions): Promise<AccountSetup> {
   const made: string[] = [];
   const product = await ensureProduct(stripe, made);
-  const monthly = await ensurePrice(stripe, { product, interval: "month", amount: options.monthly, ...options }, made);
-  const yearly = await ensurePrice(stripe, { product, interval: "year", amount: options.yearly, ...options }, made);
+  const { currency } = options;
+  const monthly = await ensurePrice(stripe, { product, interval: "month", amount: options.monthly, currency }, made);
+  const yearly = await ensurePrice(stripe, { product, interval: "year", amount: options.yearly, currency }, made);
   const portalId = await ensurePortal(stripe, { product, prices: [monthly, yearly] }, made);
   // Last, since Stripe shows the endpoint's secret only once.
   const webhookSecret = await ensureEndpoint(stripe, `${options.url}${WEBHOOK_PATH}`, made);
@@ -163,16 +167,19 @@ async function ensureProduct(stripe: Stripe, made: string[]): Promise<string> {
 interface WantedPrice {
   readonly product: string;
   readonly interval: "month" | "year";
-  readonly amount: number;
-  readonly currency: string;
+  readonly amount: number | undefined;
+  readonly currency: string | undefined;
 }
 
 async function ensurePrice(stripe: Stripe, wanted: WantedPrice, made: string[]): Promise<string> {
-  const { product, interval, amount, currency } = wanted;
+  const { product, interval } = wanted;
   const lookupKey = `${PRODUCT_ID}_${interval}ly`;
   const { data } = await stripe.prices.list({ lookup_keys: [lookupKey], limit: 100 });
-  const known = data.find((price) => price.active && price.unit_amount === amount && price.currency === currency);
-  if (known) return known.id;
+  // Only one price has a lookup key.
+  const present = data.find(({ active }) => active);
+  const amount = wanted.amount ?? present?.unit_amount ?? FIRST_PRICES[interval];
+  const currency = wanted.currency ?? present?.currency ?? FIRST_PRICES.currency;
+  if (present?.unit_amount === amount && present.currency === currency) return present.id;
   made.push(`price by the ${interval}`);
   const params = {
     ...{ product, currency, unit_amount: amount, recurring: { interval } },
