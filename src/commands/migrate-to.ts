@@ -117,14 +117,18 @@ async function takeAlone(client: pg.Client, { variable }: Address): Promise<void
   }
 }
 
-/** The names of other connected programs, except connections that keep the embedded PostgreSQL running or that copy. */
+/**
+ * The names of other connected programs, except connections that keep the embedded PostgreSQL running or that copy. Of
+ * other roles' sessions the type is hidden, also of our own if our role acts as another one; processes of PostgreSQL
+ * itself have no user.
+ */
 async function findOtherPrograms(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT DISTINCT coalesce(nullif(application_name, ''), 'a program without a name')
               || coalesce(' at ' || host(client_addr), '') AS name
      FROM pg_stat_activity
-     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-       AND application_name <> ALL($1)
+     WHERE datname = current_database() AND usesysid IS NOT NULL AND pid <> pg_backend_pid()
+       AND coalesce(backend_type, 'client backend') = 'client backend' AND application_name <> ALL($1)
      ORDER BY name`,
     [[PRESENCE_NAME, COPY_NAME]],
   );

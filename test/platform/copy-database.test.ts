@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
@@ -6,7 +7,7 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import pg from "pg";
-import { expect, it } from "vitest";
+import { expect, inject, it, onTestFinished } from "vitest";
 import { program as backup } from "../../src/commands/backup.js";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { program as migrateTo } from "../../src/commands/migrate-to.js";
@@ -21,6 +22,7 @@ import { COPY_NAME, moveDatabase, readDatabase, writeDatabase } from "../../src/
 import type { Address } from "../../src/platform/database/one-connection.js";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/database/migrations.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { dataFolder, madeFolder } from "../support/embedded.js";
 import { aLink, aMemory, manyMemories, miscounted } from "../support/memories.js";
@@ -81,6 +83,36 @@ it("moves everything to another server; refuses a database in use, and a target 
   expect([there.code, there.errors]).toEqual([1, expect.stringContaining("not empty")]);
   expect([wrong.code, wrong.errors]).toEqual([2, expect.stringContaining("TARGET_DATABASE_URL")]);
   expect(await contentOf(target)).toEqual(await contentOf(source.world));
+});
+
+it("finds a server whose role acts as another one, as after a change of the password, and moves without it", async () => {
+  await using target = await createWorld();
+  await empty(target);
+  const { url, prefix } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  const administer = (sql: string) => onServer(url, async (client) => void (await client.query(sql)));
+  for (const sql of [
+    `CREATE ROLE ${name}`,
+    `CREATE ROLE ${name}_2 LOGIN PASSWORD 'hush' IN ROLE ${name}`,
+    `ALTER ROLE ${name}_2 SET role = '${name}'`,
+    `CREATE DATABASE ${name} OWNER ${name}`,
+  ]) {
+    await administer(sql);
+  }
+  onTestFinished(async () => {
+    for (const what of [`DATABASE ${name}`, `ROLE ${name}_2`, `ROLE ${name}`]) await administer(`DROP ${what}`);
+  });
+  const way = Object.assign(new URL(databaseOn(url, name)), { username: `${name}_2`, password: "hush" }).href;
+  await migrate(way);
+  const environment = { DATABASE_URL: way, TARGET_DATABASE_URL: target.databaseUrl };
+
+  const server = await connect({ databaseUrl: way }, "memory-graph-gateway");
+  const used = await runHere(migrateTo, [], environment);
+  await server[Symbol.asyncDispose]();
+  const moved = await runHere(migrateTo, [], environment);
+
+  expect([used.code, used.errors]).toEqual([1, expect.stringContaining("in use by memory-graph-gateway. Stop")]);
+  expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 0 memories")]);
 });
 
 it("leaves alone tables of extensions, such as one that PostGIS fills when it is created", async () => {
@@ -480,7 +512,7 @@ async function heldMove(environment: Record<string, string>, target: World) {
   };
 }
 
-async function connect({ databaseUrl }: World, name = "a test") {
+async function connect({ databaseUrl }: Pick<World, "databaseUrl">, name = "a test") {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: name, lock_timeout: 300 });
   client.on("error", () => {});
   await client.connect();
