@@ -126,6 +126,29 @@ it.each([
   await expect(migrate(url)).rejects.toThrow(sentence);
 });
 
+it("names the role that logs in, to which settings belong, also if that acts as the owner of the tables", async () => {
+  const url = new URL(await oddDatabase("", "CREATE SCHEMA extensions", "CREATE EXTENSION pg_trgm SCHEMA extensions"));
+  const role = `login_${randomUUID().replaceAll("-", "")}`;
+  const run = (...statements: readonly string[]) =>
+    onServer(url.href, async (server) => {
+      for (const sql of statements) await server.query(sql);
+    });
+  const way = Object.assign(new URL(url), { username: role, password: "hush" }).href;
+  await run(
+    `CREATE ROLE ${role} LOGIN PASSWORD 'hush'`,
+    `DO $$ BEGIN EXECUTE format('GRANT %I TO ${role}', current_user);
+                 EXECUTE format('ALTER ROLE ${role} SET role = %L', current_user); END $$`,
+  );
+  onTestFinished(() => run(`DROP OWNED BY ${role}`, `DROP ROLE ${role}`));
+
+  const refusal = await migrate(way).catch((error: Error) => error.message);
+  const [, advice = ""] = /: run (ALTER ROLE .*)\.$/.exec(String(refusal)) ?? [];
+  await run(advice);
+
+  expect(advice).toContain(role);
+  expect((await migrate(way)).length).toBeGreaterThan(0);
+});
+
 it("warns at each start if the locale knows no letters but A to Z, and starts", async () => {
   const url = await oddDatabase("ENCODING 'UTF8' LOCALE 'C'");
   const told: string[] = [];

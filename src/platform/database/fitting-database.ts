@@ -81,7 +81,7 @@ const EXTENSIONS = "{pg_trgm,btree_gin}";
 
 const FORM = `
   SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema, current_database() AS database,
-    quote_ident(current_user) AS "user",
+    quote_ident(session_user) AS "user",
     ARRAY(SELECT DISTINCT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
       WHERE e.extname = ANY ('${EXTENSIONS}') AND n.nspname <> ALL (current_schemas(true))) AS hidden`;
 
