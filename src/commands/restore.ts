@@ -1,9 +1,10 @@
 import "reflect-metadata";
-import { open } from "node:fs/promises";
-import { PassThrough } from "node:stream";
+import { type FileHandle, open } from "node:fs/promises";
+import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
-import { readDatabase } from "../platform/database/copy-database.js";
+import { constants, createGunzip, gunzipSync } from "node:zlib";
+import { assertBackupOf, readDatabase } from "../platform/database/copy-database.js";
+import { newestMigration } from "../platform/database/migrations.js";
 import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords } from "./table.js";
@@ -25,19 +26,33 @@ async function restore(file: string, { json }: { json?: true }): Promise<void> {
   // Opened first, so that nothing is created for a file that cannot be read.
   await using backup = await open(file);
   const unpacked = new PassThrough();
-  const tables = await withDatabaseUrl(async (address) => {
-    const reading = pipeline(backup.createReadStream(), createGunzip(), unpacked);
-    const [result] = await Promise.all([readDatabase(address, unpacked, { tell: tellTable }), reading]);
-    return result;
-  }).catch((error: unknown) => {
-    if (!isDamaged(error)) throw error;
-    throw new StartError(
-      `${file} is damaged or no backup of this service, so nothing was restored: give another file.`,
-    );
-  });
+  const tables = await assertOfThisVersion(backup)
+    .then(() =>
+      withDatabaseUrl(async (address) => {
+        const reading = pipeline(backup.createReadStream(), createGunzip(), unpacked);
+        const [result] = await Promise.all([readDatabase(address, unpacked, { tell: tellTable }), reading]);
+        return result;
+      }),
+    )
+    .catch((error: unknown) => {
+      if (!isDamaged(error)) throw error;
+      throw new StartError(
+        `${file} is damaged or no backup of this service, so nothing was restored: give another file.`,
+      );
+    });
   if (json) console.log(JSON.stringify({ file, tables }));
   else console.log(`Restored ${countInWords(tables["memory"] ?? 0, "memory", "memories")} and all else from ${file}.`);
 }
+
+/** Looked at before the database is migrated: an empty one stays empty, for the version that wrote the file. */
+async function assertOfThisVersion(backup: FileHandle): Promise<void> {
+  const { buffer, bytesRead } = await backup.read({ buffer: Buffer.alloc(HEAD_BYTES), position: 0 });
+  const beginning = gunzipSync(buffer.subarray(0, bytesRead), { finishFlush: constants.Z_SYNC_FLUSH });
+  await assertBackupOf(await newestMigration(), Readable.from([beginning]));
+}
+
+/** More than the packed first line takes. */
+const HEAD_BYTES = 4_096;
 
 /** An error of zlib, for a file that is not compressed, or not whole. */
 const isDamaged = (error: unknown): boolean => /^Z_/.test(String((error as { code?: unknown }).code));

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
 import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { program as backup } from "../../src/commands/backup.js";
@@ -477,7 +478,7 @@ it("refuses a file that is cut, changed, of another schema or no backup, and a t
 
   for (const [name, content] of Object.entries(cases)) {
     await expect(readDatabase(addressOf(target), Readable.from([Buffer.from(content)])), name).rejects.toThrow(
-      /damaged|too early|no backup|into another empty database/,
+      /damaged|too early|no backup|into an empty database/,
     );
   }
   // As where a server with embeddings has started before.
@@ -489,6 +490,12 @@ it("refuses a file that is cut, changed, of another schema or no backup, and a t
   const inFolder = await runHere(restore, [folder], { DATABASE_URL: target.databaseUrl });
   const absent = await runHere(restore, [join(folder, "none")], { DATA_DIR: join(folder, "data") });
 
+  const [packed, unmigrated] = [join(folder, "packed"), join(folder, "unmigrated")];
+  await writeFile(packed, gzipSync(cases["of another schema"]));
+  const other = await runHere(restore, [packed], { DATA_DIR: unmigrated });
+
+  expect([other.code, other.errors]).toEqual([1, expect.stringContaining("into an empty database")]);
+  expect(existsSync(unmigrated), "A database was made, though the file cannot be restored.").toBe(false);
   expect([plain.code, plain.errors]).toEqual([1, expect.stringContaining("is damaged or no backup")]);
   expect([inFolder.code, inFolder.errors]).toEqual([1, "A folder cannot be read as a file: name the file.\n"]);
   expect([absent.code, absent.errors]).toEqual([1, expect.stringContaining("ENOENT")]);

@@ -200,22 +200,31 @@ async function assertEmpty(client: pg.Client, tables: readonly string[]): Promis
   }
 }
 
+/**
+ * Looks only at the beginning of what `writeDatabase` wrote.
+ * @throws StartError when it is no backup, or of another schema than that of this newest migration.
+ */
+export const assertBackupOf = (schema: string, source: Readable): Promise<void> =>
+  assertHead(new Lines(source), schema);
+
+async function assertHead(lines: Lines, schema: string): Promise<void> {
+  const head = await lines.next();
+  if (!head?.startsWith(HEAD))
+    throw new StartError("This is no backup of this service: give a file that `npm run backup` wrote.");
+  const found = head.slice(HEAD.length);
+  if (found === schema) return;
+  throw new StartError(
+    `The backup has the schema ${found}, and this version of the service ${schema}. Restore it with the version that ` +
+      "wrote it, into an empty database. Then start this version on that one, which migrates it.",
+  );
+}
+
 /** Runs the source's lines: the head, the tables, the end. */
 async function readTables(client: pg.Client, source: Readable, tell: Tell): Promise<RowCounts> {
   const schema = await readNewestMigration(client);
   const counts: Record<string, number> = {};
   const lines = new Lines(source);
-  const head = await lines.next();
-  if (!head?.startsWith(HEAD))
-    throw new StartError("This is no backup of this service: give a file that `npm run backup` wrote.");
-  const found = head.slice(HEAD.length);
-  if (found !== schema) {
-    throw new StartError(
-      `The backup has the schema ${found}, and this version of the service ${schema}. Restore it with the version ` +
-        "that wrote it, into another empty database, since this one has this version's schema now. Then start this " +
-        "version on that one, which migrates it.",
-    );
-  }
+  await assertHead(lines, schema);
   for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
     if (line.startsWith(END)) {
       // Whoever writes the source would wait for a reader of what follows, and the command would never end.

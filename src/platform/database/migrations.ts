@@ -168,6 +168,9 @@ function readMigrations(): Promise<Migration[]> {
   })());
 }
 
+/** The newest one of this version, which stands for its schema. */
+export const newestMigration = async (): Promise<string> => (await readMigrations()).at(-1)?.name ?? "none";
+
 /** The advisory lock of Prisma's own tools. */
 const PRISMA_LOCK = 72_707_369;
 
