@@ -1,8 +1,9 @@
 /**
  * The settings of a session that change results, whatever the server, the database or the role have set. Prisma's
  * adapter sends times without a zone and reads all times as UTC; rows that were locked must be read as they are then;
- * numbers must keep their last digits; NULL in a list must not become a text; an index must find all that match. Plans are not compiled: PostgreSQL takes tables that were not analyzed for large,
- * and spent up to 1 s on compiling a walk of .06 s.
+ * numbers must keep their last digits; NULL in a list must not become a text; an index must find all that match. Plans
+ * are not compiled: PostgreSQL takes tables that were not analyzed for large, and spent up to 1 s on compiling a walk of
+ * .06 s.
  */
 export const SESSION_SETTINGS = {
   TimeZone: "UTC",
