@@ -86,10 +86,7 @@ command("key", "create another API key for a user and print it")
   .option("--name <name>", "the name of the key", nameOf, "Made by an operator")
   .action(async (options: Common & { name: string }) => {
     const which = whichOf(options);
-    const made = await withServices(async (services) => {
-      const { email } = await showUser(services, which);
-      return createKeyFor(services, email, options.name);
-    });
+    const made = await withServices((services) => createKeyFor(services, which, options.name));
     printKey(made, options, `Created another key for ${made.email}.`);
   });
 

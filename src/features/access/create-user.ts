@@ -1,10 +1,12 @@
 import type { AuditAction } from "../../operation/audit-action.js";
 import { NOBODY, recordAudit } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
+import { UUID } from "../../operation/id.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { SCOPES } from "../../operation/permission.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { Database } from "../../platform/database/database.js";
+import type { User } from "../../platform/prisma/client.js";
 import { type NewApiKey, storeNewApiKey } from "./api-key.js";
 import { normalEmail } from "./email.js";
 
@@ -65,23 +67,32 @@ export async function createUser(services: Services, user: UserToCreate, secret?
   }
 }
 
+/** @throws UserError when no user has this address or id. */
+export async function readUser({ models }: Pick<Database, "models">, which: string): Promise<User> {
+  const where = UUID.test(which) ? { id: which } : { email: normalEmail(which) ?? "" };
+  const user = await models.user.findUnique({ where });
+  if (!user) throw new NoSuchUser(which);
+  return user;
+}
+
 /**
  * Creates another key with every scope, for a user who lost theirs: this secret, or a new one.
+ * @param which the user's address or id
  * @throws UserError when there is no such user, or the user is suspended.
  */
 export async function createKeyFor(
   services: Services,
-  address: string,
+  which: string,
   name: string,
   secret?: string,
 ): Promise<CreatedUser> {
   const { database, newId } = services;
-  const email = normalEmail(address) ?? "";
   return database.transaction(async (inner) => {
-    const user = await inner.models.user.findUnique({ where: { email } });
+    const user = await readUser(inner, which);
+    const { email } = user;
     // Another command may delete the user meanwhile.
-    const stays = user !== null && (await lockRow(inner, "user_account", { id: user.id }, { strength: "KEY SHARE" }));
-    if (!stays) throw new NoSuchUser(address);
+    const stays = await lockRow(inner, "user_account", { id: user.id }, { strength: "KEY SHARE" });
+    if (!stays) throw new NoSuchUser(which);
     if (user.suspendedAt)
       throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
     const key = { userId: user.id, name, action: "createKey" } as const;

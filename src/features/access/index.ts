@@ -11,7 +11,7 @@ export { CODE_GUESSES, CodeInvalid, createKeyForOwner, signUp, useCode };
 export { callerOf, callerOfToken } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";
 export { accessChores } from "./chores.js";
-export { NoSuchUser, UserError, createKeyFor, createUser } from "./create-user.js";
+export { NoSuchUser, UserError, createKeyFor, createUser, readUser } from "./create-user.js";
 export { ADDRESS_MAX, addressForText, emailIn, hasLink, normalEmail } from "./email.js";
 export { type PastAddress, cameTo } from "./past-address.js";
 export { API_KEY_EXAMPLE, ApiKey, notEnded, toApiKey } from "./api-key.js";

@@ -39,10 +39,8 @@ export const deleteAccount = defineOperation({
     if (normalEmail(email) !== caller.email) {
       throw new InvalidInput([{ path: "email", message: "must be the e-mail address of the account to delete" }]);
     }
-    const { userId: id, keyId, emailIsVerified } = caller;
-    const actor = { userId: id, keyId };
-    // An address that was never verified may belong to a stranger.
-    await deleteUser(context, { id, email: caller.email }, { action: "deleteAccount", actor, isTold: emailIsVerified });
+    const { userId: id, keyId } = caller;
+    await deleteUser(context, id, { action: "deleteAccount", actor: { userId: id, keyId }, isTold: true });
     return { id };
   },
 });

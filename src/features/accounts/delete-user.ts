@@ -9,15 +9,10 @@ import { type PastAddress, cameTo } from "../access/index.js";
 import { OwnerMustTransfer, forgetInvitationsTo, withdrawInvitationsBy } from "../teams/index.js";
 import { lockTeamOf } from "./lock-team-of.js";
 
-interface Leaver {
-  readonly id: string;
-  readonly email: string;
-}
-
 interface Deletion {
   readonly action: AuditAction;
   readonly actor: Actor;
-  /** Whether a mail to their address tells of it. */
+  /** Whether a mail tells of it, if their address is verified: otherwise it may belong to a stranger. */
   readonly isTold: boolean;
 }
 
@@ -31,7 +26,7 @@ interface Deletion {
  */
 export async function deleteUser(
   context: Pick<Context, "database" | "newId" | "door">,
-  { id, email }: Leaver,
+  id: string,
   { action, actor, isTold }: Deletion,
 ): Promise<void> {
   await context.database.transaction(async (database) => {
@@ -40,6 +35,11 @@ export async function deleteUser(
     await lockRow(database, "user_account", { id });
     const teamId = (await leaveTeam(database, id)) ?? left;
     const { models } = database;
+    // Not what the caller has read: the address may have changed since, and be somebody else's by now.
+    const user = await models.user.findUnique({ where: { id }, select: { email: true, emailVerifiedAt: true } });
+    // Another request has just deleted them.
+    if (!user) throw new Unauthorized();
+    const { email, emailVerifiedAt } = user;
     await withdrawInvitationsBy(database, id);
     const addresses = [{ email, until: STILL }, ...(await findEarlierAddresses(database, id))];
     for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
@@ -50,10 +50,9 @@ export async function deleteUser(
     const asked = { actorId: id, kind: "customer", outcome: { not: null } };
     await models.billingRequest.updateMany({ where: asked, data: { request: {} } });
     await models.graph.updateMany({ where: { userId: id }, data: { userId: null } });
-    // Another request has just deleted them.
-    if ((await models.user.deleteMany({ where: { id } })).count === 0) throw new Unauthorized();
+    await models.user.deleteMany({ where: { id } });
     await recordAudit({ ...context, database }, action, { teamId: teamId ?? null, subject: id }, actor);
-    if (isTold) await queueNotice(database, { id: context.newId(), email, ...NOTICE });
+    if (isTold && emailVerifiedAt) await queueNotice(database, { id: context.newId(), email, ...NOTICE });
   });
 }
 

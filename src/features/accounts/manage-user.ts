@@ -2,24 +2,15 @@ import type { AuditAction } from "../../operation/audit-action.js";
 import { NOBODY, recordAudit, tellChanges } from "../../operation/audit.js";
 import type { Services } from "../../operation/context.js";
 import { Unauthorized } from "../../operation/failure.js";
-import { UUID } from "../../operation/id.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { ApiKey, Mail, User } from "../../platform/prisma/client.js";
-import { NoSuchUser, UserError, normalEmail, notEnded, revokeWithDescendants } from "../access/index.js";
+import { NoSuchUser, UserError, normalEmail, notEnded, readUser, revokeWithDescendants } from "../access/index.js";
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { moveUser } from "./change-email.js";
 import { STILL, deleteUser, forgetAddresses } from "./delete-user.js";
 import { lockTeamOf } from "./lock-team-of.js";
-
-/** @throws UserError when no user has this address or id. */
-async function readUser({ models }: Pick<Database, "models">, which: string): Promise<User> {
-  const where = UUID.test(which) ? { id: which } : { email: normalEmail(which) ?? "" };
-  const user = await models.user.findUnique({ where });
-  if (!user) throw new NoSuchUser(which);
-  return user;
-}
 
 interface UserChange {
   readonly action: AuditAction;
@@ -137,7 +128,7 @@ export async function deleteUserOf({ database, newId }: Services, address: strin
   const user = await readUser(database, address);
   try {
     const context = { database, newId, door: "operator" } as const;
-    await deleteUser(context, user, { action: "deleteUser", actor: NOBODY, isTold: false });
+    await deleteUser(context, user.id, { action: "deleteUser", actor: NOBODY, isTold: false });
   } catch (error) {
     if (error instanceof Unauthorized) throw new NoSuchUser(address);
     if (!(error instanceof OwnerMustTransfer)) throw error;

@@ -83,6 +83,11 @@ it("creates another key for an existing user, and for nobody else", async () => 
   expect(user).toEqual({ userId, email: "ann@example.com" });
   expect([apiKey.name, await opens(world, apiKey.key)]).toEqual(["Again", true]);
   await expect(createKeyFor(world.services, "bob@example.com", "Again")).rejects.toThrow(UserError);
+
+  // By the id also if the address is somebody else's by now.
+  await world.database.models.user.update({ where: { id: userId }, data: { email: "bea@example.com" } });
+  await createUser(world.services, ANN);
+  expect(await createKeyFor(world.services, userId, "Again")).toMatchObject({ userId, email: "bea@example.com" });
 });
 
 it("records in the audit that an operator made a key, with which one can act as the user", async () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createApiKey } from "../../../src/features/access/create-api-key.js";
 import { viewer } from "../../../src/features/access/viewer.js";
 import { deleteAccount } from "../../../src/features/accounts/delete-account.js";
+import { deleteUser } from "../../../src/features/accounts/delete-user.js";
+import { moveUserTo } from "../../../src/features/accounts/manage-user.js";
 import { changeEmail } from "../../../src/features/accounts/change-email.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { reconcileAccount } from "../../../src/features/billing/reconcile.js";
@@ -17,15 +19,19 @@ import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
 import { teamMembers } from "../../../src/features/teams/members/list-members.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
+import { NOBODY } from "../../../src/operation/audit.js";
 import { contextOf } from "../../../src/operation/context.js";
 import { execute } from "../../../src/operation/execute.js";
 import type { Operation } from "../../../src/operation/operation.js";
+import { openDatabase } from "../../../src/platform/database/database.js";
 import { createBillingWorld } from "../../support/billing.js";
+import { failStatements } from "../../support/failing-statements.js";
 import { ask } from "../../support/http.js";
 import { opens } from "../../support/keys.js";
 import { sendAll, startMailServer } from "../../support/mail-server.js";
 import { waitingForLocks } from "../../support/locks.js";
 import { aLink, aMemory, miscounted } from "../../support/memories.js";
+import { PATIENT } from "../../support/patience.js";
 import { countTrips } from "../../support/round-trips.js";
 import { deadlocks, manyAtOnce } from "../../support/races.js";
 import { roundsOf } from "../../support/rounds.js";
@@ -363,3 +369,46 @@ async function invite(world: World, owner: Actor, teamId: string, email: string)
   await world.giveToken(id, token);
   return { actor, token };
 }
+
+it("forgets the address that a user has at the end, wherever it pauses while that changes, and nobody else's", async () => {
+  await using world = await createWorld();
+  const { services, database } = world;
+  const { mail, signUpCode, user } = database.models;
+  let meanwhile = async () => {};
+  await using way = await failStatements(world.databaseUrl, { meanwhile: () => meanwhile() });
+  await using slow = openDatabase(way.url, () => {}, PATIENT);
+  // What it needs may be locked by the paused deletion.
+  await using hasty = openDatabase(world.databaseUrl, () => {}, { ...PATIENT, lockWaitMs: 100 });
+  const moved = new Set<boolean>();
+
+  for (let number = 1; ; number++) {
+    const [address, later] = [`ann.${number}@example.com`, `later.${number}@example.com`];
+    const { userId } = (await world.user({ email: address })).caller;
+    let hasMoved = false;
+    const move = async () => {
+      await moveUserTo({ ...services, database: hasty }, userId, later);
+      hasMoved = true;
+      await world.giveCode(later, "01234567");
+      // Somebody else signs up by the address.
+      await world.giveCode(address, "01234567");
+    };
+    meanwhile = () => move().catch(() => {});
+    way.fail("late", number);
+    const deletion = { action: "deleteAccount", actor: NOBODY, isTold: true } as const;
+    await deleteUser({ ...services, database: slow, door: "rest" }, userId, deletion);
+    const statement = way.stop();
+
+    const left = await signUpCode.findMany({ where: { email: { in: [address, later] } }, select: { email: true } });
+    const told = await mail.findMany({ where: { email: { in: [address, later] } }, select: { email: true } });
+    expect({ statement, left, told }).toEqual({
+      statement,
+      left: hasMoved ? [{ email: address }] : [],
+      told: [{ email: hasMoved ? later : address }],
+    });
+    expect(await user.count({ where: { id: userId } })).toBe(0);
+    moved.add(hasMoved);
+    if (statement === undefined) break;
+  }
+
+  expect(moved.size).toBe(2);
+});
