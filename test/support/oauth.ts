@@ -24,6 +24,17 @@ export interface Tokens {
   readonly error_description?: string;
 }
 
+/** The browser's machine has the right time, whatever a test sets. */
+const RightDate = Date;
+
+/** Whether a cookie has ended when it arrives. */
+function isOver(cookie: string): boolean {
+  const [, seconds] = /; max-age=(-?\d+)/i.exec(cookie) ?? [];
+  if (seconds !== undefined) return Number(seconds) <= 0;
+  const [, end] = /; expires=([^;]+)/i.exec(cookie) ?? [];
+  return end !== undefined && RightDate.parse(end) <= RightDate.now();
+}
+
 /** An OAuth client with a browser and without any library, so that each value it sends can be made wrong. */
 export class OAuthWalker {
   /** The user whose graph it asks for. */
@@ -81,7 +92,8 @@ export class OAuthWalker {
     });
     for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      this.#cookies.set(name, value);
+      if (isOver(line)) this.#cookies.delete(name);
+      else this.#cookies.set(name, value);
     }
     const location = response.headers.get("location") ?? "";
     return { status: response.status, location, text: await response.text(), headers: response.headers };

@@ -42,6 +42,11 @@ export interface ProviderParts {
  */
 export function createAuthorizationServer(parts: ProviderParts): AuthorizationServer {
   const provider = new Provider(parts.urls.issuer, configurationOf(parts));
+  provider.use(async (context, next) => {
+    await next();
+    const cookies = context.res.getHeader("set-cookie");
+    if (Array.isArray(cookies)) context.set("set-cookie", cookies.map(withMaxAge));
+  });
   const handle = provider.callback();
   provider.on("server_error", (context, error) => {
     const body = parts.note(error, context.res);
@@ -65,6 +70,15 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
     pending: (request, response) => findPending(provider, parts, request, response),
   };
 }
+
+/**
+ * Says how long a cookie lasts instead of when it ends: by a clock of this machine that is behind, it would have ended
+ * before it arrives, and nobody could answer.
+ */
+const withMaxAge = (cookie: string): string =>
+  cookie.replace(/; expires=([^;]+)/i, (_part, end: string) => {
+    return `; max-age=${Math.max(0, Math.round((Date.parse(end) - Date.now()) / 1_000))}`;
+  });
 
 /** Programs show it to their users. */
 const INVALID_GRANT =
