@@ -56,8 +56,15 @@ export async function takeUseOfNetwork(
   for (const { network, shares } of networksOf(context.clientAddress)) await takeUse(context, limit, network, shares);
 }
 
+/** How far ahead the time of a use may be: other transactions began later, and were done before. */
+const AHEAD_MS = MINUTE_MS;
+
+/** Whether a use of this age can be one: a clock that was ahead has left later ones, which would count until then. */
+export const isAgeOfUse = (ageMs: number): boolean => ageMs > -AHEAD_MS;
+
 /**
- * In how many seconds the next use is allowed, by the times of earlier uses; 0 means now. graphql-rate-limit decides.
+ * In how many seconds the next use is allowed, by the times of earlier uses; 0 means now, and no wait is longer than the
+ * limit's time. graphql-rate-limit decides.
  * @param agesOfUses how many milliseconds ago each earlier use was.
  */
 export async function secondsUntilAllowed(
@@ -123,7 +130,10 @@ class Uses extends Store {
   override async getForIdentity(): Promise<readonly number[]> {
     const ages = await this.ages();
     const now = Date.now();
-    this.times = ages.map((age) => now - age).sort((one, other) => one - other);
+    this.times = ages
+      .filter(isAgeOfUse)
+      .map((age) => now - Math.max(0, age))
+      .sort((one, other) => one - other);
     return this.times;
   }
 

@@ -59,7 +59,7 @@ export function askForCode(database: Database, mailId: string, email: string, as
     if (count === 0) return;
     // Read after the insert: a mail that was queued before has been sent by now, so its code is found.
     const now = await timeOf(inner);
-    const open = await signUpCode.findMany({ where: { email, expiresAt: { gt: now } } });
+    const open = await signUpCode.findMany({ where: { email, ...openAt(now) } });
     const own = open.filter(({ askedBy }) => askedBy === asker);
     const isTooSoon = own.some(({ createdAt }) => createdAt.getTime() > now.getTime() - codeGapSeconds * 1_000);
     if (open.length >= openCodes || own.length >= openCodesPerNetwork || isTooSoon) {
@@ -67,6 +67,18 @@ export function askForCode(database: Database, mailId: string, email: string, as
     }
   });
 }
+
+/**
+ * Selects the codes that are valid. One that ends later than a new one was made while the database's clock was ahead:
+ * it would be valid for as long as that was, and nobody could get another one.
+ */
+const openAt = (now: Date) => {
+  const latest = now.getTime() + (codeMinutes + AHEAD_MINUTES) * MINUTE_MS;
+  return { expiresAt: { gt: now, lte: new Date(latest) } };
+};
+
+/** Transactions that began later may have been done before. */
+const AHEAD_MINUTES = 1;
 
 /** A mail with a code, as it was claimed by the process that sends it. */
 interface MailOfCode {
@@ -106,8 +118,8 @@ export const isLongCode = (code: string): boolean => LONG_CODE.test(code);
 export async function isCodeRight(database: Database, email: string, code: string, asker: string): Promise<boolean> {
   const hash = hashCode(email, code);
   if (isLongCode(code)) {
-    const expiresAt = { gt: await timeOf(database) };
-    return (await database.models.signUpCode.count({ where: { email, longHash: hash, expiresAt } })) > 0;
+    const open = openAt(await timeOf(database));
+    return (await database.models.signUpCode.count({ where: { email, longHash: hash, ...open } })) > 0;
   }
   return takeTry(database, { email, hash, asker });
 }
@@ -129,7 +141,7 @@ interface Try {
 function takeTry(database: Database, { email, hash, asker }: Try): Promise<boolean> {
   return database.transaction(async (inner) => {
     const { signUpCode } = inner.models;
-    const where = { email, expiresAt: { gt: await timeOf(inner) } };
+    const where = { email, ...openAt(await timeOf(inner)) };
     const open = await signUpCode.findMany({ where, select: { mailId: true }, orderBy: { mailId: "asc" } });
     for (const { mailId } of open) await lockRow(inner, "sign_up_code", { mail_id: mailId });
     const locked = await signUpCode.findMany({ where: { ...where, mailId: { in: idsOf(open) } } });

@@ -90,6 +90,30 @@ describe("signUp", () => {
     expect(sent).toEqual([1, 0, 1, 0, 1, 0, 1]);
   });
 
+  it("sends another code, and takes no earlier one, after the database's clock was ahead", async () => {
+    await using world = await createWorld();
+    const sent = [];
+    for (const client of [STRANGER, ANN, "198.51.100.1"]) {
+      await asAnybody(world, signUp, { email: EMAIL }, client);
+      sent.push(...(await deliver(world)));
+    }
+    await passes(world, "-1 day");
+
+    await asAnybody(world, signUp, { email: EMAIL }, STRANGER);
+    const [later] = await deliver(world);
+
+    for (const { short, long } of sent) {
+      for (const code of [short, long])
+        expect(await asAnybody(world, confirmSignUp, { email: EMAIL, code })).toBeRefused(
+          "bad_request",
+          "code_invalid",
+        );
+    }
+    expect(await asAnybody(world, confirmSignUp, { email: EMAIL, code: later?.short ?? "" })).toMatchObject({
+      ok: true,
+    });
+  });
+
   it("says at every door when to try again", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();

@@ -5,7 +5,13 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import type { Context } from "../../../operation/context.js";
 import { mailboxOf } from "../../../operation/mailbox.js";
 import { sha256 } from "../../../operation/sha256.js";
-import { type Allowance, type UseLimit, describeLimits, secondsUntilAllowed } from "../../../operation/use-limit.js";
+import {
+  type Allowance,
+  type UseLimit,
+  describeLimits,
+  isAgeOfUse,
+  secondsUntilAllowed,
+} from "../../../operation/use-limit.js";
 
 const { perRecipient, perInviter, mailsByLink, waitStepSeconds } = LIMITS.invitations;
 
@@ -103,7 +109,9 @@ async function countFor(
     const waits = await Promise.all(allowances.map((allowance) => secondsUntilAllowed(allowance, async () => ages)));
     const seconds = Math.max(...waits);
     if (seconds > 0) throw new Refusal(Math.ceil(seconds / stepSeconds) * stepSeconds);
-    const ofToday = sentAt.filter((time) => now.getTime() - time.getTime() < DAY_MS);
+    const ofToday = sentAt.filter((_time, index) => isOfToday(ages[index] ?? 0));
     await database.models.invitationAllowance.update({ where: { subject }, data: { sentAt: [...ofToday, now] } });
   }
 }
+
+const isOfToday = (ageMs: number): boolean => ageMs < DAY_MS && isAgeOfUse(ageMs);

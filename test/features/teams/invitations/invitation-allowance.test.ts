@@ -40,6 +40,20 @@ it("keeps the times of one day, not all there ever were", async () => {
   }
 });
 
+it("counts no longer what was sent while the database's clock was ahead", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  for (let n = 0; n < 5; n++) await inviteAndDelete(ann, BOB);
+  await passes(world, "-30 seconds");
+  expect(await inviteAndDelete(ann, BOB)).toMatchObject({ failure: { retryAfterSeconds: 3_600 } });
+
+  await passes(world, "-1 year");
+
+  expect((await inviteAndDelete(ann, BOB)).ok).toBe(true);
+  const kept = await world.database.models.invitationAllowance.findMany();
+  expect(kept.map(({ sentAt }) => sentAt.length)).toEqual([1, 1]);
+});
+
 it("limits any 60 minutes, not hours of the clock", async () => {
   await using world = await createWorld();
   const ann = await world.user();
