@@ -53,10 +53,24 @@ it("reads the database's clock once for all who ask for the time after somebody 
   expect(reads).toBe(1);
 });
 
-it("makes ids that sort after the earlier ones, even if the clock goes back", () => {
+it("makes ids by a clock that is right again, after it was far ahead", () => {
   let time = DAY_MS;
   const newId = idsBy(() => new Date(time));
-  const ids = [0, 0, -1, 1].map((stepMs) => {
+  newId();
+  time -= LIMITS.clock.contradictionMs + 1;
+  const ids = [0, 0, 1].map((stepMs) => {
+    time += stepMs;
+    return newId();
+  });
+
+  expect(ids).toEqual([...new Set(ids)].sort());
+  expect(ids.map((id) => Number.parseInt(id.replace("-", "").slice(0, 12), 16))).toEqual([time - 1, time - 1, time]);
+});
+
+it("makes ids that sort after the earlier ones, even if the clock goes back a little", () => {
+  let time = DAY_MS;
+  const newId = idsBy(() => new Date(time));
+  const ids = [0, 0, -1, 1, -LIMITS.clock.contradictionMs].map((stepMs) => {
     time += stepMs;
     return newId();
   });

@@ -4,7 +4,7 @@ import { LIMITS } from "../../limits.js";
 import type { Logger } from "../telemetry/logger.js";
 import { warnSeldom } from "../telemetry/warn-seldom.js";
 
-const { readEveryMs, differenceMs, roundTripMs } = LIMITS.clock;
+const { readEveryMs, differenceMs, roundTripMs, contradictionMs } = LIMITS.clock;
 
 interface Parts {
   /** Reads the clock that all servers share: the database's. */
@@ -71,13 +71,18 @@ export class SharedClock {
 /** This machine's time at which `performance.now()` was 0. */
 const originOfNow = (): number => Date.now() - performance.now();
 
-/** Makes UUIDv7 by this clock. Each id sorts after the earlier ones of this process, even if the clock goes back. */
+/**
+ * Makes UUIDv7 by this clock. Each id sorts after the earlier ones of this process, even if the clock goes back a
+ * little. After more than that, it was far ahead: ids that went on from there would sort before all that other servers
+ * make, and could not be restored elsewhere, for as long as it was ahead.
+ */
 export function idsBy(now: () => Date): () => string {
   let [msecs, seq] = [0, 0];
   return () => {
     const time = now().getTime();
+    const isLater = time > msecs || time < msecs - contradictionMs;
     // Half of all numbers are left for further ids of the same millisecond.
-    [msecs, seq] = time > msecs ? [time, randomInt(2 ** 31)] : [msecs, seq + 1];
+    [msecs, seq] = isLater ? [time, randomInt(2 ** 31)] : [msecs, seq + 1];
     return uuidv7({ msecs, seq });
   };
 }
