@@ -170,7 +170,7 @@ export const ASKS_FOR_LOCK = /^UPDATE .*"billing_account".*"locked_until" </;
 export async function holdLock(world: World, teamId: string): Promise<HeldLock> {
   const set = (until: string) =>
     world.database.pool.query(`UPDATE billing_account SET locked_until = ${until} WHERE team_id = $1`, [teamId]);
-  await set("now() + interval '10 minutes'");
+  await set("now() + interval '1 minute'");
   return {
     async waitedFor() {
       using ear = listenTo(world);

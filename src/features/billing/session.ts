@@ -14,7 +14,7 @@ import {
 } from "../../platform/billing/payments.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";
-import { type AccountLock, withAccountLock } from "./lock.js";
+import { AHEAD_MS, type AccountLock, withAccountLock } from "./lock.js";
 import { OpenCheckouts } from "./open-checkouts.js";
 import { RequestLog } from "./request-log.js";
 import { SubscriptionCopy } from "./subscription-copy.js";
@@ -108,11 +108,15 @@ export class BillingSession {
     this.#isUntouched = false;
   }
 
-  /** Whether the time is after this session began waiting for the lock, and `touch` was not called yet. */
+  /**
+   * Whether the time is after this session began waiting for the lock, and `touch` was not called yet. One in the future
+   * is of a database's clock that was ahead, and tells nothing.
+   */
   isSinceWaiting(time: Date | null): boolean {
-    const { waitedSince } = this.lock;
+    const { waitedSince, now } = this.lock;
+    if (!this.#isUntouched || !waitedSince || !time || time.getTime() > now().getTime() + AHEAD_MS) return false;
     // Times are stored in rounded milliseconds.
-    return this.#isUntouched && !!waitedSince && !!time && time.getTime() > waitedSince.getTime() + 1;
+    return time.getTime() > waitedSince.getTime() + 1;
   }
 
   async audit(database: Database, { action, door, ...note }: AuditedChange, actor: Actor): Promise<void> {

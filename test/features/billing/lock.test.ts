@@ -46,6 +46,30 @@ it("writes, extends and gives back nothing if another server has the lock by now
   expect(await at.account()).toMatchObject({ ...other, customerId: null });
 });
 
+it("takes a lock that a killed server took while the database's clock was ahead", async () => {
+  await using at = await scene();
+  await at.database.models.billingAccount.updateMany({
+    data: { lockedBy: randomUUID(), lockedUntil: new Date(Date.now() + HOUR_MS) },
+  });
+
+  expect(await at.session(async ({ holder }) => (await at.account()).lockedBy === holder, { milliseconds: 500 })).toBe(
+    true,
+  );
+});
+
+it("does not reuse what a session has read while the database's clock was ahead", async () => {
+  await using at = await scene();
+  const elsewhere = await holdLock(at.world, at.teamId);
+  const refreshed = withBillingSession(at.world.services, at.teamId, (session) => {
+    const times = [0, 2, HOUR_MS].map((ms) => new Date(Number(session.lock.waitedSince) + ms));
+    return Promise.resolve(times.map((time) => session.isSinceWaiting(time)));
+  });
+  await elsewhere.waitedFor();
+  await elsewhere.release();
+
+  expect(await refreshed).toEqual([false, true, false]);
+});
+
 it("sends no change to the provider if another server has the lock by now", async () => {
   await using at = await scene();
   const { services, stripe } = at.world;
