@@ -3,6 +3,7 @@ import { type WriteStream, createWriteStream, rmSync } from "node:fs";
 import { access, chmod, constants, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { HOUR_MS } from "../durations.js";
+import { StartError } from "../platform/start-error.js";
 import { WrongUse } from "./for-operator.js";
 
 interface WholeFileOptions {
@@ -15,17 +16,18 @@ const OWNER_ONLY = 0o600;
 
 /**
  * Writes a file that appears when it is complete, and replaces one that exists. After a failure or a signal nothing is
- * left of it; what SIGKILL or a power failure leaves is removed by a later call for the same file.
+ * left of it; what SIGKILL or a power failure leaves is removed by a later call for the same file. If another command
+ * that began later has written the file meanwhile, that one stays.
  * @param write writes everything to the stream that it opens: a file beside it, under a name of its own, since two
  * commands may write the same file at once
- * @throws WrongUse if something else than a file has this name
+ * @throws WrongUse if something else than a file has this name, and StartError if a newer file has it at the end
  */
 export async function writeWholeFile(
   file: string,
   write: (openPartial: () => WriteStream) => Promise<void>,
   options: WholeFileOptions = {},
 ): Promise<void> {
-  const { target, mode: present } = await fileToReplace(file);
+  const { target, mode: present, inode } = await fileToReplace(file);
   const mode = options.mode ?? present ?? OWNER_ONLY;
   await access(dirname(target), constants.W_OK);
   await removeLeftovers(target);
@@ -40,6 +42,12 @@ export async function writeWholeFile(
     await write(() => createWriteStream(partial, { flags: "wx", mode, flush: true }));
     // The umask may have taken rights away. Without a right to change them, as on some network drives, that stays so.
     await chmod(partial, mode).catch(() => {});
+    if (await isNewer(target, { inode, partial })) {
+      throw new StartError(
+        `Another command that began later has written ${file} meanwhile. That file stays, and nothing was written: give ` +
+          "each command a file of its own.",
+      );
+    }
     await rename(partial, target);
   } catch (error) {
     await rm(partial, { force: true });
@@ -47,6 +55,19 @@ export async function writeWholeFile(
   } finally {
     for (const signal of SIGNALS) process.off(signal, stop);
   }
+}
+
+/**
+ * Whether the file is another one than at the beginning, and was begun after the partial one. False where the file
+ * system does not keep when a file was made.
+ */
+async function isNewer(
+  target: string,
+  { inode, partial }: { readonly inode: bigint | undefined; readonly partial: string },
+): Promise<boolean> {
+  const now = await stat(target, { bigint: true }).catch(() => undefined);
+  if (!now || now.ino === inode) return false;
+  return now.birthtimeNs > (await stat(partial, { bigint: true })).birthtimeNs;
 }
 
 /**
@@ -71,13 +92,15 @@ async function removeLeftovers(target: string): Promise<void> {
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Where a link leads: replacing the link would leave the old file, often on the disk that has room. */
-async function fileToReplace(file: string): Promise<{ target: string; mode?: number }> {
-  const known = await stat(file).catch((error: NodeJS.ErrnoException) => {
+async function fileToReplace(file: string): Promise<{ target: string; mode?: number; inode?: bigint }> {
+  const known = await stat(file, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
   // A device such as /dev/stdout would become a file, for every program; and `-` means standard output to many, where
   // lines of npm would be in between, and a reader would take what was written before a failure for all.
   if (file === "" || file === "-" || (known && !known.isFile()))
     throw new WrongUse(`"${file}" is no file: name the file to write.`);
-  return known ? { target: await realpath(file), mode: known.mode & 0o777 } : { target: file };
+  return known
+    ? { target: await realpath(file), mode: Number(known.mode) & 0o777, inode: known.ino }
+    : { target: file };
 }

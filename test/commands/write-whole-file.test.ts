@@ -78,30 +78,55 @@ it("leaves nothing after Ctrl-C", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("keeps apart what two commands write to the same file at once", async () => {
-  const folder = await aFolder();
-  const file = join(folder, "backup");
+/** Whether the file system keeps when a file was made: otherwise that seems to be when it was last changed. */
+async function knowsBirths(): Promise<boolean> {
+  const file = join(await aFolder(), "file");
+  await writeFile(file, "");
+  const made = await stat(file);
+  for (;;) {
+    await chmod(file, 0o600);
+    const { birthtimeMs, ctimeMs } = await stat(file);
+    if (ctimeMs !== made.ctimeMs) return birthtimeMs === made.birthtimeMs;
+  }
+}
+
+/** A write that is half done until it may end. */
+async function startWriting(file: string, what: string) {
   let [isHalfWritten, mayEnd] = [() => {}, () => {}];
   const halfWritten = new Promise<void>((done) => (isHalfWritten = done));
   const end = new Promise<void>((done) => (mayEnd = done));
-  const later = writeWholeFile(file, (openPartial) =>
+  const written = writeWholeFile(file, (openPartial) =>
     pipeline(async function* () {
-      yield "later, h";
+      yield `${what}, h`;
       isHalfWritten();
       await end;
       yield "as more";
     }, openPartial()),
   );
   await halfWritten;
+  return { end: () => (mayEnd(), written) };
+}
 
-  await writeWholeFile(file, (openPartial) => pipeline(["sooner"], openPartial()));
+it.skipIf(!(await knowsBirths())).each([false, true])(
+  "keeps the newer one of two commands that write the same file at once, if that exists: %s",
+  async (exists) => {
+    const folder = await aFolder();
+    const file = join(folder, "backup");
+    if (exists) await writeFile(file, "old");
+    const [first, second] = [await startWriting(file, "first"), await startWriting(file, "second")];
 
-  expect(await readFile(file, "utf8")).toBe("sooner");
-  mayEnd();
-  await later;
-  expect(await readFile(file, "utf8")).toBe("later, has more");
-  expect(await readdir(folder)).toEqual(["backup"]);
-});
+    await second.end();
+    await expect(first.end()).rejects.toThrow(`Another command that began later has written ${file} meanwhile.`);
+    expect(await readFile(file, "utf8")).toBe("second, has more");
+
+    const [third, fourth] = [await startWriting(file, "third"), await startWriting(file, "fourth")];
+    await third.end();
+    expect(await readFile(file, "utf8")).toBe("third, has more");
+    await fourth.end();
+    expect(await readFile(file, "utf8")).toBe("fourth, has more");
+    expect(await readdir(folder)).toEqual(["backup"]);
+  },
+);
 
 it("removes what a killed command left for the same file, and nothing else", async () => {
   const folder = await aFolder();
