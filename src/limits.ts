@@ -412,7 +412,7 @@ export const LIMITS = {
     readEveryMs: 60_000, // How often this machine's clock is compared with the database's.
     differenceMs: 1_000, // A larger difference is corrected.
     roundTripMs: 1_000, // An answer that takes longer tells nothing.
-    contradictionMs: 3_600_000, // At a larger difference nothing old is deleted, and ids go back with the clock.
+    contradictionMs: 3_600_000, // At a larger difference nothing old is deleted, and ids may go back.
   },
   mails: {
     batch: 10, // That one process sends at the same time.

@@ -72,17 +72,17 @@ export class SharedClock {
 const originOfNow = (): number => Date.now() - performance.now();
 
 /**
- * Makes UUIDv7 by this clock. Each id sorts after the earlier ones of this process, even if the clock goes back a
- * little. After more than that, it was far ahead: ids that went on from there would sort before all that other servers
- * make, and could not be restored elsewhere, for as long as it was ahead.
+ * Makes UUIDv7 by this clock. Each id sorts after the earlier ones of this process, even if the clock goes back. But if
+ * it was far ahead, and now agrees with this machine's, ids go back with it: going on from there, they would sort before
+ * all that other servers make, and could not be restored elsewhere, for as long as it was ahead.
  */
 export function idsBy(now: () => Date): () => string {
   let [msecs, seq] = [0, 0];
   return () => {
     const time = now().getTime();
-    const isLater = time > msecs || time < msecs - contradictionMs;
+    const isRightAgain = time < msecs - contradictionMs && Math.abs(time - Date.now()) <= contradictionMs;
     // Half of all numbers are left for further ids of the same millisecond.
-    [msecs, seq] = isLater ? [time, randomInt(2 ** 31)] : [msecs, seq + 1];
+    [msecs, seq] = time > msecs || isRightAgain ? [time, randomInt(2 ** 31)] : [msecs, seq + 1];
     return uuidv7({ msecs, seq });
   };
 }
