@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { callersByKeys } from "../../src/features/access/caller-statement.js";
@@ -65,6 +67,29 @@ it("ends when the key is revoked or the member removed meanwhile, and never cont
   // Node warns of listeners that each page leaves.
   expect(warnings).toEqual([]);
   expect(world.bugs).toEqual([]);
+});
+
+it("resets the connection of HTTP/1.0 when it ends early: to nginx, any other end would be that of the answer", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  for (let call = 0; call < 25; call++) await ann.did(createMemories, { memories: LARGE });
+  const { hostname, port } = new URL(url);
+  /** How the connection ends, if the client reads nothing while `change` happens. */
+  const endAround = async (change: () => Promise<unknown>) => {
+    const socket = connect(Number(port), hostname);
+    const end = new Promise<string>((resolve) => {
+      socket.on("end", () => resolve("end")).on("error", ({ code }: NodeJS.ErrnoException) => resolve(code ?? ""));
+    });
+    socket.write(`GET /v1/export HTTP/1.0\r\nAuthorization: Bearer ${ann.key}\r\n\r\n`);
+    await once(socket, "readable");
+    await change();
+    socket.resume();
+    return end;
+  };
+
+  expect(await endAround(async () => {})).toBe("end");
+  expect(await endAround(() => ann.did(revokeApiKey, { id: ann.caller.keyId }))).toBe("ECONNRESET");
 });
 
 it("keeps nobody from being served while its client does not read", async () => {

@@ -128,8 +128,17 @@ async function stream({ withPage, format, request, response, scope, stalledAnswe
   } catch (error) {
     // The status is sent already: only a broken connection can tell the client that something is missing.
     noteFailure(error, response);
-    response.destroy();
+    cut(response);
   }
+}
+
+/**
+ * Breaks the connection. The end of an answer of HTTP/1.0, which nginx asks for unless told otherwise, is that of the
+ * connection: only a reset tells it from a whole answer.
+ */
+function cut(response: Response): void {
+  if (response.req.httpVersion === "1.0") response.socket?.resetAndDestroy();
+  response.destroy();
 }
 
 /** Tries again as long as the service is busy, so that a moment without a database does not waste what was sent. */
@@ -160,7 +169,7 @@ async function isTaken(response: Response, stalledAnswerMs: number): Promise<boo
     await once(response, "drain", { signal: end.signal });
     return true;
   } catch {
-    response.destroy();
+    cut(response);
     return false;
   } finally {
     onTime();
