@@ -177,3 +177,18 @@ export function refusalAnswer(failure: Failure, { log, form }: RefusalParts) {
   };
   return { status, headers, body };
 }
+
+/** Breaks a connection at once: by itself Node would first send what it has, and that the connection ends. */
+export function resetConnection(socket: Socket): void {
+  socket.destroySoon = () => void socket.destroy();
+  socket.resetAndDestroy();
+}
+
+/**
+ * Ends an answer before it is whole. One of HTTP/1.0, which nginx asks for unless told otherwise, ends with its
+ * connection: only a reset tells that something is missing.
+ */
+export function cutAnswer(response: ServerResponse): void {
+  if (response.req.httpVersion === "1.0" && response.socket) resetConnection(response.socket);
+  response.destroy();
+}

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "../operation/budget.js";
+import { resetConnection } from "./closing.js";
 import type { HttpLimits } from "./http-limits.js";
 
 /** A connection that is idle for less may be about to send a request. */
@@ -203,7 +204,7 @@ export class Connections {
     }
   }
 
-  /** Closes the connections whose clients have not read a byte of a waiting answer for too long. */
+  /** Breaks the connections whose clients have not read a byte of a waiting answer for too long. */
   #endStalled(now: number): void {
     for (const connection of this.#all.values()) {
       const { socket } = connection;
@@ -211,7 +212,7 @@ export class Connections {
       if (socket.writableLength === 0 || taken !== connection.taken) {
         connection.taken = taken;
         connection.takenAt = now;
-      } else if (now - connection.takenAt >= this.#limits.stalledAnswerMs) socket.destroy();
+      } else if (now - connection.takenAt >= this.#limits.stalledAnswerMs) resetConnection(socket);
     }
   }
 }
@@ -226,5 +227,5 @@ function endLongestUnread(connections: Iterable<Connection>): void {
     if (isLonger || (connection.takenAt === longest?.takenAt && connection.unsent > longest.unsent))
       longest = connection;
   }
-  longest?.socket.destroy();
+  if (longest) resetConnection(longest.socket);
 }

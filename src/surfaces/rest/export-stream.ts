@@ -11,6 +11,7 @@ import type { Operation } from "../../operation/operation.js";
 import { Patience } from "../../operation/patience.js";
 import { whenLate } from "../../within-time.js";
 import { type RequestScope, scopeOf } from "../request-scope.js";
+import { cutAnswer } from "../closing.js";
 import { failureBehind, noteFailure } from "../http.js";
 import { refuseOtherMethods, throwInRestNames } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
@@ -128,17 +129,8 @@ async function stream({ withPage, format, request, response, scope, stalledAnswe
   } catch (error) {
     // The status is sent already: only a broken connection can tell the client that something is missing.
     noteFailure(error, response);
-    cut(response);
+    cutAnswer(response);
   }
-}
-
-/**
- * Breaks the connection. The end of an answer of HTTP/1.0, which nginx asks for unless told otherwise, is that of the
- * connection: only a reset tells it from a whole answer.
- */
-function cut(response: Response): void {
-  if (response.req.httpVersion === "1.0") response.socket?.resetAndDestroy();
-  response.destroy();
 }
 
 /** Tries again as long as the service is busy, so that a moment without a database does not waste what was sent. */
@@ -169,7 +161,7 @@ async function isTaken(response: Response, stalledAnswerMs: number): Promise<boo
     await once(response, "drain", { signal: end.signal });
     return true;
   } catch {
-    cut(response);
+    cutAnswer(response);
     return false;
   } finally {
     onTime();
