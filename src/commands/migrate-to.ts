@@ -9,7 +9,7 @@ import { beginMove } from "../platform/database/migration-lock.js";
 import { migrate } from "../platform/database/migrations.js";
 import { noteMove, takeBack } from "../platform/database/moved-database.js";
 import { type Address, onConnection } from "../platform/database/one-connection.js";
-import { StartError } from "../platform/start-error.js";
+import { StartError, explainDatabase } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
 import { countInWords } from "./table.js";
@@ -60,7 +60,11 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
         from,
         to: there,
         tell: tellTable,
-        beforeCommit: () => takeAlone(client, from),
+        // While the target is filled, an error would be explained as one of the target.
+        beforeCommit: () =>
+          takeAlone(client, from).catch((error: unknown) => {
+            throw explainDatabase(error, from.url, from.variable);
+          }),
       });
       await noteMove(client, there.url).catch((cause: unknown) => {
         throw new StartError(`${UNMARKED}${cause instanceof Error ? cause.message : String(cause)}`, { cause });

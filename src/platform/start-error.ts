@@ -184,7 +184,8 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
   if (whyUnavailable(error) === "lost" && sqlStateOf(error) !== undefined) {
     return `The server at ${host} refuses: ${said}. Correct ${variable}, or the settings of the pooler there.`;
   }
-  if (whyUnavailable(error) === "lost") {
+  // A connection that was used before is just lost.
+  if (whyUnavailable(error) === "lost" && !said.endsWith("is not queryable")) {
     return `The server at ${host} does not answer like PostgreSQL: correct ${variable}, or check the proxies in between.`;
   }
   return undefined;

@@ -212,6 +212,27 @@ it("lets nobody change or start on the database while it moves, and copies nothi
   expect([moved.code, await contentOf(target)]).toEqual([0, await contentOf(source.world)]);
 });
 
+it("names the source, and copies nothing, if the source is lost at the end", async () => {
+  await using source = await fillWorld(10);
+  await using target = await createWorld();
+  const { databaseUrl } = source.world;
+  const byName = new URL(databaseUrl);
+  byName.hostname = "localhost";
+  await closeConnections(source.world);
+  const moving = await heldMove({ DATABASE_URL: byName.href, TARGET_DATABASE_URL: target.databaseUrl }, target);
+
+  const { rowCount } = await source.world.database.pool.query(
+    `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a JOIN pg_locks l USING (pid)
+     WHERE datname = current_database() AND application_name = $1 AND l.locktype = 'advisory'`,
+    [COPY_NAME],
+  );
+  const { code, errors } = await moving.goOn();
+
+  expect([rowCount, code]).toEqual([1, 1]);
+  expect(errors).toMatch(/\nPostgreSQL at localhost:\d+ cannot be used now: .*\n$/);
+  expect(await target.database.models.user.count()).toBe(0);
+});
+
 it("keeps what was copied if the disks of both databases are full at the end, and says what to do", async () => {
   await using source = await fillWorld(1);
   await using target = await createWorld();
