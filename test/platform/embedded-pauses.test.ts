@@ -40,6 +40,32 @@ describe.runIf(process.platform !== "win32")("a process that is paused", { concu
     expect(await query(other.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
+  it("while it stops PostgreSQL lets others say whom they wait for, and then stops it", async (test) => {
+    const dataDir = await madeFolder(test);
+    const child = run(
+      test,
+      `const { default: pg } = await import("pg");
+      const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
+      const { query } = pg.Client.prototype;
+      pg.Client.prototype.query = async function (...values) {
+        if (/pg_stat_activity/.test(values[0])) process.kill(process.pid, "SIGSTOP");
+        return query.apply(this, values);
+      };
+      await postgres.stop();`,
+    );
+    await untilPaused(test, child);
+
+    await test
+      .expect(startEmbeddedPostgres({ dataDir }))
+      .rejects.toThrow(
+        `Another process has been stopping the embedded PostgreSQL in ${dataDir} for 10 s: if it is paused`,
+      );
+    child.kill("SIGCONT");
+
+    test.expect(await endOf(child)).toBe(0);
+    test.expect(postmasterOf(dataDir)).toBeUndefined();
+  });
+
   it("while it waits for other connections to close looks once more, and stops PostgreSQL", async (test) => {
     const dataDir = await madeFolder(test);
     const child = run(

@@ -1,4 +1,5 @@
 /** The long-lived connections to the embedded PostgreSQL, and the advisory locks that they hold. */
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { LIMITS } from "../../limits.js";
@@ -9,7 +10,7 @@ import { administratorAddress, connect, serviceAddress } from "./connection.js";
 import { type Home, codeOf } from "./home.js";
 import { putRolesInOrder } from "./roles.js";
 
-const { serverLockMs, othersLeaveMs } = LIMITS.embeddedDatabase;
+const { serverLockMs, othersLeaveMs, statementMs } = LIMITS.embeddedDatabase;
 const POLL_MS = 50;
 
 /** Advisory locks with two numbers never conflict with those with one number, which the rest of the project uses. */
@@ -23,6 +24,7 @@ export const PRESENCE_NAME = "memory-graph presence";
 /**
  * Opens the presence connection, which shows other processes that this one uses PostgreSQL. Waits while another process
  * stops PostgreSQL. First creates the role and the database if they are missing.
+ * @throws CannotStart when that process does not go on.
  */
 export async function enter(home: Home, port: number): Promise<pg.Client> {
   const address = await serviceAddress(home, port);
@@ -32,7 +34,12 @@ export async function enter(home: Home, port: number): Promise<pg.Client> {
     return client;
   } catch (error) {
     await close(client);
-    throw error;
+    if (codeOf(error) !== STATEMENT_TIMED_OUT) throw error;
+    throw new CannotStart(
+      `Another process has been stopping the embedded PostgreSQL in ${dirname(home.folder)} for ${statementMs / 1_000} s: ` +
+        "if it is paused, let it go on, or end it. Then start again.",
+      { cause: error },
+    );
   }
 }
 
@@ -40,6 +47,9 @@ async function makeReady(home: Home, port: number, address: string): Promise<pg.
   await putRolesInOrder(await administratorAddress(home, port), (await readPassword(home.folder)) ?? "");
   return connect(address, PRESENCE_NAME);
 }
+
+/** SQLSTATE of a statement that took too long. */
+const STATEMENT_TIMED_OUT = "57014";
 
 /** SQLSTATEs: the role is missing or may not log in, or the database is missing or may not be used. */
 const NOT_READY = ["28P01", "28000", "3D000", "42501"];
