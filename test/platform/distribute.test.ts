@@ -36,6 +36,29 @@ it("distributes all tables or none, and says which one it distributes", async ()
   expect((await world.database.pool.query("SELECT FROM stand_in.citus_tables")).rowCount).toBe(0);
 });
 
+it("leaves the distribution to a command that is at it, even if that is paused", async () => {
+  await using world = await createWorld({ fresh: true });
+  await standInForCitus(world.databaseUrl);
+  const { pool } = world.database;
+  const holder = await pool.connect();
+  await holder.query("BEGIN; LOCK TABLE stand_in.called");
+  const first = run(world);
+  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1);
+
+  const second = await run(world);
+  await holder.query("ROLLBACK");
+  holder.release();
+
+  expect(second).toEqual({
+    code: 1,
+    output: "",
+    errors: expect.stringMatching(/^Another `npm run distribute` works on/),
+  });
+  expect(await first).toMatchObject({ code: 0 });
+  expect(await run(world)).toMatchObject({ code: 0 });
+});
+
 it("distributes what tables need and then the tables, in order; a repetition does nothing", async () => {
   await using world = await createWorld({ fresh: true });
   await memoriesTitled(await world.user(), "One");

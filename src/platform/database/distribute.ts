@@ -25,12 +25,14 @@ type Tell = (message: string) => void;
 /**
  * Distributes the tables of graphs, with their rows, over the nodes that Citus knows. Tables that are distributed
  * already stay as they are. Writes to a table wait while it is distributed.
- * @throws StartError where there is no Citus or no node, or the schema forbids it. Then nothing was changed.
+ * @throws StartError where there is no Citus or no node, the schema forbids it, or another command distributes them.
+ * Then nothing was changed.
  */
 export async function distribute(url: string, tell: Tell = () => {}): Promise<Distributed> {
   await using database = await connect(url);
   const { client } = database;
   await assertPossible(client);
+  await takeAlone(client);
   await storeSettings(client, settingsFor(LIMITS.database));
   const missing = await findMissingTables(client);
   // First the functions that compute columns: the nodes need them when rows are copied there.
@@ -131,6 +133,18 @@ async function assertPossible(client: pg.Client): Promise<void> {
   if (obstacles.length === 0) return;
   const listed = obstacles.map(({ table, problem }) => `${table}: ${problem}`).join("; ");
   throw new StartError(`The schema forbids to distribute its tables. ${listed}.`);
+}
+
+/** Any constant works that nothing else locks. */
+const LOCK = 7_301_984_269;
+
+/** Keeps other commands from distributing the same tables while the connection lasts: Citus would refuse the second. */
+async function takeAlone(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ taken: boolean }>("SELECT pg_try_advisory_lock($1) AS taken", [LOCK]);
+  if (rows[0]?.taken) return;
+  throw new StartError(
+    "Another `npm run distribute` works on this database: wait until it has ended. If it is paused, let it go on.",
+  );
 }
 
 /** The tables that are not distributed yet, in the order in which to distribute them. */
