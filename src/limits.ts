@@ -172,6 +172,13 @@ export const LIMITS = {
     readBytes: 600_000,
     readBytesPerLookUp: 2,
     readBytesMost: 4_000_000,
+    // The same for each memory that has the rarest word, without filters and with them, again up to a maximum: the second one
+    // if those with all words are also looked for by their titles. If all words are common and look-ups would cost more
+    // than this maximum, candidates with so many bytes are read, and no others.
+    readBytesPerMatch: 160,
+    readBytesPerPassing: 320,
+    readBytesOfWhole: 12_000_000,
+    readBytesOfTitled: 6_000_000,
     // Of the words that phrases are looked for in, in the order in which they are stored. Fewer for a phrase, by a quarter
     // of its size as a query: four sevenths of it for two words, which 12,000 memories of 760 bytes have, or 450 of 20 kB.
     phraseBytes: 16_000_000,

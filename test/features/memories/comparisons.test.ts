@@ -7,6 +7,7 @@ import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { relatedMemories } from "../../../src/features/memories/related-memories.js";
+import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
@@ -100,6 +101,24 @@ it("compares no row of a list with each of another in any statement, except in s
   }
 
   expect(most).toEqual({});
+});
+
+it("compares a memory with each way of a concept only if it has the concept", async () => {
+  await using world = await createWorld({ fresh: true });
+  using heard = await hearComparisons(world.databaseUrl);
+  const { pool, reservedPool, searchPool } = world.database;
+  await expect.poll(() => pool.totalCount + reservedPool.totalCount + searchPool.totalCount).toBe(0);
+  const ann = await world.user();
+  const words = times(12, (index) => `${word(index)}yz`);
+  const each = 50;
+  for (const one of words) await manyMemories(world, ann, each, one);
+  heard.rows.clear();
+
+  const { total } = await ann.did(searchMemories, { query: words.join(" ") });
+
+  const [, rows] = [...heard.rows].find(([text]) => text.startsWith("WITH gate AS")) ?? [];
+  expect(total).toBe(words.length * each);
+  expect(rows).toBeLessThan((words.length + 3) * total);
 });
 
 async function graphOf(actor: Actor, world: Awaited<ReturnType<typeof createWorld>>) {

@@ -1,17 +1,20 @@
 import { expect, it } from "vitest";
-import { findMemories } from "../../../src/features/memories/words/find-memories.js";
+import { TOTAL_MAX, findMemories } from "../../../src/features/memories/words/find-memories.js";
 import { LIMITS } from "../../../src/limits.js";
 import { type Statement, inOrder } from "../../../src/platform/database/statement.js";
 import { manyMemories } from "../../support/memories.js";
 import { reportCounts } from "../../support/rows-read.js";
 import { type World, createWorld } from "../../support/world.js";
 
-const { bestBytes, phraseBytes, explained } = LIMITS.search;
+const { bestBytes, phraseBytes, explained, readBytesOfWhole, snippetBytes } = LIMITS.search;
 const PAGE_BYTES = 8_192;
 /** Words of the greatest length that the index has, so that texts are as long as they may be and made quickly. */
 const LONG_WORDS = `(SELECT string_agg(letters, ' ') FROM (SELECT string_agg(md5(n::text || word || part), '') AS letters
   FROM generate_series(1, 24) AS word, generate_series(1, 60) AS part GROUP BY word) AS words)`;
 const LONG_BYTES = 24 * 60 * 32;
+/** Three of them. */
+const SOME_LONG_WORDS = `(SELECT string_agg(letters, ' ') FROM (SELECT string_agg(md5(n::text || word || part), '') AS letters
+  FROM generate_series(1, 3) AS word, generate_series(1, 60) AS part GROUP BY word) AS words)`;
 
 /** A graph of memories with a content by SQL, which knows their numbers `n` from 1, the oldest. */
 async function graphOf(world: World, memories: number, content: string, importance = "0.5") {
@@ -31,21 +34,31 @@ async function graphOf(world: World, memories: number, content: string, importan
   const run = async <Row, Values extends object>(statement: Statement<Values, Row>, values: Values) =>
     (await client.query({ name: statement.name, text: statement.text, values: inOrder(statement, values) }))
       .rows as Row[];
-  /** Bytes of long values that were read so far: of these, only vectors are this long. */
-  const bytesRead = async () => {
+  const count = async (counted: string) => {
     await reportCounts(client);
-    const { rows } = await client.query<{ blocks: string }>(
-      "SELECT toast_blks_hit + toast_blks_read AS blocks FROM pg_statio_user_tables WHERE relname = 'memory'",
-    );
-    return Number(rows[0]?.blocks) * PAGE_BYTES;
+    const { rows } = await client.query<{ count: string }>(`SELECT ${counted} AS count`);
+    return Number(rows[0]?.count);
   };
+  /** Bytes of long values that were read so far: of these, only vectors are this long. */
+  const bytesRead = async () =>
+    PAGE_BYTES *
+    (await count("(SELECT toast_blks_hit + toast_blks_read FROM pg_statio_user_tables WHERE relname = 'memory')"));
+  const rowsRead = () => count("(SELECT idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'memory')");
+  /** Pages of the index of the search. */
+  const pagesRead = () =>
+    count("(SELECT idx_blks_hit + idx_blks_read FROM pg_statio_user_indexes WHERE indexrelname = 'memory_search')");
   return {
     graphId,
     client,
     async reading<Answer>(work: () => Promise<Answer>) {
-      const before = await bytesRead();
+      const before = { bytes: await bytesRead(), rows: await rowsRead(), pages: await pagesRead() };
       const answer = await work();
-      return { answer, bytes: (await bytesRead()) - before };
+      return {
+        answer,
+        bytes: (await bytesRead()) - before.bytes,
+        rows: (await rowsRead()) - before.rows,
+        pages: (await pagesRead()) - before.pages,
+      };
     },
     find: (query: string, wishes: object = {}) =>
       findMemories(run, graphId, {
@@ -103,6 +116,45 @@ it("looks for pairs and explains the best hits in a limited number of bytes", as
   expect(hits).toHaveLength(explained);
   for (const count of [pairs, explainedHits]) expect([most - 1, most]).toContain(count);
   expect(hits.slice(0, explainedHits).every(({ matches }) => matches?.length === 2)).toBe(true);
+});
+
+it("scores many common words by reading a limited number of bytes, and looks up none of them again", async () => {
+  await using world = await createWorld({ fresh: true });
+  const memories = 2_500;
+  const words = "amber birch cedar daisy elder fern grape hazel";
+  using graph = await graphOf(world, memories, `'${words} ' || ${SOME_LONG_WORDS}`, "n / 5000.0");
+  // The index finds the oldest first, so these two are not among the first 1,001.
+  const { rows } = await graph.client.query<{ id: string }>(
+    `UPDATE memory SET title = 'Amber and hazel' WHERE id IN
+       (SELECT id FROM memory WHERE graph_id = $1 ORDER BY id DESC LIMIT 2) RETURNING id`,
+    [graph.graphId],
+  );
+  await graph.client.query("VACUUM memory");
+
+  for (const filter of [{}, { minImportance: 0 }, { types: ["general"] }]) {
+    const { answer, bytes, rows: read } = await graph.reading(() => graph.find(words, filter));
+
+    expect(answer.total, JSON.stringify(filter)).toBe(TOTAL_MAX + 1);
+    expect(
+      answer.hits
+        .slice(0, 2)
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual(rows.map(({ id }) => id).toSorted());
+    expect(bytes, JSON.stringify(filter)).toBeLessThan(readBytesOfWhole + bestBytes + snippetBytes);
+    expect(read, JSON.stringify(filter)).toBeLessThan(3 * memories);
+  }
+});
+
+it("looks up a rare word without the others", async () => {
+  await using world = await createWorld({ fresh: true });
+  const words = "amber birch cedar daisy elder fern grape hazel ivory juniper kelp larch".split(" ");
+  using graph = await graphOf(world, 240, `('{${words.join()}}'::text[])[1 + n % 12] || ' ' || ${LONG_WORDS}`);
+
+  const { answer, pages } = await graph.reading(() => graph.find(words.join(" ")));
+
+  expect(answer.total).toBe(240);
+  expect(pages).toBeLessThan(2_000);
 });
 
 it("looks at both ends of a graph in a limited number of bytes", async () => {

@@ -174,7 +174,7 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
     types: wide.types && [...wide.types],
     tags: wide.tags && [...wide.tags],
     phrases: phrases.length > 0 ? phrases : null,
-    scanGates: scans.map(({ gate }) => gate),
+    scanGates: scans.map(({ gate, passes }) => (passes ? -gate : gate)),
     concepts: scans.map(({ concept }) => concept),
     scans: scans.map(({ query }) => query),
     points: scans.map(({ points }) => points),
@@ -197,8 +197,9 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
   };
 }
 
-/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[23]`. */
-function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan, { withLinks }: SearchWishes): number[] {
+/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[24]`. */
+function tuningOf(plan: Plan, { withLinks }: SearchWishes): number[] {
+  const { isFirstSpared, isReadInPart, shareMin, readBytes, wide, walk } = plan;
   const { pairsIn, namesIn, nameBytes, phraseBytes, bestBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
   return [
@@ -208,6 +209,6 @@ function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan, { wi
     // From 17 on.
     ...[PROBED_MARGIN, Number(walk.isFiltered), wide.shareLeast, TUNING.shareMin.single, Number(withLinks)],
     // From 22 on.
-    ...[phraseBytes, bestBytes],
+    ...[phraseBytes, bestBytes, Number(isReadInPart)],
   ];
 }

@@ -1,5 +1,5 @@
 import { type Concept, sum } from "./concepts.js";
-import { type Narrowing, alternativesOf, isWide } from "./narrowing.js";
+import { type Narrowing, alternativesOf, isNarrowed, isWide } from "./narrowing.js";
 import {
   type Scan,
   type Scored,
@@ -23,6 +23,8 @@ export interface LookUps {
    */
   readonly isFirstSpared: boolean;
   readonly scans: readonly Scan[];
+  /** Whether candidates may be left unread: then only the gates that found them tell what they have. */
+  readonly mayReadInPart: boolean;
 }
 
 interface Gate extends Expectation {
@@ -76,7 +78,7 @@ const IN_TITLE_OR_TEXT: readonly Mark[] = [TITLE, TEXT];
 /** Also finds the names themselves. What the other gates find counts as their parts elsewhere, as most of it is. */
 function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
   const scored = asked.scored.map((concept) => (isApart(concept) ? asParts(concept) : concept));
-  const { gates, scans, isFirstSpared } = lookUpAllCommon({ ...asked, scored });
+  const { gates, scans, ...way } = lookUpAllCommon({ ...asked, scored });
   const gate = gates.length + 1;
   const others = scored.filter(({ place, isExtra }) => !isExtra && !names.some((name) => name.place === place));
   return {
@@ -84,7 +86,7 @@ function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
       ...gates,
       { ...gateFor([any(names.map((name) => conceptQuery(name)))], asked), expected: documentsOfAll(names) },
     ],
-    isFirstSpared,
+    ...way,
     scans: [
       ...scans,
       ...scanEachWay(names, gate),
@@ -96,6 +98,7 @@ function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
 const lookUpWhole = (asked: Asked): LookUps => ({
   gates: [wholeGate(asked)],
   isFirstSpared: false,
+  mayReadInPart: false,
   scans: giveRequired(asked.scored, 1),
 });
 
@@ -104,7 +107,7 @@ function lookUpPhrase(asked: Asked): LookUps {
   return { ...whole, scans: [...whole.scans, ...scanEachWay(asked.scored, 1, [TITLE, TAG])] };
 }
 
-function lookUpRare(asked: Asked, rare: readonly Concept[]): LookUps {
+function lookUpRare(asked: Asked, rare: readonly Scored[]): LookUps {
   const words = withoutBeginnings(asked.required).map((concept) => conceptQuery(concept));
   const anyRare = any(rare.map((concept) => conceptQuery(concept)));
   const isSame = anyRare === all(words);
@@ -113,15 +116,19 @@ function lookUpRare(asked: Asked, rare: readonly Concept[]): LookUps {
   // of its text.
   const isGiven = (concept: Scored) =>
     isSame && !concept.isExtra && leastWorth(concept).points === bestWorth(concept).points;
+  const wholes = new Set(rare.filter((concept) => asked.scored.includes(concept)).map(({ place }) => place));
   const given = asked.scored.filter(isGiven);
   const others = asked.scored.filter((concept) => !isGiven(concept));
   return {
     gates,
     isFirstSpared: false,
+    mayReadInPart: false,
     scans: [
       ...giveRequired(asked.scored, 1, leastWorth),
-      ...scanEachWay(given, gates.length, [TITLE, TAG]),
-      ...scanEachWay(others, gates.length),
+      ...[...scanEachWay(given, gates.length, [TITLE, TAG]), ...scanEachWay(others, gates.length)].map((scan) => ({
+        ...scan,
+        passes: wholes.has(scan.concept),
+      })),
     ],
   };
 }
@@ -131,12 +138,12 @@ function lookUpOneCommon(asked: Asked, concept: Scored): LookUps {
   const whole = lookUpWhole(asked);
   const marked = marks.map((mark) => gateFor([conceptQuery(concept, mark)], asked));
   const given = marks.map((mark, index) => giveConcept(concept, index + 2, mark, bestWorth(concept)));
-  return { gates: [...whole.gates, ...marked], isFirstSpared: true, scans: [...whole.scans, ...given] };
+  return { ...whole, gates: [...whole.gates, ...marked], isFirstSpared: true, scans: [...whole.scans, ...given] };
 }
 
 function lookUpCommon(asked: Asked, rarest: Scored, common: readonly Scored[]): LookUps {
   const { required, memories, bounds } = asked;
-  const whole = lookUpWhole(asked);
+  const whole = { ...lookUpWhole(asked), mayReadInPart: true };
   const few = { ...asked, bounds: { ...bounds, candidates: bounds.commonCandidates } };
   const withRarest = { ...gateFor([conceptQuery(rarest)], few), expected: expectedWith([rarest], memories) };
   const scan = (gate: number, marks: readonly Mark[]) =>
@@ -148,16 +155,17 @@ function lookUpCommon(asked: Asked, rarest: Scored, common: readonly Scored[]): 
           : scanAnyWay(concept, gate, mark),
       ),
     );
-  // One memory hardly ever has so many words, and it is costly to look for them all in titles too.
-  if (required.length > common.length) {
+  // If so many memories should have all words, one that lacks a word is not among the best.
+  const isFull = expectedWith(required, memories) > FULL_ENOUGH * bounds.candidates;
+  // Else one memory hardly ever has so many words, and it is costly to look for them all in titles too.
+  if (required.length > common.length && (!isFull || isNarrowed(asked.narrowing))) {
     return { ...whole, gates: [...whole.gates, withRarest], scans: [...whole.scans, ...scan(2, [TITLE, TEXT])] };
   }
   const titled = any(common.map((concept) => conceptQuery(concept, TITLE)));
   const words = all(withoutBeginnings(required).map((concept) => conceptQuery(concept)));
   const gates = [...whole.gates, { ...gateFor([titled, words], few), within: 1 }];
   const scans = [...whole.scans, ...giveRequired(asked.scored, 2), ...scan(2, [TITLE])];
-  // If so many memories should have all words, one that lacks a word is not among the best.
-  if (expectedWith(required, memories) > FULL_ENOUGH * bounds.candidates) return { ...whole, gates, scans };
+  if (isFull) return { ...whole, gates, scans };
   return { ...whole, gates: [...gates, withRarest], scans: [...scans, ...scan(3, [TITLE, TEXT])] };
 }
 

@@ -39,6 +39,9 @@ export function alternativesOf({ types, tags, anyTag }: Narrowing): string[][] {
   return [typed, ...(anyTag ? [tagged] : tagged.map((tag) => [tag]))].filter(({ length }) => length > 0);
 }
 
+export const isNarrowed = (narrowing: Narrowing): boolean =>
+  narrowing.isFiltered || alternativesOf(narrowing).length > 0;
+
 export const isWide = (alternatives: readonly string[]): boolean => alternatives.length > ALTERNATIVES;
 
 /** What of a narrowing is wide, for gates that should find so many of so many memories. */

@@ -11,6 +11,8 @@ export interface Scan {
   readonly points: number;
   readonly share: number;
   readonly inTitle: boolean;
+  /** Whether what matches `query` passes the gate. */
+  readonly passes?: boolean;
 }
 
 /** A concept that is scored. */
