@@ -148,6 +148,32 @@ describe("the snippet", () => {
     expect(snippets.filter((snippet) => /^lorem .*lorem…$/.test(snippet))).toHaveLength(5);
   });
 
+  it("cuts the same from whole memories, whose contents are then read once", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const { snippetBytes, snippetCharacters } = LIMITS.search;
+    // Each of these characters has two UTF-16 units and four bytes.
+    const content = `${"🧶 ".repeat(snippetCharacters / 2 - 4)}needle needles ${"lorem ".repeat(7_000)} needle`;
+    await manyMemories(world, ann, Math.floor(snippetBytes / Buffer.byteLength(content)) + 3, content);
+    const queries = vi.spyOn(pg.Client.prototype, "query");
+    const place = searchHits.names.indexOf("textBytes");
+    const snippets = async (more: string) => {
+      const answer = await ask(`${url}/v1/memories/search?query=needle${more}`, { key: ann.key });
+      return (answer.body as { memories: { snippet: string }[] }).memories.map(({ snippet }) => snippet);
+    };
+
+    const plain = await snippets("");
+    const whole = await snippets("&full=true");
+
+    const sent = queries.mock.calls.map(([query]: readonly unknown[]) => query as Partial<pg.QueryConfig>);
+    queries.mockRestore();
+    expect(whole).toEqual(plain);
+    expect(new Set(plain).size).toBeGreaterThan(1);
+    const bytes = sent.filter(({ text }) => text === searchHits.text).map(({ values }) => values?.[place] as unknown);
+    expect(bytes).toEqual([snippetBytes, 0]);
+  });
+
   it("reads no content when no snippet is requested", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();

@@ -16,7 +16,8 @@ import { headOf } from "../memory-head.js";
 import { setMakers, showsMakers } from "../read-makers.js";
 import { withMemories } from "../memory-relations.js";
 import { UnknownWord } from "../words/unknown-word.js";
-import { type Found, type Hit, type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
+import type { Concept } from "../words/concepts.js";
+import { type Hit, type SearchWishes, TOTAL_MAX, findMemories } from "../words/find-memories.js";
 import { SearchHit } from "./search-hit.js";
 import { type Finder, finderOf } from "./occurrences.js";
 import { snippetOf } from "./snippet.js";
@@ -228,14 +229,17 @@ export const searchMemories = defineOperation({
   },
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);
-    const withText = context.selects("snippet", "memories");
+    const withSnippets = context.selects("snippet", "memories");
+    // Whole memories have their contents, which are then read once; except that what is near in meaning is cut elsewhere.
+    const readsOnce = input.full && !isByMeaning(context, input);
+    const withText = withSnippets && !readsOnce;
     const withLinks = context.selects("supersededBy", "memories") || context.selects("solvedBy", "memories");
     const withUnknownWords = context.selects("unknownWords");
     const withHits = withUnknownWords || context.selects("memories") || context.selects("truncated");
     const wishes = { ...input, withText, withLinks, withHits, withUnknownWords, expired: expiryFor(context, input) };
     const { meaning, total, unknownWords, ...found } = await searchBoth(context, graphId, wishes);
-    const hits = await showHits(context, graphId, found);
-    const wanted = input.full ? await withMemories(context, hits) : hits;
+    const hits = input.full ? await readWhole(context, graphId, found.hits, readsOnce && withSnippets) : found.hits;
+    const wanted = await showHits(context, graphId, { ...found, hits });
     const memories = await withinPage(context, wanted);
     if (showsMakers(context, graphId)) await setMakers(context, memories, ({ memoryId: id }) => ({ graphId, id }));
     return {
@@ -250,7 +254,11 @@ export const searchMemories = defineOperation({
 });
 
 /** The hits as they are answered. Between their snippets, other requests get their turn. */
-async function showHits(context: Context, graphId: string, { hits, concepts }: Pick<Found, "hits" | "concepts">) {
+async function showHits(
+  context: Context,
+  graphId: string,
+  { hits, concepts }: { readonly hits: readonly ShownHit[]; readonly concepts: readonly Concept[] },
+) {
   const find = finderOf(concepts);
   const shown: SearchHit[] = [];
   let characters = 0;
@@ -265,7 +273,9 @@ async function showHits(context: Context, graphId: string, { hits, concepts }: P
   return shown;
 }
 
-function showHit(hit: Hit, graphId: string, find: Finder): SearchHit {
+type ShownHit = Hit & Pick<SearchHit, "memory">;
+
+function showHit(hit: ShownHit, graphId: string, find: Finder): SearchHit {
   const {
     id: memoryId,
     type,
@@ -279,6 +289,7 @@ function showHit(hit: Hit, graphId: string, find: Finder): SearchHit {
     newer,
     solution,
     meantFrom,
+    memory,
   } = hit;
   const goesOn = continues === true;
   const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
@@ -286,8 +297,31 @@ function showHit(hit: Hit, graphId: string, find: Finder): SearchHit {
     ...{ graphId, memoryId, type, title, summary, tags: [...tags], updatedAt: hit.updated },
     ...{ relevance, supersededBy: newer, solvedBy: solution, matches },
     ...snippet,
+    ...(memory && { memory }),
   };
 }
+
+const isByMeaning = ({ meaning }: Context, page: Pick<SearchWishes, "query" | "limit" | "offset">): boolean =>
+  meaning !== undefined && isMerged(page);
+
+/** Adds whole memories to hits, of which as many are read as a page has room for, and perhaps the texts for snippets. */
+async function readWhole(context: Context, graphId: string, hits: readonly Hit[], withTexts: boolean) {
+  const whole = await withMemories(
+    context,
+    hits.map((hit) => ({ ...hit, graphId, memoryId: hit.id })),
+  );
+  if (!withTexts) return whole;
+  let bytes = 0;
+  return whole.map((hit) => {
+    const { content } = hit.memory;
+    bytes += Buffer.byteLength(content);
+    const text = bytes <= snippetBytes ? content : firstCharacters(content, snippetCharacters);
+    return { ...hit, text, continues: text.length < content.length };
+  });
+}
+
+/** As PostgreSQL counts characters: a surrogate pair is one. */
+const firstCharacters = (text: string, count: number): string => [...text.slice(0, 2 * count)].slice(0, count).join("");
 
 type Wishes = SearchWishes &
   SearchMemoriesInput & {
@@ -299,7 +333,7 @@ type Wishes = SearchWishes &
 async function searchBoth(context: Context, graphId: string, wishes: Wishes) {
   const { limit: asked, offset, query, withHits } = wishes;
   const limit = withHits ? asked : 0;
-  const merges = context.meaning !== undefined && isMerged(wishes);
+  const merges = isByMeaning(context, wishes);
   const byMeaning = merges ? findByMeaning(context, graphId, { text: query, use: "query" }, wishes) : null;
   const page = merges ? { limit: mergedByWords, offset: 0 } : { limit, offset };
   const found = await context.database
