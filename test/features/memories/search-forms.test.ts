@@ -171,3 +171,39 @@ it("finds numbers in digits by words, and vice versa", async () => {
   expect(await first("tokens of four weeks")).toBe("Tokens expire after 4 weeks");
   expect(await first("second floor")).toBe("The team of the 2nd floor");
 });
+
+it("keeps the same vectors as when their parts were merged in order", async () => {
+  await using world = await createWorld();
+  const part = fc.array(
+    fc.oneof(
+      fc.constantFrom("getUserById", "src/app.ts", "c++", "the", "Straße", "サーバー", "^a", ":task"),
+      fc.string(),
+    ),
+  );
+  const text = part.map((parts) => parts.join(" ").replaceAll("\0", "").toWellFormed());
+
+  await fc.assert(
+    fc.asyncProperty(
+      text,
+      fc.array(text, { maxLength: 3 }),
+      fc.option(text),
+      text,
+      async (title, tags, summary, content) => {
+        const { rows } = await world.database.pool.query<{ same: boolean }>(
+          `SELECT memory_search('task', $1, $2, $3, $4)::text = (
+           text_search($1) || text_search(array_to_string($2::text[], ' ')) || text_search(coalesce($3 || ' ', '') || $4)
+           || mark_words('^', strip(text_search($1)
+             || to_tsvector('simple', plain_words(set_apart(fold_accents($1))))))
+           || mark_words('#', text_search(array_to_string($2::text[], ' ')))
+           || array_to_tsvector(ARRAY[':task'] || ARRAY(SELECT '=' || tag FROM unnest($2::text[]) AS tag))
+           || array_to_tsvector(string_to_array(left(regexp_replace(
+             fold_accents($1 || array_to_string($2::text[], '') || coalesce($3 || ' ', '') || $4),
+             '[[:alnum:][:space:]]+', '', 'g'), 5000), NULL)))::text AS same`,
+          [title, tags, summary, content],
+        );
+        expect(rows[0]?.same).toBe(true);
+      },
+    ),
+    { numRuns: roundsOf(300) },
+  );
+});
