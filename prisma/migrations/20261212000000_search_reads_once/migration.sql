@@ -74,6 +74,7 @@ END $$;
 
 -- As before, but:
 -- - vectors are read once for all queries, by `setweight`, and asked for a concept before they are asked for each way of it;
+-- - what explains hits is looked for once among all points, not for each hit;
 -- - where a scan's gate is negative, what has its words passes this gate, which is not asked again;
 -- - where `p_tuning[24]` is 1, the index is not looked into for each word that is scored: vectors of `p_tuning[8]` bytes are
 --   read. First those of gates within another one: what only the other one finds has all words, and none in its title.
@@ -353,6 +354,8 @@ BEGIN
         ELSE round(10000 * p_tuning[7] * least(1, coalesce(side_by_side.score, ranked.score))) / 10000 END AS score
     FROM ranked LEFT JOIN side_by_side ON side_by_side.id = ranked.id LEFT JOIN superseded ON superseded.id = ranked.id
     ORDER BY score DESC, ranked.importance DESC, ranked.id DESC LIMIT p_limit OFFSET p_offset
+  ), explained AS MATERIALIZED (
+    SELECT best.* FROM best WHERE p_explains AND best.id IN (SELECT chosen.id FROM chosen) IS TRUE
   )
   SELECT matches.total::int, hit.id, hit.type, hit.title, hit.summary, hit.tags, least(1, hit.score), hit.text,
     octet_length(hit.text) < hit.bytes, weighed.concepts, weighed.weights,
@@ -373,7 +376,7 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT array_agg(best.concept ORDER BY best.concept) AS concepts,
       array_agg(best.points ORDER BY best.concept) AS weights
-    FROM best WHERE p_explains AND best.id = hit.id
+    FROM explained AS best WHERE best.id = hit.id
   ) AS weighed ON true
   LEFT JOIN LATERAL (
     SELECT json_build_object('memoryId', m.id, 'title', m.title) AS memory FROM (SELECT hit.by AS id WHERE hit.by IS NOT NULL

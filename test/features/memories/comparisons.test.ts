@@ -103,7 +103,7 @@ it("compares no row of a list with each of another in any statement, except in s
   expect(most).toEqual({});
 });
 
-it("compares a memory with each way of a concept only if it has the concept", async () => {
+it("compares a memory with each way of a concept only if it has the concept, and explains hits at once", async () => {
   await using world = await createWorld({ fresh: true });
   using heard = await hearComparisons(world.databaseUrl);
   const { pool, reservedPool, searchPool } = world.database;
@@ -114,7 +114,7 @@ it("compares a memory with each way of a concept only if it has the concept", as
   for (const one of words) await manyMemories(world, ann, each, one);
   heard.rows.clear();
 
-  const { total } = await ann.did(searchMemories, { query: words.join(" ") });
+  const { total } = await ann.did(searchMemories, { query: words.join(" "), explain: true, limit: 50 });
 
   const [, rows] = [...heard.rows].find(([text]) => text.startsWith("WITH gate AS")) ?? [];
   expect(total).toBe(words.length * each);
