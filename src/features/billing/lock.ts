@@ -40,8 +40,7 @@ export async function withAccountLock<T>(
   { teamId, deadline, payments }: Wait,
   work: (lock: AccountLock) => Promise<T>,
 ): Promise<T> {
-  const now = startClock(await timeOf(database));
-  const asked = now();
+  const asked = await timeOf(database);
   const lines = linesOf.get(payments) ?? new Map<string, Gate>();
   linesOf.set(payments, lines);
   const line = lines.get(teamId) ?? new Gate(1);
@@ -51,6 +50,7 @@ export async function withAccountLock<T>(
     throw new AccountBusy();
   });
   try {
+    const now = startClock(turn ? await timeOf(database) : asked);
     return await holdLock(database, { teamId, deadline, now, waitedSince: turn && asked }, work);
   } finally {
     line.leave();
@@ -66,15 +66,16 @@ const linesOf = new WeakMap<Payments, Map<string, Gate>>();
 
 async function holdLock<T>(
   database: Database,
-  { teamId, deadline, now, waitedSince: since }: Omit<Wait, "payments"> & Pick<AccountLock, "now" | "waitedSince">,
+  { teamId, deadline, ...start }: Omit<Wait, "payments"> & Pick<AccountLock, "now" | "waitedSince">,
   work: (lock: AccountLock) => Promise<T>,
 ): Promise<T> {
   const holder = randomUUID();
-  let waitedSince = since;
+  let { now, waitedSince } = start;
   while (!(await takeOrLeave(database, { teamId, holder, now }))) {
     waitedSince ??= now();
     if (deadline.remainingMs === 0) throw new AccountBusy();
     await sleep(ASKED_EVERY_MS * (0.5 + Math.random()));
+    now = startClock(await timeOf(database));
   }
   const lock: AccountLock = { teamId, holder, waitedSince, now };
   const renewing = setInterval(() => renew(database, lock).catch(() => {}), RENEWED_EVERY_MS);
@@ -87,7 +88,10 @@ async function holdLock<T>(
   }
 }
 
-/** Continues from a time that was just read from the database. */
+/**
+ * Continues from a time that was just read from the database. It stops while the machine is suspended, so it is read anew
+ * after each wait: by a time that is far behind, a lock that is held would look like one of a clock that was ahead.
+ */
 function startClock(time: Date): () => Date {
   const startedAt = performance.now();
   return () => new Date(time.getTime() + Math.floor(performance.now() - startedAt));
@@ -95,7 +99,10 @@ function startClock(time: Date): () => Date {
 
 type Holder = Pick<AccountLock, "teamId" | "holder" | "now">;
 
-/** How far ahead of a holder's time the times of others may be: each has read the database's clock by itself. */
+/**
+ * How far ahead of a holder's time the times of others may be: each has read the database's clock by itself, and the
+ * lease of another version may be longer.
+ */
 export const AHEAD_MS = MINUTE_MS;
 
 /**

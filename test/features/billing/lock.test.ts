@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { AccountBusy, PaymentProviderError } from "../../../src/features/billing/failures.js";
 import { type AccountLock, withAccountLock, writeAccount } from "../../../src/features/billing/lock.js";
 import { BY_ITSELF } from "../../../src/features/billing/requester.js";
@@ -55,6 +55,23 @@ it("takes a lock that a killed server took while the database's clock was ahead"
   expect(await at.session(async ({ holder }) => (await at.account()).lockedBy === holder, { milliseconds: 500 })).toBe(
     true,
   );
+});
+
+it("leaves a lock that is held alone, also after this machine was suspended while it waited", async () => {
+  await using at = await scene();
+  const elsewhere = await holdLock(at.world, at.teamId);
+  const session = at.session(async () => at.account());
+  await elsewhere.waitedFor();
+  const { now } = performance;
+  // The clock that does not run meanwhile.
+  vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) - HOUR_MS);
+  onTestFinished(() => void vi.restoreAllMocks());
+
+  await elsewhere.waitedFor();
+  expect(await at.account()).toMatchObject({ lockedBy: null });
+  await elsewhere.release();
+
+  expect((await session).lockedBy).not.toBeNull();
 });
 
 it("does not reuse what a session has read while the database's clock was ahead", async () => {
@@ -191,8 +208,6 @@ async function scene() {
   const { billingAccount } = database.models;
   await billingAccount.create({ data: { teamId } });
   const counts = { begun: 0, asked: 0, renewed: 0 };
-  // A session reads the time before it gets into the line.
-  const run = (...statement: Parameters<Database["run"]>) => database.run(...statement).finally(() => counts.begun++);
   let losesAnswer = false;
   const updateMany = async (change: Parameters<typeof billingAccount.updateMany>[0]) => {
     if (change?.data.lockedBy) counts.asked++;
@@ -204,9 +219,17 @@ async function scene() {
     }
     return updated;
   };
-  const counting = { run, models: { billingAccount: { updateMany } } } as unknown as Database;
-  const session = <T>(work: (lock: AccountLock) => Promise<T>, { milliseconds = 60_000 } = {}) =>
-    withAccountLock(counting, { teamId, deadline: new Deadline(milliseconds), payments }, work);
+  const session = <T>(work: (lock: AccountLock) => Promise<T>, { milliseconds = 60_000 } = {}) => {
+    // A session first reads the time before it gets into the line.
+    let begins = 1;
+    const run = (...statement: Parameters<Database["run"]>) =>
+      database.run(...statement).finally(() => {
+        counts.begun += begins;
+        begins = 0;
+      });
+    const counting = { run, models: { billingAccount: { updateMany } } } as unknown as Database;
+    return withAccountLock(counting, { teamId, deadline: new Deadline(milliseconds), payments }, work);
+  };
   const account = () => billingAccount.findUniqueOrThrow({ where: { teamId } });
   return {
     world,
