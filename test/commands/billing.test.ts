@@ -167,6 +167,24 @@ describe("setup", () => {
     ]);
   });
 
+  it.each(["month", "year"] as const)(
+    "makes a missing price in the currency of the one by the %s",
+    async (interval) => {
+      await using standIn = await startStandInStripe();
+      const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
+      const { prices, products } = stripeClient(standIn.secretKey, standIn.url);
+      const { id: product } = await products.create({ id: "memory_graph_team", name: "Memory Graph Team" });
+      const keys = { month: "memory_graph_team_monthly", year: "memory_graph_team_yearly" };
+      const price = { currency: "eur", unit_amount: 900, recurring: { interval }, lookup_key: keys[interval] };
+      await prices.create({ product, ...price });
+
+      await billing(environment, "setup", "--url", "https://x.example.com");
+
+      const { data } = await prices.list({ lookup_keys: Object.values(keys) });
+      expect(data.map(({ currency }) => currency)).toEqual(["eur", "eur"]);
+    },
+  );
+
   it("corrects a portal and an endpoint of an earlier release, or that somebody has changed", async () => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };

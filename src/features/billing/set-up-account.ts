@@ -171,18 +171,22 @@ interface WantedPrice {
   readonly currency: string | undefined;
 }
 
+const lookupKeyOf = (interval: "month" | "year"): string => `${PRODUCT_ID}_${interval}ly`;
+
 async function ensurePrice(stripe: Stripe, wanted: WantedPrice, made: string[]): Promise<string> {
-  const { product, interval } = wanted;
-  const lookupKey = `${PRODUCT_ID}_${interval}ly`;
-  const { data } = await stripe.prices.list({ lookup_keys: [lookupKey], limit: 100 });
+  const { product, interval, amount } = wanted;
+  const lookupKey = lookupKeyOf(interval);
+  const { data } = await stripe.prices.list({ lookup_keys: [lookupKeyOf("month"), lookupKeyOf("year")], limit: 100 });
+  const active = data.filter((price) => price.active);
   // Only one price has a lookup key.
-  const present = data.find(({ active }) => active);
-  const amount = wanted.amount ?? present?.unit_amount ?? FIRST_PRICES[interval];
-  const currency = wanted.currency ?? present?.currency ?? FIRST_PRICES.currency;
-  if (present?.unit_amount === amount && present.currency === currency) return present.id;
+  const present = active.find((price) => price.lookup_key === lookupKey);
+  // Stripe changes no subscription to a price in another currency.
+  const currency = wanted.currency ?? (present ?? active[0])?.currency ?? FIRST_PRICES.currency;
+  if (present?.currency === currency && (amount ?? present.unit_amount) === present.unit_amount) return present.id;
   made.push(`price by the ${interval}`);
   const params = {
-    ...{ product, currency, unit_amount: amount, recurring: { interval } },
+    ...{ product, currency, recurring: { interval } },
+    unit_amount: amount ?? present?.unit_amount ?? FIRST_PRICES[interval],
     ...{ lookup_key: lookupKey, transfer_lookup_key: true },
   };
   const create = (wish: typeof params, options?: Stripe.RequestOptions) => stripe.prices.create(wish, options);
