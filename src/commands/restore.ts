@@ -1,8 +1,8 @@
 import "reflect-metadata";
-import { type FileHandle, open } from "node:fs/promises";
-import { PassThrough, Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { constants, createGunzip, gunzipSync } from "node:zlib";
+import { once } from "node:events";
+import { open } from "node:fs/promises";
+import { Readable, pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
 import { assertBackupOf, readDatabase } from "../platform/database/copy-database.js";
 import { newestMigration } from "../platform/database/migrations.js";
 import { StartError } from "../platform/start-error.js";
@@ -25,15 +25,10 @@ export const program = commandLine({
 async function restore(file: string, { json }: { json?: true }): Promise<void> {
   // Opened first, so that nothing is created for a file that cannot be read.
   await using backup = await open(file);
-  const unpacked = new PassThrough();
-  const tables = await assertOfThisVersion(backup)
-    .then(() =>
-      withDatabaseUrl(async (address) => {
-        const reading = pipeline(backup.createReadStream(), createGunzip(), unpacked);
-        const [result] = await Promise.all([readDatabase(address, unpacked, { tell: tellTable }), reading]);
-        return result;
-      }),
-    )
+  // Whoever reads what is unpacked gets the error.
+  const unpacked = pipeline(backup.createReadStream(), createGunzip(), () => {});
+  const tables = await assertOfThisVersion(unpacked)
+    .then(() => withDatabaseUrl((address) => readDatabase(address, unpacked, { tell: tellTable })))
     .catch((error: unknown) => {
       if (!isDamaged(error)) throw error;
       throw new StartError(
@@ -44,14 +39,23 @@ async function restore(file: string, { json }: { json?: true }): Promise<void> {
   else console.log(`Restored ${countInWords(tables["memory"] ?? 0, "memory", "memories")} and all else from ${file}.`);
 }
 
-/** Looked at before the database is migrated: an empty one stays empty, for the version that wrote the file. */
-async function assertOfThisVersion(backup: FileHandle): Promise<void> {
-  const { buffer, bytesRead } = await backup.read({ buffer: Buffer.alloc(HEAD_BYTES), position: 0 });
-  const beginning = gunzipSync(buffer.subarray(0, bytesRead), { finishFlush: constants.Z_SYNC_FLUSH });
+/**
+ * Looked at before the database is migrated: an empty one stays empty, for the version that wrote the file. What was
+ * read is put back, since a pipe cannot be read again.
+ */
+async function assertOfThisVersion(unpacked: Readable): Promise<void> {
+  let beginning = Buffer.alloc(0);
+  while (beginning.length < HEAD_BYTES && !beginning.includes("\n")) {
+    await once(unpacked, "readable");
+    const part = unpacked.read() as Buffer | null;
+    if (!part) break;
+    beginning = Buffer.concat([beginning, part]);
+  }
+  unpacked.unshift(beginning);
   await assertBackupOf(await newestMigration(), Readable.from([beginning]));
 }
 
-/** More than the packed first line takes. */
+/** More than the first line takes. */
 const HEAD_BYTES = 4_096;
 
 /** An error of zlib, for a file that is not compressed, or not whole. */

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -114,6 +115,27 @@ it("finds a server whose role acts as another one, as after a change of the pass
 
   expect([used.code, used.errors]).toEqual([1, expect.stringContaining("in use by memory-graph-gateway. Stop")]);
   expect([moved.code, moved.output]).toEqual([0, expect.stringContaining("Copied 0 memories")]);
+});
+
+it("restores what comes through a pipe, in parts of any size", async () => {
+  await using source = await fillWorld(10);
+  await using target = await createWorld();
+  await empty(target);
+  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const file = join(folder, "backup.sql.gz");
+  await runHere(backup, [file], { DATABASE_URL: source.world.databaseUrl });
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+
+  const content = await readFile(file);
+  const bytes = Array.from(content, (_byte, at) => content.subarray(at, at + 1));
+  const [{ code, errors }] = await Promise.all([
+    runHere(restore, [pipe], { DATABASE_URL: target.databaseUrl }),
+    writeFile(pipe, bytes),
+  ]);
+
+  expect([code, errors]).toEqual([0, expect.stringContaining("  memory: ")]);
+  expect(await contentOf(target)).toEqual(await contentOf(source.world));
 });
 
 it("leaves alone tables of extensions, such as one that PostGIS fills when it is created", async () => {
