@@ -123,16 +123,16 @@ async function takeAlone(client: pg.Client, { variable }: Address): Promise<void
 
 /**
  * The names of other connected programs, except connections that keep the embedded PostgreSQL running or that copy. Of
- * other roles' sessions the type is hidden, also of our own if our role acts as another one; processes of PostgreSQL
- * itself have no user.
+ * other roles' sessions the type is hidden, also of our own if our role acts as another one. Hidden ones of superusers
+ * are no servers, but of extensions or of whoever runs PostgreSQL; nobody could stop them.
  */
 async function findOtherPrograms(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT DISTINCT coalesce(nullif(application_name, ''), 'a program without a name')
               || coalesce(' at ' || host(client_addr), '') AS name
-     FROM pg_stat_activity
-     WHERE datname = current_database() AND usesysid IS NOT NULL AND pid <> pg_backend_pid()
-       AND coalesce(backend_type, 'client backend') = 'client backend' AND application_name <> ALL($1)
+     FROM pg_stat_activity JOIN pg_roles r ON r.oid = usesysid
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> ALL($1)
+       AND (backend_type = 'client backend' OR (backend_type IS NULL AND NOT rolsuper))
      ORDER BY name`,
     [[PRESENCE_NAME, COPY_NAME]],
   );

@@ -111,6 +111,8 @@ it("finds a server whose role acts as another one, as after a change of the pass
   const server = await connect({ databaseUrl: way }, "memory-graph-gateway");
   const used = await runHere(migrateTo, [], environment);
   await server[Symbol.asyncDispose]();
+  // Of a hosted PostgreSQL.
+  await using _monitor = await connect({ databaseUrl: databaseOn(url, name) }, "a superuser's monitor");
   const moved = await runHere(migrateTo, [], environment);
 
   expect([used.code, used.errors]).toEqual([1, expect.stringContaining("in use by memory-graph-gateway. Stop")]);
