@@ -67,6 +67,12 @@ export class Connections {
       closeIdle();
       for (const { socket } of unused) socket.destroy();
     };
+    const closeAll = server.closeAllConnections.bind(server);
+    // Answers that a stop of the server cuts must not look whole.
+    server.closeAllConnections = () => {
+      for (const { socket, responses } of this.#all.values()) if (responses.size > 0) resetConnection(socket);
+      closeAll();
+    };
     server.on("close", () => clearInterval(watch));
   }
 

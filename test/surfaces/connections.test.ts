@@ -233,6 +233,22 @@ it("closes connections with large heads or several requests while heads take too
     .toBe(200);
 });
 
+it("resets the connections of answers that the end of a stop cuts: of HTTP/1.0, they would look whole", async () => {
+  const app = express().get("/begun", (_request, response) => void response.write("The first half"));
+  const server = emptyServer({ app });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const socket = new Socket().connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const end = new Promise<string>((resolve) => {
+    socket.on("end", () => resolve("end")).on("error", ({ code }: NodeJS.ErrnoException) => resolve(code ?? ""));
+  });
+  socket.write("GET /begun HTTP/1.0\r\n\r\n");
+  await once(socket, "data");
+
+  server.close().closeAllConnections();
+
+  expect(await end).toBe("ECONNRESET");
+});
+
 it("closes the connection whose answers wait for longest, not the one that is open for longest", async () => {
   const server = createServer();
   onTestFinished(() => server.close().closeAllConnections());
