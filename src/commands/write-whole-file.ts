@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type WriteStream, createWriteStream, rmSync } from "node:fs";
+import { type BigIntStats, type WriteStream, createWriteStream, rmSync } from "node:fs";
 import { access, chmod, constants, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { HOUR_MS } from "../durations.js";
@@ -27,8 +27,8 @@ export async function writeWholeFile(
   write: (openPartial: () => WriteStream) => Promise<void>,
   options: WholeFileOptions = {},
 ): Promise<void> {
-  const { target, mode: present, inode } = await fileToReplace(file);
-  const mode = options.mode ?? present ?? OWNER_ONLY;
+  const { target, known } = await fileToReplace(file);
+  const mode = options.mode ?? (known ? Number(known.mode) & 0o777 : OWNER_ONLY);
   await access(dirname(target), constants.W_OK);
   await removeLeftovers(target);
   const partial = `${target}.${randomUUID()}.partial`;
@@ -42,7 +42,7 @@ export async function writeWholeFile(
     await write(() => createWriteStream(partial, { flags: "wx", mode, flush: true }));
     // The umask may have taken rights away. Without a right to change them, as on some network drives, that stays so.
     await chmod(partial, mode).catch(() => {});
-    if (await isNewer(target, { inode, partial })) {
+    if (await isNewer(target, { known, partial })) {
       throw new StartError(
         `Another command that began later has written ${file} meanwhile. That file stays, and nothing was written: give ` +
           "each command a file of its own.",
@@ -63,10 +63,11 @@ export async function writeWholeFile(
  */
 async function isNewer(
   target: string,
-  { inode, partial }: { readonly inode: bigint | undefined; readonly partial: string },
+  { known, partial }: { readonly known: BigIntStats | undefined; readonly partial: string },
 ): Promise<boolean> {
   const now = await stat(target, { bigint: true }).catch(() => undefined);
-  if (!now || now.ino === inode) return false;
+  // Some file systems give the number of a file that is gone to the next one.
+  if (!now || (now.ino === known?.ino && now.birthtimeNs === known.birthtimeNs)) return false;
   return now.birthtimeNs > (await stat(partial, { bigint: true })).birthtimeNs;
 }
 
@@ -92,7 +93,7 @@ async function removeLeftovers(target: string): Promise<void> {
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Where a link leads: replacing the link would leave the old file, often on the disk that has room. */
-async function fileToReplace(file: string): Promise<{ target: string; mode?: number; inode?: bigint }> {
+async function fileToReplace(file: string): Promise<{ target: string; known?: BigIntStats }> {
   const known = await stat(file, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
@@ -100,7 +101,5 @@ async function fileToReplace(file: string): Promise<{ target: string; mode?: num
   // lines of npm would be in between, and a reader would take what was written before a failure for all.
   if (file === "" || file === "-" || (known && !known.isFile()))
     throw new WrongUse(`"${file}" is no file: name the file to write.`);
-  return known
-    ? { target: await realpath(file), mode: Number(known.mode) & 0o777, inode: known.ino }
-    : { target: file };
+  return known ? { target: await realpath(file), known } : { target: file };
 }
