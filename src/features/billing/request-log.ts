@@ -7,7 +7,7 @@ import type { Database } from "../../platform/database/database.js";
 import { PaymentsError, isRefusal } from "../../platform/billing/payments.js";
 import type { BillingRequest, Prisma } from "../../platform/prisma/client.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";
-import { assertHeld } from "./lock.js";
+import { AHEAD_MS, assertHeld } from "./lock.js";
 import { keepCustomer } from "./payer.js";
 import { type Answers, CALLS, REPEATABLE_MS, type RequestKind, type Requests } from "./request-kinds.js";
 import type { Requester } from "./requester.js";
@@ -47,7 +47,8 @@ export class RequestLog {
     const row = await models.billingRequest.findFirst({ where: { teamId: this.#teamId, outcome: null } });
     if (!row) return;
     const open = recordedOf(row);
-    if (open.createdAt < this.#ago(REPEATABLE_MS)) {
+    // One in the future is of a database's clock that was ahead: Stripe may have forgotten its key by now.
+    if (open.createdAt < this.#ago(REPEATABLE_MS) || open.createdAt > this.#ago(-AHEAD_MS)) {
       // The next refresh of the copy shows whether it had an effect.
       await this.#giveUp(open, "abandoned");
       return;

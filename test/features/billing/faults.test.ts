@@ -416,6 +416,7 @@ it("takes an Idempotency-Key for another change when it is a day old, and refuse
 it.each([
   ["resends a request for an hour", 59, 12, "done"],
   ["does not resend one that nobody expects any more, and reads its outcome", 61, 10, "abandoned"],
+  ["does not resend one that is from the future, as after the database's clock was ahead", -61, 10, "abandoned"],
 ] as const)("%s", async (_what, minutes, seats, outcome) => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aSubscriber(world, { seats: 10 });
