@@ -76,8 +76,9 @@ END $$;
 -- - vectors are read once for all queries, by `setweight`, and asked for a concept before they are asked for each way of it;
 -- - what explains hits is looked for once among all points, not for each hit;
 -- - where a scan's gate is negative, what has its words passes this gate, which is not asked again;
--- - where `p_tuning[24]` is 1, the index is not looked into for each word that is scored: vectors of `p_tuning[8]` bytes are
---   read. First those of gates within another one: what only the other one finds has all words, and none in its title.
+-- - where `p_tuning[24]` is 1 and enough has all words, or nothing else is looked for, the index is not looked into for each
+--   word that is scored: vectors of `p_tuning[8]` bytes are read. First those of gates within another one: what only the
+--   other one finds has all words, and mostly none in its title.
 CREATE OR REPLACE FUNCTION search_hits(
   p_graph_id uuid, p_gates text[], p_further_words text[], p_within int[], p_limits int[], p_walks boolean[], p_wide text,
   p_compares boolean[], p_types text[], p_tags text[], p_phrases text[],
@@ -126,7 +127,7 @@ DECLARE
   -- Servers of the previous version give no limits of bytes.
   phrase_bytes float8 := coalesce(p_tuning[22], 16000000) / phrase_work;
   best_bytes float8 := coalesce(p_tuning[23], 1500000);
-  reads_in_part boolean := coalesce(p_tuning[24], 0) = 1;
+  reads_in_part boolean;
   newest int := p_tuning[11];
   oldest int := p_tuning[12];
   share float8;
@@ -234,6 +235,9 @@ BEGIN
     lengths := lengths || hits.lengths;
     sizes := sizes || hits.sizes;
   END LOOP;
+  -- Else what lacks a word, and is not read, would be no hit.
+  reads_in_part := coalesce(p_tuning[24], 0) = 1 AND (0 <> ALL (p_within[2:])
+    OR p_limits[1] <= (SELECT count(*) FROM unnest(places) AS found (place) WHERE found.place = 1));
   RETURN QUERY
   WITH gate AS MATERIALIZED (
     SELECT given.place, given.query::tsquery AS query, given.further, given.most

@@ -146,6 +146,43 @@ it("scores many common words by reading a limited number of bytes, and looks up 
   }
 });
 
+it("finds long memories with most of the words, where none has all", async () => {
+  await using world = await createWorld({ fresh: true });
+  const words = "amber birch cedar daisy elder fern grape hazel";
+  const { commonCandidates } = LIMITS.search;
+  // Each lacks one of the words. The index finds the oldest first, so only these need to be long.
+  const content = `array_to_string(array_remove('{${words.replaceAll(" ", ",")}}', split_part('${words}', ' ', 1 + n::int % 8)), ' ')
+    || CASE WHEN n <= ${1.5 * commonCandidates} THEN ' ' || ${LONG_WORDS} ELSE '' END`;
+  using graph = await graphOf(world, 5_000, content);
+  await graph.client.query("CLUSTER memory USING memory_pkey");
+
+  const { total, hits } = await graph.find(words, { minImportance: 0, limit: TOTAL_MAX });
+
+  expect([total, hits.length]).toEqual([commonCandidates, commonCandidates]);
+});
+
+it("finds a name first that few memories have, however long the texts that have its parts", async () => {
+  await using world = await createWorld({ fresh: true });
+  const words = "amber birch cedar daisy elder";
+  const content = `'${words} ' || CASE WHEN n > 2498 THEN 'getUserById ' ELSE 'get user by id ' END
+    || ${SOME_LONG_WORDS} || ' ' || reverse(${SOME_LONG_WORDS})`;
+  using graph = await graphOf(world, 2_500, content);
+  await graph.client.query("CLUSTER memory USING memory_pkey");
+  const { rows } = await graph.client.query<{ id: string }>(
+    "SELECT id FROM memory WHERE graph_id = $1 ORDER BY id DESC LIMIT 2",
+    [graph.graphId],
+  );
+
+  for (const filter of [{}, { minImportance: 0 }]) {
+    const { hits } = await graph.find(`${words} getUserById`, { ...filter, limit: 2 });
+
+    expect(
+      hits.map(({ id }) => id),
+      JSON.stringify(filter),
+    ).toEqual(rows.map(({ id }) => id));
+  }
+});
+
 it("looks up a rare word without the others", async () => {
   await using world = await createWorld({ fresh: true });
   const words = "amber birch cedar daisy elder fern grape hazel ivory juniper kelp larch".split(" ");

@@ -78,7 +78,7 @@ const IN_TITLE_OR_TEXT: readonly Mark[] = [TITLE, TEXT];
 /** Also finds the names themselves. What the other gates find counts as their parts elsewhere, as most of it is. */
 function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
   const scored = asked.scored.map((concept) => (isApart(concept) ? asParts(concept) : concept));
-  const { gates, scans, ...way } = lookUpAllCommon({ ...asked, scored });
+  const { gates, scans, isFirstSpared } = lookUpAllCommon({ ...asked, scored });
   const gate = gates.length + 1;
   const others = scored.filter(({ place, isExtra }) => !isExtra && !names.some((name) => name.place === place));
   return {
@@ -86,7 +86,9 @@ function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
       ...gates,
       { ...gateFor([any(names.map((name) => conceptQuery(name)))], asked), expected: documentsOfAll(names) },
     ],
-    ...way,
+    isFirstSpared,
+    // What has a name must be read, else it would count as its parts.
+    mayReadInPart: false,
     scans: [
       ...scans,
       ...scanEachWay(names, gate),
