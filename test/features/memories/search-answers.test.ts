@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../../src/limits.js";
@@ -172,6 +173,30 @@ describe("the snippet", () => {
     expect(new Set(plain).size).toBeGreaterThan(1);
     const bytes = sent.filter(({ text }) => text === searchHits.text).map(({ values }) => values?.[place] as unknown);
     expect(bytes).toEqual([snippetBytes, 0]);
+  });
+
+  it("cuts snippets from whole memories over many turns of the event loop", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const content = "needle ".repeat(200);
+    await manyMemories(world, ann, 500, content);
+    const measured = vi.spyOn(Buffer, "byteLength");
+    const inTurns: number[] = [];
+    const count = () => {
+      inTurns.push(measured.mock.calls.filter(([text]) => text === content).length);
+      measured.mockClear();
+      turn = setImmediate(count);
+    };
+    let turn = setImmediate(count);
+
+    const { memories } = await search(ann, "needle", { full: true, limit: 500 });
+    await nextTurn();
+    clearImmediate(turn);
+    measured.mockRestore();
+
+    expect(memories).toHaveLength(500);
+    expect(inTurns.reduce((sum, calls) => sum + calls, 0)).toBeGreaterThanOrEqual(500);
+    expect(Math.max(...inTurns)).toBeLessThan(30);
   });
 
   it("reads no content when no snippet is requested", async () => {
