@@ -174,7 +174,7 @@ export const LIMITS = {
     readBytesMost: 4_000_000,
     // The same for each memory that has the rarest word, without filters and with them, again up to a maximum: the second one
     // if those with all words are also looked for by their titles. If all words are common and look-ups would cost more
-    // than this maximum, candidates with so many bytes are read, and no others.
+    // than this maximum, candidates with so many bytes are read, and no others: if enough memories have all words.
     readBytesPerMatch: 160,
     readBytesPerPassing: 320,
     readBytesOfWhole: 12_000_000,

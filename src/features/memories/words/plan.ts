@@ -12,7 +12,7 @@ import { type SearchBounds, type Walk, walkFor } from "./walk.js";
 interface Reading {
   /** Bytes. If the candidates have more, the words are looked up in the index instead. */
   readonly readBytes: number;
-  /** Unless as many candidates as there is room for are read, and the others have only what their gates tell. */
+  /** Unless as many are read as there is room for: only where the others are hits by what their gates tell. */
   readonly isReadInPart: boolean;
 }
 
