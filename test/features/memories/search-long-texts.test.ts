@@ -120,9 +120,9 @@ it("looks for pairs and explains the best hits in a limited number of bytes", as
 
 it("scores many common words by reading a limited number of bytes, and looks up none of them again", async () => {
   await using world = await createWorld({ fresh: true });
-  const memories = 2_500;
+  const memories = 8_000;
   const words = "amber birch cedar daisy elder fern grape hazel";
-  using graph = await graphOf(world, memories, `'${words} ' || ${SOME_LONG_WORDS}`, "n / 5000.0");
+  using graph = await graphOf(world, memories, `'${words} ' || ${SOME_LONG_WORDS}`, "n / 16000.0");
   // The index finds the oldest first, so these two are not among the first 1,001.
   const { rows } = await graph.client.query<{ id: string }>(
     `UPDATE memory SET title = 'Amber and hazel' WHERE id IN
@@ -153,7 +153,7 @@ it("finds long memories with most of the words, where none has all", async () =>
   // Each lacks one of the words. The index finds the oldest first, so only these need to be long.
   const content = `array_to_string(array_remove('{${words.replaceAll(" ", ",")}}', split_part('${words}', ' ', 1 + n::int % 8)), ' ')
     || CASE WHEN n <= ${1.5 * commonCandidates} THEN ' ' || ${LONG_WORDS} ELSE '' END`;
-  using graph = await graphOf(world, 5_000, content);
+  using graph = await graphOf(world, 9_000, content);
   await graph.client.query("CLUSTER memory USING memory_pkey");
 
   const { total, hits } = await graph.find(words, { minImportance: 0, limit: TOTAL_MAX });

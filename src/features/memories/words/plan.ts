@@ -16,12 +16,6 @@ interface Reading {
   readonly isReadInPart: boolean;
 }
 
-interface ReadingAsked {
-  readonly memories: number;
-  readonly bounds: SearchBounds;
-  readonly isFiltered: boolean;
-}
-
 export interface Plan extends Omit<LookUps, "mayReadInPart">, Reading {
   /** The concepts that are scored; scans refer to them by their positions. */
   readonly scored: readonly Concept[];
@@ -51,7 +45,7 @@ export function planSearch(
     pairs: pairsOf(required),
     names: namesToSpell(names, everything),
     shareMin: shareMinOf(required, memories),
-    ...chooseReading(lookUps, required, { memories, bounds, isFiltered: narrowing.isFiltered }),
+    ...chooseReading(lookUps, required, { memories, bounds }),
     wide: wideOf(lookUps.gates, narrowing, memories),
     walk: walkFor(lookUps.gates, { narrowing, memories, bounds }),
   };
@@ -151,15 +145,14 @@ function shareMinOf(required: readonly Concept[], memories: number): number {
 function chooseReading(
   { gates, scans, mayReadInPart }: LookUps,
   required: readonly Concept[],
-  asked: ReadingAsked,
+  { memories, bounds }: { readonly memories: number; readonly bounds: SearchBounds },
 ): Reading {
-  const { memories, bounds, isFiltered } = asked;
-  const { readBytesPerLookUp, readBytesMost, readBytesPerMatch, readBytesPerPassing } = LIMITS.search;
+  const { readBytesPerLookUp, readBytesMost, readBytesPerMatch } = LIMITS.search;
   const { readBytesOfTitled, readBytesOfWhole } = LIMITS.search;
   const lookUps = scans.filter(({ query }) => query !== null).length;
   const matches = Math.min(...required.map(documentsOf));
   const inGraph = Math.min(readBytesMost, lookUps * memories * readBytesPerLookUp);
-  const ofMatches = lookUps * matches * (isFiltered ? readBytesPerPassing : readBytesPerMatch);
+  const ofMatches = lookUps * matches * readBytesPerMatch;
   const most = gates.some(({ within }) => within > 0) ? readBytesOfTitled : readBytesOfWhole;
   return {
     readBytes: Math.max(bounds.readBytes, inGraph, Math.min(most, ofMatches)),
