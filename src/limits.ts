@@ -172,12 +172,6 @@ export const LIMITS = {
     readBytes: 600_000,
     readBytesPerLookUp: 2,
     readBytesMost: 4_000_000,
-    // The same for each memory that has the rarest word, again up to a maximum: the second one if those with all words are
-    // also looked for by their titles. If all words are common and look-ups would cost more than this maximum, candidates
-    // with so many bytes are read, and no others: if enough memories have all words.
-    readBytesPerMatch: 160,
-    readBytesOfWhole: 12_000_000,
-    readBytesOfTitled: 6_000_000,
     // Of the words that phrases are looked for in, in the order in which they are stored. Fewer for a phrase, by a quarter
     // of its size as a query: four sevenths of it for two words, which 12,000 memories of 760 bytes have, or 450 of 20 kB.
     phraseBytes: 16_000_000,

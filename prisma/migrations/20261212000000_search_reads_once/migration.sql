@@ -75,10 +75,7 @@ END $$;
 -- As before, but:
 -- - vectors are read once for all queries, by `setweight`, and asked for a concept before they are asked for each way of it;
 -- - what explains hits is looked for once among all points, not for each hit;
--- - where a scan's gate is negative, what has its words passes this gate, which is not asked again;
--- - where `p_tuning[24]` is 1 and enough has all words, or nothing else is looked for, the index is not looked into for each
---   word that is scored: vectors of `p_tuning[8]` bytes are read. First those of gates within another one: what only the
---   other one finds has all words, and mostly none in its title.
+-- - where a scan's gate is negative, what has its words passes this gate, which is not asked again.
 CREATE OR REPLACE FUNCTION search_hits(
   p_graph_id uuid, p_gates text[], p_further_words text[], p_within int[], p_limits int[], p_walks boolean[], p_wide text,
   p_compares boolean[], p_types text[], p_tags text[], p_phrases text[],
@@ -127,7 +124,6 @@ DECLARE
   -- Servers of the previous version give no limits of bytes.
   phrase_bytes float8 := coalesce(p_tuning[22], 16000000) / phrase_work;
   best_bytes float8 := coalesce(p_tuning[23], 1500000);
-  reads_in_part boolean;
   newest int := p_tuning[11];
   oldest int := p_tuning[12];
   share float8;
@@ -235,9 +231,6 @@ BEGIN
     lengths := lengths || hits.lengths;
     sizes := sizes || hits.sizes;
   END LOOP;
-  -- Else what lacks a word, and is not read, would be no hit.
-  reads_in_part := coalesce(p_tuning[24], 0) = 1 AND (0 <> ALL (p_within[2:])
-    OR p_limits[1] <= (SELECT count(*) FROM unnest(places) AS found (place) WHERE found.place = 1));
   RETURN QUERY
   WITH gate AS MATERIALIZED (
     SELECT given.place, given.query::tsquery AS query, given.further, given.most
@@ -256,17 +249,13 @@ BEGIN
   ), found AS MATERIALIZED (
     -- The planner guesses that there are 1,000; of `unnest` it would guess ten, and join all hits by nested loops.
     SELECT places[hit.rank] AS place, ids[hit.rank] AS id, importances[hit.rank] AS importance,
-      lengths[hit.rank] AS title_length, sizes[hit.rank] AS size, hit.rank <= walked_count AS is_walked, hit.rank
+      lengths[hit.rank] AS title_length, sizes[hit.rank] AS size, hit.rank <= walked_count AS is_walked
     FROM generate_series(1, cardinality(ids)) AS hit (rank)
   ), candidate AS MATERIALIZED (
-    SELECT had.id, had.importance, had.title_length, had.size, had.is_walked,
-      sum(had.size) OVER (ORDER BY had.is_walked DESC, had.is_within DESC, had.place, had.rank ROWS UNBOUNDED PRECEDING)
-        AS bytes
-    FROM (
-      SELECT DISTINCT ON (found.id) found.*, coalesce(p_within[found.place] > 0, false) AS is_within FROM found
-      ORDER BY found.id, found.is_walked DESC, is_within DESC, found.place) AS had
+    SELECT DISTINCT ON (found.id) found.id, found.importance, found.title_length, found.size, found.is_walked FROM found
+    ORDER BY found.id, found.is_walked DESC
   ), reading AS MATERIALIZED (
-    SELECT coalesce(sum(candidate.size), 0) <= p_tuning[8] OR reads_in_part AS is_little FROM candidate
+    SELECT coalesce(sum(candidate.size), 0) <= p_tuning[8] AS is_little FROM candidate
   ), point AS (
     SELECT found.id, scan.concept, scan.points, scan.share, scan.in_title
     FROM scan JOIN found ON found.place = scan.gate WHERE scan.query IS NULL
@@ -275,8 +264,7 @@ BEGIN
     FROM (
       SELECT candidate.id, had.search FROM candidate CROSS JOIN LATERAL (SELECT setweight(m.search, 'D') AS search
         FROM memory m WHERE m.graph_id = p_graph_id AND m.id = candidate.id OFFSET 0) AS had
-      WHERE candidate.is_walked
-        OR candidate.bytes <= p_tuning[8] AND (SELECT reading.is_little FROM reading) OFFSET 0
+      WHERE candidate.is_walked OR (SELECT reading.is_little FROM reading) OFFSET 0
     ) AS read CROSS JOIN LATERAL (
       SELECT sought.* FROM sought
       WHERE read.search @@ sought.query AND (sought.whole IS NULL OR read.search @@ sought.whole) OFFSET 0

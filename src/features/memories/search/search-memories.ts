@@ -28,7 +28,6 @@ const {
   explained,
   phraseBytes,
   queryLength,
-  readBytesOfWhole,
   snippetBytes,
   snippetCharacters,
   unknownWords: UNKNOWN_MAX,
@@ -152,9 +151,7 @@ export const searchMemories = defineOperation({
     "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
     "characters make no difference. Phrases are looked for in up to " +
     `${phraseBytes / 1_000_000} MB of words, less the more words a phrase has: where more memories pass the filters and ` +
-    "have all words of a phrase, `total` counts those that were found. Where many memories have all of several common words, " +
-    `up to ${readBytesOfWhole / 1_000_000} MB of their words are read to rank them: of further ones, it does not count ` +
-    "whether words stand in the title. Snippets are looked for in the whole contents of " +
+    "have all words of a phrase, `total` counts those that were found. Snippets are looked for in the whole contents of " +
     `the best hits, up to ${snippetBytes / 1_000} kB in all, and in the first ` +
     `${snippetCharacters.toLocaleString("en")} characters of others; of long contents found by meaning, in the part ` +
     "that is nearest.",

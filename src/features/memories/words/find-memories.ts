@@ -197,9 +197,9 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
   };
 }
 
-/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[24]`. */
+/** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[23]`. */
 function tuningOf(plan: Plan, { withLinks }: SearchWishes): number[] {
-  const { isFirstSpared, isReadInPart, shareMin, readBytes, wide, walk } = plan;
+  const { isFirstSpared, shareMin, readBytes, wide, walk } = plan;
   const { pairsIn, namesIn, nameBytes, phraseBytes, bestBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
   return [
@@ -209,6 +209,6 @@ function tuningOf(plan: Plan, { withLinks }: SearchWishes): number[] {
     // From 17 on.
     ...[PROBED_MARGIN, Number(walk.isFiltered), wide.shareLeast, TUNING.shareMin.single, Number(withLinks)],
     // From 22 on.
-    ...[phraseBytes, bestBytes, Number(isReadInPart)],
+    ...[phraseBytes, bestBytes],
   ];
 }

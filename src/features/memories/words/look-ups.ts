@@ -23,8 +23,6 @@ export interface LookUps {
    */
   readonly isFirstSpared: boolean;
   readonly scans: readonly Scan[];
-  /** Whether candidates may be left unread: then only the gates that found them tell what they have. */
-  readonly mayReadInPart: boolean;
 }
 
 interface Gate extends Expectation {
@@ -87,8 +85,6 @@ function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
       { ...gateFor([any(names.map((name) => conceptQuery(name)))], asked), expected: documentsOfAll(names) },
     ],
     isFirstSpared,
-    // What has a name must be read, else it would count as its parts.
-    mayReadInPart: false,
     scans: [
       ...scans,
       ...scanEachWay(names, gate),
@@ -100,7 +96,6 @@ function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
 const lookUpWhole = (asked: Asked): LookUps => ({
   gates: [wholeGate(asked)],
   isFirstSpared: false,
-  mayReadInPart: false,
   scans: giveRequired(asked.scored, 1),
 });
 
@@ -124,7 +119,6 @@ function lookUpRare(asked: Asked, rare: readonly Scored[]): LookUps {
   return {
     gates,
     isFirstSpared: false,
-    mayReadInPart: false,
     scans: [
       ...giveRequired(asked.scored, 1, leastWorth),
       ...[...scanEachWay(given, gates.length, [TITLE, TAG]), ...scanEachWay(others, gates.length)].map((scan) => ({
@@ -145,7 +139,7 @@ function lookUpOneCommon(asked: Asked, concept: Scored): LookUps {
 
 function lookUpCommon(asked: Asked, rarest: Scored, common: readonly Scored[]): LookUps {
   const { required, memories, bounds } = asked;
-  const whole = { ...lookUpWhole(asked), mayReadInPart: true };
+  const whole = lookUpWhole(asked);
   const few = { ...asked, bounds: { ...bounds, candidates: bounds.commonCandidates } };
   const withRarest = { ...gateFor([conceptQuery(rarest)], few), expected: expectedWith([rarest], memories) };
   const scan = (gate: number, marks: readonly Mark[]) =>

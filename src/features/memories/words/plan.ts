@@ -8,15 +8,7 @@ import { NOTHING, TEXT, TITLE, conceptQuery, quote } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
 import { type SearchBounds, type Walk, walkFor } from "./walk.js";
 
-/** How much of the candidates' words is read to score them. */
-interface Reading {
-  /** Bytes. If the candidates have more, the words are looked up in the index instead. */
-  readonly readBytes: number;
-  /** Unless as many are read as there is room for: only where the others are hits by what their gates tell. */
-  readonly isReadInPart: boolean;
-}
-
-export interface Plan extends Omit<LookUps, "mayReadInPart">, Reading {
+export interface Plan extends LookUps {
   /** The concepts that are scored; scans refer to them by their positions. */
   readonly scored: readonly Concept[];
   /** Neighbouring words of the query, side by side, with one word between, or as one; the parts of a word likewise. */
@@ -25,6 +17,8 @@ export interface Plan extends Omit<LookUps, "mayReadInPart">, Reading {
   readonly names: readonly { readonly pattern: string; readonly share: number }[];
   /** A hit must match more than this share of what the best hit matches, if any has several of the words. */
   readonly shareMin: number;
+  /** Scans read the candidates' words if these have at most so many bytes together; else they look into the index. */
+  readonly readBytes: number;
   readonly wide: Wide;
   readonly walk: Walk;
 }
@@ -45,7 +39,7 @@ export function planSearch(
     pairs: pairsOf(required),
     names: namesToSpell(names, everything),
     shareMin: shareMinOf(required, memories),
-    ...chooseReading(lookUps, required, { memories, bounds }),
+    readBytes: readBytesOf(lookUps, memories, bounds),
     wide: wideOf(lookUps.gates, narrowing, memories),
     walk: walkFor(lookUps.gates, { narrowing, memories, bounds }),
   };
@@ -70,7 +64,6 @@ export function planLiterally(
     shareMin: TUNING.shareMin.few,
     gates: [gate],
     isFirstSpared: false,
-    isReadInPart: false,
     scans: [{ gate: 1, concept: 0, query: null, points: TUNING.places.text, share: 1, inTitle: false }],
     readBytes: bounds.readBytes,
     wide: wideOf([gate], narrowing, memories),
@@ -141,21 +134,9 @@ function shareMinOf(required: readonly Concept[], memories: number): number {
   return memories > 0 ? few : uncounted;
 }
 
-/** In a large graph a look-up costs more, so more is read instead; most if it is of words that many memories have. */
-function chooseReading(
-  { gates, scans, mayReadInPart }: LookUps,
-  required: readonly Concept[],
-  { memories, bounds }: { readonly memories: number; readonly bounds: SearchBounds },
-): Reading {
-  const { readBytesPerLookUp, readBytesMost, readBytesPerMatch } = LIMITS.search;
-  const { readBytesOfTitled, readBytesOfWhole } = LIMITS.search;
+/** In a large graph a look-up costs more, so more is read instead. */
+function readBytesOf({ scans }: LookUps, memories: number, bounds: SearchBounds): number {
+  const { readBytesPerLookUp, readBytesMost } = LIMITS.search;
   const lookUps = scans.filter(({ query }) => query !== null).length;
-  const matches = Math.min(...required.map(documentsOf));
-  const inGraph = Math.min(readBytesMost, lookUps * memories * readBytesPerLookUp);
-  const ofMatches = lookUps * matches * readBytesPerMatch;
-  const most = gates.some(({ within }) => within > 0) ? readBytesOfTitled : readBytesOfWhole;
-  return {
-    readBytes: Math.max(bounds.readBytes, inGraph, Math.min(most, ofMatches)),
-    isReadInPart: mayReadInPart && ofMatches >= most,
-  };
+  return Math.max(bounds.readBytes, Math.min(readBytesMost, lookUps * memories * readBytesPerLookUp));
 }
