@@ -138,7 +138,7 @@ const ENDED: Readonly<Record<string, () => (name: string) => unknown>> = {
     return (name) => new Promise<void>((done) => turns.begin(done, name));
   },
   connections: () => {
-    const server = Object.assign(new EventEmitter(), { closeIdleConnections() {} });
+    const server = Object.assign(new EventEmitter(), { closeIdleConnections() {}, closeAllConnections() {} });
     void new Connections(server as unknown as Server, LIMITS.http, { behindProxies: false });
     onTestFinished(() => void server.emit("close"));
     return (name) => {
