@@ -413,6 +413,9 @@ export const LIMITS = {
     differenceMs: 1_000, // A larger difference is corrected.
     roundTripMs: 1_000, // An answer that takes longer tells nothing.
     contradictionMs: 3_600_000, // At a larger difference nothing old is deleted, and ids may go back.
+    // A stored time that is further ahead is of a clock that was ahead, and counts as nothing. Other ones may be ahead a
+    // little: transactions that began later may have been done before, and each server has read the clock by itself.
+    aheadMs: 60_000,
   },
   mails: {
     batch: 10, // That one process sends at the same time.

@@ -56,11 +56,8 @@ export async function takeUseOfNetwork(
   for (const { network, shares } of networksOf(context.clientAddress)) await takeUse(context, limit, network, shares);
 }
 
-/** How far ahead the time of a use may be: other transactions began later, and were done before. */
-const AHEAD_MS = MINUTE_MS;
-
 /** Whether a use of this age can be one: a clock that was ahead has left later ones, which would count until then. */
-export const isAgeOfUse = (ageMs: number): boolean => ageMs > -AHEAD_MS;
+export const isAgeOfUse = (ageMs: number): boolean => ageMs > -LIMITS.clock.aheadMs;
 
 /**
  * In how many seconds the next use is allowed, by the times of earlier uses; 0 means now, and no wait is longer than the

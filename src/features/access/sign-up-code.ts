@@ -73,12 +73,9 @@ export function askForCode(database: Database, mailId: string, email: string, as
  * it would be valid for as long as that was, and nobody could get another one.
  */
 const openAt = (now: Date) => {
-  const latest = now.getTime() + (codeMinutes + AHEAD_MINUTES) * MINUTE_MS;
+  const latest = now.getTime() + codeMinutes * MINUTE_MS + LIMITS.clock.aheadMs;
   return { expiresAt: { gt: now, lte: new Date(latest) } };
 };
-
-/** Transactions that began later may have been done before. */
-const AHEAD_MINUTES = 1;
 
 /** A mail with a code, as it was claimed by the process that sends it. */
 interface MailOfCode {

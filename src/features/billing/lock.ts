@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { MINUTE_MS } from "../../durations.js";
+import { LIMITS } from "../../limits.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import { Gate } from "../../operation/gate.js";
@@ -100,17 +100,11 @@ function startClock(time: Date): () => Date {
 type Holder = Pick<AccountLock, "teamId" | "holder" | "now">;
 
 /**
- * How far ahead of a holder's time the times of others may be: each has read the database's clock by itself, and the
- * lease of another version may be longer.
- */
-export const AHEAD_MS = MINUTE_MS;
-
-/**
  * Takes the lock if it is free. Of several servers that try at the same time, one succeeds. A lock that would last for
  * longer than any was taken while the database's clock was ahead, maybe by a server that was killed.
  */
 async function take({ models }: Database, { teamId, holder, now }: Holder): Promise<boolean> {
-  const [time, last] = [now(), new Date(leaseFrom(now).getTime() + AHEAD_MS)];
+  const [time, last] = [now(), new Date(leaseFrom(now).getTime() + LIMITS.clock.aheadMs)];
   const isFree = [{ lockedUntil: null }, { lockedUntil: { lt: time } }, { lockedUntil: { gt: last } }];
   const { count } = await models.billingAccount.updateMany({
     where: { teamId, OR: isFree },

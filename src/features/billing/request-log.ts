@@ -1,5 +1,6 @@
 import type Stripe from "stripe";
 import { DAY_MS } from "../../durations.js";
+import { LIMITS } from "../../limits.js";
 import type { AuditAction } from "../../operation/audit-action.js";
 import { IdempotencyKeyReused } from "../../operation/idempotency.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
@@ -7,7 +8,7 @@ import type { Database } from "../../platform/database/database.js";
 import { PaymentsError, isRefusal } from "../../platform/billing/payments.js";
 import type { BillingRequest, Prisma } from "../../platform/prisma/client.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";
-import { AHEAD_MS, assertHeld } from "./lock.js";
+import { assertHeld } from "./lock.js";
 import { keepCustomer } from "./payer.js";
 import { type Answers, CALLS, REPEATABLE_MS, type RequestKind, type Requests } from "./request-kinds.js";
 import type { Requester } from "./requester.js";
@@ -48,7 +49,7 @@ export class RequestLog {
     if (!row) return;
     const open = recordedOf(row);
     // One in the future is of a database's clock that was ahead: Stripe may have forgotten its key by now.
-    if (open.createdAt < this.#ago(REPEATABLE_MS) || open.createdAt > this.#ago(-AHEAD_MS)) {
+    if (open.createdAt < this.#ago(REPEATABLE_MS) || open.createdAt > this.#ago(-LIMITS.clock.aheadMs)) {
       // The next refresh of the copy shows whether it had an effect.
       await this.#giveUp(open, "abandoned");
       return;

@@ -1,4 +1,5 @@
 import type Stripe from "stripe";
+import { LIMITS } from "../../limits.js";
 import type { AuditAction } from "../../operation/audit-action.js";
 import { type Actor, recordAudit } from "../../operation/audit.js";
 import type { Door } from "../../operation/context.js";
@@ -14,7 +15,7 @@ import {
 } from "../../platform/billing/payments.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
 import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";
-import { AHEAD_MS, type AccountLock, withAccountLock } from "./lock.js";
+import { type AccountLock, withAccountLock } from "./lock.js";
 import { OpenCheckouts } from "./open-checkouts.js";
 import { RequestLog } from "./request-log.js";
 import { SubscriptionCopy } from "./subscription-copy.js";
@@ -114,7 +115,7 @@ export class BillingSession {
    */
   isSinceWaiting(time: Date | null): boolean {
     const { waitedSince, now } = this.lock;
-    if (!this.#isUntouched || !waitedSince || !time || time.getTime() > now().getTime() + AHEAD_MS) return false;
+    if (!this.#isUntouched || !waitedSince || !time || time.getTime() > now().getTime() + LIMITS.clock.aheadMs) return false;
     // Times are stored in rounded milliseconds.
     return time.getTime() > waitedSince.getTime() + 1;
   }

@@ -73,7 +73,7 @@ const originOfNow = (): number => Date.now() - performance.now();
 
 /**
  * Makes UUIDv7 by this clock. Each id sorts after the earlier ones of this process, even if the clock goes back. But if
- * it was far ahead, and now agrees with this machine's, ids go back with it: going on from there, they would sort before
+ * it was far ahead, and now agrees with this machine's, ids go back with it: going on from there, they would sort after
  * all that other servers make, and could not be restored elsewhere, for as long as it was ahead.
  */
 export function idsBy(now: () => Date): () => string {

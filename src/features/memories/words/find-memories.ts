@@ -198,8 +198,7 @@ function hitValues(plan: Plan, phrases: readonly string[], wishes: SearchWishes)
 }
 
 /** What `search_hits` reads by its place: the first of these is `p_tuning[1]`, the last one `p_tuning[23]`. */
-function tuningOf(plan: Plan, { withLinks }: SearchWishes): number[] {
-  const { isFirstSpared, shareMin, readBytes, wide, walk } = plan;
+function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan, { withLinks }: SearchWishes): number[] {
   const { pairsIn, namesIn, nameBytes, phraseBytes, bestBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
   return [

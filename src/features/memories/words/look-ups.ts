@@ -134,7 +134,7 @@ function lookUpOneCommon(asked: Asked, concept: Scored): LookUps {
   const whole = lookUpWhole(asked);
   const marked = marks.map((mark) => gateFor([conceptQuery(concept, mark)], asked));
   const given = marks.map((mark, index) => giveConcept(concept, index + 2, mark, bestWorth(concept)));
-  return { ...whole, gates: [...whole.gates, ...marked], isFirstSpared: true, scans: [...whole.scans, ...given] };
+  return { gates: [...whole.gates, ...marked], isFirstSpared: true, scans: [...whole.scans, ...given] };
 }
 
 function lookUpCommon(asked: Asked, rarest: Scored, common: readonly Scored[]): LookUps {

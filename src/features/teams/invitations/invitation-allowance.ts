@@ -109,7 +109,7 @@ async function countFor(
     const waits = await Promise.all(allowances.map((allowance) => secondsUntilAllowed(allowance, async () => ages)));
     const seconds = Math.max(...waits);
     if (seconds > 0) throw new Refusal(Math.ceil(seconds / stepSeconds) * stepSeconds);
-    const ofToday = sentAt.filter((_time, index) => isOfToday(ages[index] ?? 0));
+    const ofToday = sentAt.filter((time) => isOfToday(now.getTime() - time.getTime()));
     await database.models.invitationAllowance.update({ where: { subject }, data: { sentAt: [...ofToday, now] } });
   }
 }
