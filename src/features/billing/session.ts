@@ -115,7 +115,8 @@ export class BillingSession {
    */
   isSinceWaiting(time: Date | null): boolean {
     const { waitedSince, now } = this.lock;
-    if (!this.#isUntouched || !waitedSince || !time || time.getTime() > now().getTime() + LIMITS.clock.aheadMs) return false;
+    if (!this.#isUntouched || !waitedSince || !time || time.getTime() > now().getTime() + LIMITS.clock.aheadMs)
+      return false;
     // Times are stored in rounded milliseconds.
     return time.getTime() > waitedSince.getTime() + 1;
   }

@@ -12,9 +12,6 @@ const PAGE_BYTES = 8_192;
 const LONG_WORDS = `(SELECT string_agg(letters, ' ') FROM (SELECT string_agg(md5(n::text || word || part), '') AS letters
   FROM generate_series(1, 24) AS word, generate_series(1, 60) AS part GROUP BY word) AS words)`;
 const LONG_BYTES = 24 * 60 * 32;
-/** Three of them. */
-const SOME_LONG_WORDS = `(SELECT string_agg(letters, ' ') FROM (SELECT string_agg(md5(n::text || word || part), '') AS letters
-  FROM generate_series(1, 3) AS word, generate_series(1, 60) AS part GROUP BY word) AS words)`;
 
 /** A graph of memories with a content by SQL, which knows their numbers `n` from 1, the oldest. */
 async function graphOf(world: World, memories: number, content: string, importance = "0.5") {
@@ -120,63 +117,19 @@ it("finds titles first where many memories have all of many common words", async
   await using world = await createWorld({ fresh: true });
   const memories = 8_000;
   const words = "amber birch cedar daisy elder fern grape hazel";
-  using graph = await graphOf(world, memories, `'${words} ' || ${SOME_LONG_WORDS}`, "n / 16000.0");
-  // The index finds the oldest first, so these two are not among the first 1,001.
+  using graph = await graphOf(world, memories, `'${words}'`);
+  // Neither the newest nor the oldest, which searches walk along, nor those that the index finds first.
   const { rows } = await graph.client.query<{ id: string }>(
     `UPDATE memory SET title = 'Amber and hazel' WHERE id IN
-       (SELECT id FROM memory WHERE graph_id = $1 ORDER BY id DESC LIMIT 2) RETURNING id`,
+       (SELECT id FROM memory WHERE graph_id = $1 ORDER BY id OFFSET ${memories / 2} LIMIT 2) RETURNING id`,
     [graph.graphId],
   );
-  await graph.client.query("VACUUM memory");
-
-  for (const filter of [{}, { minImportance: 0 }]) {
-    const { total, hits } = await graph.find(words, filter);
-
-    expect(total, JSON.stringify(filter)).toBe(TOTAL_MAX + 1);
-    expect(
-      hits
-        .slice(0, 2)
-        .map(({ id }) => id)
-        .toSorted(),
-    ).toEqual(rows.map(({ id }) => id).toSorted());
-  }
-});
-
-it("finds long memories with most of the words, where none has all", async () => {
-  await using world = await createWorld({ fresh: true });
-  const words = "amber birch cedar daisy elder";
-  const { commonCandidates } = LIMITS.search;
-  // Each lacks one of the words. The index finds the oldest first, so only these need to be long.
-  const content = `array_to_string(array_remove('{${words.replaceAll(" ", ",")}}', split_part('${words}', ' ', 1 + n::int % 5)), ' ')
-    || CASE WHEN n <= ${1.5 * commonCandidates} THEN ' ' || ${LONG_WORDS} ELSE '' END`;
-  using graph = await graphOf(world, 5_000, content);
   await graph.client.query("CLUSTER memory USING memory_pkey");
 
-  const { total, hits } = await graph.find(words, { limit: TOTAL_MAX });
+  const { total, hits } = await graph.find(words);
 
-  expect([total, hits.length]).toEqual([commonCandidates, commonCandidates]);
-});
-
-it("finds a name first that few memories have, however long the texts that have its parts", async () => {
-  await using world = await createWorld({ fresh: true });
-  const words = "amber birch cedar daisy elder";
-  const content = `'${words} ' || CASE WHEN n > 2498 THEN 'getUserById ' ELSE 'get user by id ' END
-    || ${SOME_LONG_WORDS} || ' ' || reverse(${SOME_LONG_WORDS})`;
-  using graph = await graphOf(world, 2_500, content);
-  await graph.client.query("CLUSTER memory USING memory_pkey");
-  const { rows } = await graph.client.query<{ id: string }>(
-    "SELECT id FROM memory WHERE graph_id = $1 ORDER BY id DESC LIMIT 2",
-    [graph.graphId],
-  );
-
-  for (const filter of [{}, { minImportance: 0 }]) {
-    const { hits } = await graph.find(`${words} getUserById`, { ...filter, limit: 2 });
-
-    expect(
-      hits.map(({ id }) => id),
-      JSON.stringify(filter),
-    ).toEqual(rows.map(({ id }) => id));
-  }
+  expect(total).toBe(TOTAL_MAX + 1);
+  expect(new Set(hits.slice(0, 2).map(({ id }) => id))).toEqual(new Set(rows.map(({ id }) => id)));
 });
 
 it("looks up a rare word without the others", async () => {
