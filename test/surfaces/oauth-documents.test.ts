@@ -196,6 +196,7 @@ it.each([
   ["https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.ai/api/mcp/auth_callback"],
   ["https://claude.ai/oauth/claude-code-client-metadata", "http://localhost:53123/callback"],
   ["https://chatgpt.com/oauth/client.json", "https://chatgpt.com/connector_platform_oauth_redirect"],
+  ["https://chatgpt.com/oauth/tU1UVEq8rRTK/client.json", "https://chatgpt.com/connector/oauth/tU1UVEq8rRTK"],
   ["https://chatgpt.com/oauth/codex/client.json", "http://127.0.0.1:53123/callback"],
   ["https://github.com/copilot/cli/client-metadata.json", "http://127.0.0.1:53123/callback"],
   ["https://opencode.ai/oauth/opencode/client.json", "http://127.0.0.1:53123/callback"],
@@ -230,6 +231,18 @@ it.each<[string, () => Response]>([
   const document: unknown = await (await fetchDocument(client, CLOSES)).json();
 
   expect(document).toMatchObject({ client_id: client, client_name: "Codex" });
+});
+
+it("knows both callbacks of Claude", async () => {
+  publish({}, () => new Response(null, { status: 403 }));
+
+  const document: unknown = await (
+    await fetchDocument("https://claude.ai/oauth/mcp-oauth-client-metadata", CLOSES)
+  ).json();
+
+  expect(document).toMatchObject({
+    redirect_uris: ["https://claude.ai/api/mcp/auth_callback", "https://claude.com/api/mcp/auth_callback"],
+  });
 });
 
 it("takes a document of claude.ai as it is published, where it can be read", async () => {

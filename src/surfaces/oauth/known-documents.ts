@@ -10,7 +10,8 @@ const ON_THIS_MACHINE = ["http://127.0.0.1/callback", "http://localhost/callback
 const KNOWN: Readonly<Record<string, object>> = {
   "https://claude.ai/oauth/mcp-oauth-client-metadata": {
     client_name: "Claude",
-    redirect_uris: ["https://claude.ai/api/mcp/auth_callback"],
+    // Anthropic recommends to allow both (https://support.claude.com/en/articles/11503834).
+    redirect_uris: ["https://claude.ai/api/mcp/auth_callback", "https://claude.com/api/mcp/auth_callback"],
   },
   "https://claude.ai/oauth/claude-code-client-metadata": {
     client_name: "Claude Code",
@@ -33,6 +34,16 @@ const KNOWN: Readonly<Record<string, object>> = {
   "https://zed.dev/oauth/client-metadata.json": { client_name: "Zed", redirect_uris: ["http://127.0.0.1/callback"] },
 };
 
+/** Connectors that were made in ChatGPT before August 2026 have a document each, with a callback of the same name. */
+const CONNECTOR = /^https:\/\/chatgpt\.com\/oauth\/([\w-]+)\/client\.json$/;
+
+function knownDocument(id: string): object | undefined {
+  if (Object.hasOwn(KNOWN, id)) return KNOWN[id];
+  const name = CONNECTOR.exec(id)?.[1];
+  if (name === undefined) return undefined;
+  return { client_name: "ChatGPT", redirect_uris: [`https://chatgpt.com/connector/oauth/${name}`] };
+}
+
 /**
  * Fetches a client's document; takes the known one where it cannot be read.
  * @throws Error unless oidc-provider gives the dispatcher that closes connections to internal addresses. It makes it from
@@ -40,9 +51,10 @@ const KNOWN: Readonly<Record<string, object>> = {
  */
 export const fetchDocument: typeof fetch = async (id, options) => {
   if (!(options && "dispatcher" in options)) throw new Error("connections to internal addresses cannot be refused");
-  if (typeof id !== "string" || !Object.hasOwn(KNOWN, id)) return fetch(id, options);
+  const known = typeof id === "string" && knownDocument(id);
+  if (!known) return fetch(id, options);
   const response = await fetch(id, options).catch(() => undefined);
   if (response?.status === 200 && response.headers.get("content-type")?.startsWith("application/json")) return response;
   await response?.body?.cancel();
-  return Response.json({ client_id: id, ...KNOWN[id] });
+  return Response.json({ client_id: id, ...known });
 };
