@@ -20,8 +20,8 @@ export const GRAPHQL_RULES: readonly string[] = [
     'why, and the results of the others are returned. Apollo Client keeps them only with `errorPolicy: "all"`.',
   "Input is checked before scopes, so a wrong input is `BAD_REQUEST` even for a key that lacks the scope. " +
     "Roles in a team count as of the moment of the change.",
-  "An id is a string; a number is refused. An empty list is refused, too; leave it out instead. An update needs at " +
-    "least one field to change.",
+  "An id is a string; a number is refused. An empty list of ids, scopes or a filter's values is refused, too; leave it " +
+    "out instead. An update needs at least one field to change; `tags: []` removes all tags.",
   "`Idempotency-Key` is a header of the request, and each change in it has a result of its own, kept for " +
     `${LIMITS.idempotency.keptHours} hours. A change that fails leaves the key free. A change that needs no API key keeps no result.`,
   "An `id` is always the object's own. Objects that depend on the query have none: a `SearchHit` and a `RelatedMemory` " +

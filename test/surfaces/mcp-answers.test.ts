@@ -145,7 +145,8 @@ it.each([
   expect(answer).toMatchObject({
     error: {
       code: "bad_request",
-      message: "content: contains the note that an answer was cut there: read the rest first, and send the whole",
+      message:
+        "content: contains the note that an answer was cut there: read the rest first, and send the whole, or leave it out",
     },
   });
   const kept = await callTool(url, ann.key, "get_memory", { id });

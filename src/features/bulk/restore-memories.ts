@@ -128,7 +128,8 @@ export const restoreMemories = defineOperation({
   notes:
     "All of them or none. Memories come before the relationships between them: in the same call or an earlier one. " +
     "Whoever may store memories may set the times when they were stored and changed, up to now: an import from another " +
-    "program uses it, too. Authors are kept only under the conditions of their fields.",
+    "program uses it, too. Lists are in the order of ids: such an import makes UUIDv7s of the times of storing. " +
+    "Authors are kept only under the conditions of their fields.",
   input: RestoreMemoriesInput,
   output: RestoredMemories,
   permission: "memories:write",

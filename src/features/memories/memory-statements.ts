@@ -140,7 +140,7 @@ const ofType = (end: "from_id" | "to_id", id: string, type: string): string =>
   `(${end}, type) >= (${id}, '${type}') AND (${end}, type) <= (${id}, '${type}')`;
 
 /**
- * Selects the id of the newest memory that supersedes a memory. With an index that begins with the type, PostgreSQL
+ * Selects the id of the memory that was last linked as one that supersedes a memory. With an index that begins with the type, PostgreSQL
  * would read all relationships of this type in the graph, and it may expect only a few.
  */
 export const newestInPlaceOf = (id: string) => `
@@ -152,7 +152,7 @@ export const newestInPlaceOf = (id: string) => `
           WHERE graph_id = :graphId AND ${ofType("from_id", id, "DEPRECATED_BY")} LIMIT 20)) AS either
       ORDER BY either.id DESC LIMIT 1`;
 
-/** Selects the id of the newest memory that solves a memory, else of the newest that addresses it. */
+/** Selects the id of the memory that was last linked as one that solves a memory, else as one that addresses it. */
 const newestSolving = (id: string) => `
       SELECT either.other_id AS id FROM (
         (SELECT id, type, from_id AS other_id FROM relationship
@@ -176,12 +176,12 @@ const newestStatement = (name: string, chosenFor: (id: string) => string) =>
   });
 
 /**
- * The memories that supersede others: for each, the newest that REPLACES it or that it is DEPRECATED_BY. If there are
- * more than 20 such relationships of a type, some of them are looked at.
+ * The memories that supersede others: for each, the last linked one that REPLACES it or that it is DEPRECATED_BY. If
+ * there are more than 20 such relationships of a type, some of them are looked at.
  */
 export const supersedingMemories = newestStatement("superseding_memories", newestInPlaceOf);
 
-/** The memories that solve others: for each, the newest that SOLVES it, else the newest that ADDRESSES it, likewise. */
+/** The memories that solve others: for each, the last linked one that SOLVES it, else that ADDRESSES it, likewise. */
 export const solvingMemories = newestStatement("solving_memories", newestSolving);
 
 const MADE_BY = 'id, created_by AS "createdBy", updated_by AS "updatedBy"';

@@ -62,7 +62,8 @@ export class RelatedMemoriesInput extends GraphInput {
   @Field(() => Boolean, {
     defaultValue: false,
     description:
-      "Whether to answer each relationship that leads to a memory, instead of each memory once by its strongest.",
+      "Whether to answer each relationship that leads to a memory on a shortest way, instead of each memory once by the " +
+      "strongest of these.",
   })
   eachRelationship!: boolean;
 
@@ -77,7 +78,8 @@ export class RelatedMemoriesInput extends GraphInput {
 export class RelatedMemories {
   @Field(() => [RelatedMemory], {
     description:
-      "Each memory once: nearest first, then strongest, then most important. Fewer than `limit` where they are large.",
+      "Nearest first, then strongest, then most important: each memory once, or each relationship. Fewer than `limit` " +
+      "where they are large.",
   })
   memories!: RelatedMemory[];
 

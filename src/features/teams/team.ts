@@ -60,7 +60,10 @@ export class AlreadyInTeam extends Failure {
   override readonly reason = "already_in_team";
 
   constructor() {
-    super("You are already in a team, and can only be in one. Leave it first with `leaveTeam`.");
+    super(
+      "You are already in a team, and can only be in one. Leave it first with `leaveTeam`; as its owner, transfer it " +
+        "before that with `transferTeam`, or delete it with `deleteTeam`.",
+    );
   }
 }
 

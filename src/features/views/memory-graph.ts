@@ -27,7 +27,8 @@ const LINK = MEMORY_RELATIONSHIP_EXAMPLE;
 export class MemoryGraphInput extends GraphInput {
   @Field(() => ID, {
     nullable: true,
-    description: "The id of the memory to draw the surroundings of; without it the newest memories are drawn.",
+    description:
+      "The id, or client id, of the memory to draw the surroundings of; without it the newest memories are drawn.",
   })
   @Nullable()
   @Marked("memoryId")

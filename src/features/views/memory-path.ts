@@ -30,10 +30,10 @@ const LOOKED_AT = LIMITS.views.pathRelationships.toLocaleString("en");
 
 @ArgsType()
 export class MemoryPathInput extends GraphInput {
-  @MemoryIdField("The id of the memory where the path begins.")
+  @MemoryIdField("The id of the memory where the path begins, or its client id.")
   fromMemoryId!: string;
 
-  @MemoryIdField("The id of the memory where it ends.")
+  @MemoryIdField("The id of the memory where it ends, or its client id.")
   toMemoryId!: string;
 
   @RelationshipTypesField("Follow only relationships of these types, such as SOLVES.")

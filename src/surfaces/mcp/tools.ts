@@ -278,7 +278,8 @@ const issuesOfCuts = (args: Output): InputIssue[] =>
     .filter(([, value]) => isCut(value))
     .map(([path]) => ({
       path,
-      message: "contains the note that an answer was cut there: read the rest first, and send the whole",
+      message:
+        "contains the note that an answer was cut there: read the rest first, and send the whole, or leave it out",
     }));
 
 /** Checks numbers whose maximum is smaller here: the operation's own refusal would name the maximum of other doors. */

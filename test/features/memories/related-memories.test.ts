@@ -92,6 +92,14 @@ it("lists each memory once: at its shortest distance, by the strongest relations
     { title: "One", relationship: "SOLVES", direction: "in", depth: 1 },
     { title: "Two", relationship: "CAUSES", direction: "out", depth: 1, strength: 0.1 },
   ]);
+  const { memories: ways } = await ann.did(relatedMemories, { id: start.id, maxDepth: 5, eachRelationship: true });
+  expect(ways.map(({ title, depth, strength }) => [title, depth, strength])).toEqual([
+    ...[
+      ["One", 1, 0.9],
+      ["One", 1, 0.2],
+    ],
+    ["Two", 1, 0.1],
+  ]);
 });
 
 it("follows a circle once and never lists its start", async () => {

@@ -10,7 +10,7 @@ import { createWorld } from "../../support/world.js";
 
 const replaces = { relationshipType: "REPLACES" };
 
-it("names the newest memory that replaces or deprecates another one", async () => {
+it("names the memory that was last linked as one that replaces or deprecates another one", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   const [old, newer, newest] = await memoriesTitled(ann, "Old", "Newer", "Newest");
@@ -25,6 +25,8 @@ it("names the newest memory that replaces or deprecates another one", async () =
   expect(await nameOf(newer)).toBeNull();
   await aLink(ann, old, newest, { relationshipType: "DEPRECATED_BY" });
   expect(await nameOf(old)).toBe("Newest");
+  await aLink(ann, old, newer, { relationshipType: "DEPRECATED_BY" });
+  expect(await nameOf(old)).toBe("Newer");
 });
 
 it.each([[["REPLACES", "DEPRECATED_BY"]], [["DEPRECATED_BY", "REPLACES"]]])(
