@@ -35,6 +35,7 @@ export class IdempotencyKeyReused extends CommonFailure {
 export class IdempotencyInProgress extends CommonFailure {
   readonly kind = "conflict";
   override readonly reason = "idempotency_in_progress";
+  override readonly retryAfterSeconds = 1;
 
   constructor() {
     super("A request with this Idempotency-Key is still running. Repeat it a little later to get its result.");

@@ -119,7 +119,9 @@ function problemsWith(answer: Answer, { responses }: Method): unknown[] {
   if (!message) return [`The status ${answer.status} is not documented.`, answer.body];
   const { headers = {}, content } = resolved(message);
   const sent = TELLING.filter((header) => answer.headers.has(header));
-  const named = TELLING.filter((header) => header in headers);
+  // Of conflicts, only a request that is still running says when to repeat it.
+  const isSent = (header: string) => header !== "Retry-After" || answer.status !== 409 || answer.headers.has(header);
+  const named = TELLING.filter((header) => header in headers && isSent(header));
   const differing = sent.join() === named.join() ? [] : [{ status: answer.status, sent, named }];
   if (!content) return answer.body === "" ? differing : [...differing, answer.body];
   return [...differing, ...problemsOf(closedValidator(content["application/json"].schema), answer.body)];

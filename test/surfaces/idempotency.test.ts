@@ -95,6 +95,28 @@ it("lets another user use the same key for another request, also at the same tim
   expect(await titles(world)).toEqual(["Once", "Once"]);
 });
 
+it("says when to repeat a request that is still running, at both doors, and then gives its result", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const query = 'mutation { createMemory(input: {type: "general", title: "Once", content: "Only once."}) { id } }';
+  const byGraphQL = () => ask(`${url}/graphql`, { key: ann.key, headers: { "idempotency-key": "g" }, body: { query } });
+  await using lock = await lockMemories(world);
+  const asked = Promise.all([store(url, ann.key, "k"), byGraphQL()]);
+  await expect.poll(() => lock.waiting()).toBe(2);
+
+  const again = [await store(url, ann.key, "k"), await byGraphQL()];
+  await lock.release();
+
+  expect(again).toMatchObject([
+    { status: 409, body: { error: { reason: "idempotency_in_progress" } } },
+    { body: { errors: [{ extensions: { reason: "idempotency_in_progress", retryAfterSeconds: 1 } }] } },
+  ]);
+  expect(again.map(({ headers }) => headers.get("retry-after"))).toEqual(["1", "1"]);
+  const bodies = (await asked).map(({ body }) => body);
+  expect([(await store(url, ann.key, "k")).body, (await byGraphQL()).body]).toEqual(bodies);
+});
+
 it("refuses the result to the user's keys with other scopes, which could not have had it, and gives it to those with the same", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
