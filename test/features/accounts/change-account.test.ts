@@ -123,6 +123,19 @@ it("withdraws only the team's invitation to the new address, which holds a seat"
   expect(await brokenInvariants(world)).toEqual([]);
 });
 
+it("leaves an invitation to the old address to whoever has that address", async () => {
+  await using world = await createWorld();
+  const { actor, token } = await anInvitee(world, await aTeam(world));
+  const { email: old } = actor;
+  await world.giveCode(NEW, CODE);
+
+  await actor.did(changeEmail, { email: NEW, code: CODE });
+
+  expect(await actor.does(acceptInvitation, { token })).toBeRefused("forbidden", "invitation_email_mismatch");
+  const next = await world.user({ email: old });
+  expect(await next.did(acceptInvitation, { token })).toMatchObject({ email: old, status: "accepted" });
+});
+
 it("leaves an expired invitation to the new address as it was", async () => {
   await using world = await createWorld();
   const { owner, member, teamId } = await aTeam(world);
