@@ -22,7 +22,8 @@ export class MemoriesInput extends Paged("memories", MemoryFilterInput) {
     defaultValue: 0,
     description:
       `How many of the newest to leave out, from 0 to ${OFFSET_MAX.toLocaleString("en")}; not together with \`cursor\`, ` +
-      "which misses and repeats none while others write.",
+      "which misses and repeats none while others write. The next page's `offset` is this one's plus the number of its " +
+      "memories.",
   })
   @Between(0, OFFSET_MAX)
   offset!: number;
@@ -30,7 +31,7 @@ export class MemoriesInput extends Paged("memories", MemoryFilterInput) {
 
 @ObjectType({ description: "A page of memories." })
 export class MemoryPage {
-  @Field(() => [Memory], { description: "The memories, newest first." })
+  @Field(() => [Memory], { description: "The memories, newest first; fewer than `limit` where they are large." })
   memories!: Memory[];
 
   @Field(() => String, { nullable: true, description: NEXT_CURSOR })
