@@ -88,7 +88,9 @@ export class SearchResult {
   memories!: SearchHit[];
 
   @Field(() => Int, {
-    description: `How many memories match the whole query, or any of it where none does, counted up to ${TOTAL_MAX}.`,
+    description:
+      "How many memories match the whole query, apart from words that a hit may lack, or any of it where none does, " +
+      `counted up to ${TOTAL_MAX}.`,
   })
   total!: number;
 
