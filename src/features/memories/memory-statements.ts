@@ -140,8 +140,8 @@ const ofType = (end: "from_id" | "to_id", id: string, type: string): string =>
   `(${end}, type) >= (${id}, '${type}') AND (${end}, type) <= (${id}, '${type}')`;
 
 /**
- * Selects the id of the memory that was last linked as one that supersedes a memory. With an index that begins with the type, PostgreSQL
- * would read all relationships of this type in the graph, and it may expect only a few.
+ * Selects the id of the memory that was last linked as one that supersedes a memory. With an index that begins with
+ * the type, PostgreSQL would read all relationships of this type in the graph, and it may expect only a few.
  */
 export const newestInPlaceOf = (id: string) => `
       SELECT either.other_id AS id FROM (

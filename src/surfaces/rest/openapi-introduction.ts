@@ -16,8 +16,8 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 - **Input**: fields that are not in the path are in the query string or in the body, but not in both. Unknown fields
   and query parameters are refused (400), and so is a query parameter that is given twice, unless it is a list. Lists
   are written as \`types=A,B\` or as \`types=A&types=B\`; no item can contain a comma there; in GraphQL it can. An empty
-  list there, or of ids or scopes, is refused; leave it out instead. \`types\` filters by any of the types, \`tags\` by all of the tags unless
-  \`tags_match\` says otherwise.
+  list there, or of ids or scopes, is refused; leave it out instead. \`types\` filters by any of the types, \`tags\` by
+  all of the tags unless \`tags_match\` says otherwise.
 - **JSON**: numbers have the range and the precision of IEEE 754 doubles: write longer ones, such as ids of 64 bits in a
   \`context\`, as strings. If an object has a name twice, the last one counts.
 - **Ids** are strings, also in JSON: a number is refused (400). A malformed id is not found (404). A memory whose
