@@ -85,7 +85,7 @@ export class RedisBudgets implements Budgets {
       connectTimeout: 500,
       retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
       // After a failover the connection leads to a replica, and the address to the new primary.
-      reconnectOnError: ({ message }) => message.startsWith("READONLY"),
+      reconnectOnError: (error) => /^(READONLY|MASTERDOWN) /.test(saidBy(error)),
     });
     // Not for later ones: after a pause of this process the package would give up before it reads what has come in.
     redis.on("ready", () => delete redis.options.commandTimeout);
@@ -165,10 +165,13 @@ class OddAnswer extends Error {}
 
 const areNumbers = (answer: unknown): boolean => Array.isArray(answer) && answer.every(Number.isFinite);
 
+/** What Redis says of a command. Before version 7 it wraps that where a script has sent the command. */
+const saidBy = ({ message }: Error): string => message.replace(/^ERR Error running script .*?: -/s, "");
+
 /** Why a command failed; undefined without a connection, of which the package tells by an event. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof NoAnswer || error instanceof OddAnswer) return error.message;
   if (!(error instanceof Error) || error.name !== "ReplyError") return undefined;
   // Of an unknown command Redis repeats the arguments, which name users and addresses.
-  return error.message.replace(/, with args beginning with: .*/s, "");
+  return saidBy(error).replace(/, with args beginning with: .*/s, "");
 }
