@@ -206,9 +206,9 @@ async function openDatabases(
   const opened =
     typeof where === "object"
       ? where
-      : openDatabase(where, onErrorOf("the database"), waits, await poolerOf(config, where, waits));
+      : openDatabase(where, onErrorOf("the database"), waits, { pooler: await poolerOf(config, where, waits) });
   const older = config.databaseReplicaUrl
-    ? openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits)
+    ? openDatabase(config.databaseReplicaUrl, onErrorOf("the replica"), waits, { isReplica: true })
     : undefined;
   await Promise.all([opened.loadModels(), older?.loadModels()]);
   return { database: tracer ? tracedDatabase(opened, tracer) : opened, older };

@@ -74,14 +74,18 @@ it("loses only the connections on which it gets what is no message of PostgreSQL
   expect(world.bugs).toEqual([]);
 });
 
+/** Changes a setting of the world's database, for connections that are opened from then on. */
+function alterDatabase({ databaseUrl }: World, change: string): Promise<void> {
+  const name = new URL(databaseUrl).pathname.slice(1);
+  return onServer(
+    databaseUrl.replace(name, "postgres"),
+    async (server) => void (await server.query(`ALTER DATABASE ${name} ${change}`)),
+  );
+}
+
 it("makes changes as soon as the database accepts them, though its connections were opened while it did not", async () => {
   await using world = await createWorld();
-  const name = new URL(world.databaseUrl).pathname.slice(1);
-  const alter = (change: string) =>
-    onServer(
-      world.databaseUrl.replace(name, "postgres"),
-      async (server) => void (await server.query(`ALTER DATABASE ${name} ${change}`)),
-    );
+  const alter = (change: string) => alterDatabase(world, change);
   await alter("SET default_transaction_read_only = on");
   await using database = openDatabase(world.databaseUrl);
   const change = () =>
@@ -93,6 +97,25 @@ it("makes changes as soon as the database accepts them, though its connections w
   expect(new Set(await changes())).toEqual(new Set([READ_ONLY]));
   await alter("RESET default_transaction_read_only");
   expect(new Set(await changes())).toEqual(new Set(["made"]));
+});
+
+it("leaves a database that accepts no changes, with connections that only read and are always in use, too", async () => {
+  await using world = await createWorld();
+  await alterDatabase(world, "SET default_transaction_read_only = on");
+  await using database = openDatabase(world.databaseUrl);
+  const look: Statement<readonly [], { accepts: boolean }> = {
+    ...{ name: "look", text: "SELECT current_setting('transaction_read_only') = 'off' AS accepts" },
+  };
+  const looks = async () =>
+    [
+      await database.run(look, []),
+      await database.run({ ...look, reserved: true }, []),
+      await database.search((run) => run(look, [])),
+    ].map(([row]) => row?.accepts);
+
+  expect(await looks()).toEqual([false, false, false]);
+  await alterDatabase(world, "RESET default_transaction_read_only");
+  await expect.poll(looks, PATIENCE).toEqual([true, true, true]);
 });
 
 it("fails statements on a dead network long before the statement timeout", async () => {

@@ -45,7 +45,7 @@ withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async (
   await using bouncer = await startPgBouncer(world.databaseUrl, { ...settings, default_pool_size: 1 });
   const pooled = bouncer.urlOf(world.databaseUrl);
   const pooler = await preparePooler({ direct: world.databaseUrl, pooled });
-  await using database = openDatabase(pooled, () => {}, LIMITS.database, pooler);
+  await using database = openDatabase(pooled, () => {}, LIMITS.database, { pooler });
 
   expect(pooler).toEqual({ keepsNames });
   const usual = { timeout: "10s", locks: "1500ms", idle: "5s", zone: "UTC", jit: "off" };
@@ -78,7 +78,7 @@ it.skipIf(!isNew)(
     const pooled = bouncer.urlOf(world.databaseUrl);
     const pooler = await preparePooler({ direct: world.databaseUrl, pooled });
     const said: string[] = [];
-    const open = () => openDatabase(pooled, ({ message }) => said.push(message), LIMITS.database, pooler);
+    const open = () => openDatabase(pooled, ({ message }) => said.push(message), LIMITS.database, { pooler });
     await using one = open();
     await using other = open();
     await world.user();

@@ -12,6 +12,7 @@ import { openDatabase } from "../../src/platform/database/database.js";
 import type { Logger } from "../../src/platform/telemetry/logger.js";
 import type { Meter } from "../../src/platform/telemetry/meter.js";
 import { migrate } from "../../src/platform/database/migrations.js";
+import type { Statement } from "../../src/platform/database/statement.js";
 import { Replica, readWrittenPosition, readPosition, writePosition } from "../../src/platform/database/replica.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
@@ -99,6 +100,25 @@ it.skipIf(programs === undefined)(
 );
 
 it.skipIf(programs === undefined)(
+  "keeps connections to the replica, and none to a primary that became a standby",
+  async () => {
+    using _limits = withLimits("database", { readOnlyKeptMs: 0 });
+    await using postgres = await startReplicated(programs ?? "");
+    await using replica = openDatabase(postgres.replicaUrl, () => {}, PATIENT, { isReplica: true });
+    await using standby = openDatabase(postgres.replicaUrl, () => {}, PATIENT);
+    const look: Statement<readonly [], { pid: number }> = { name: "look", text: "SELECT pg_backend_pid() AS pid" };
+    const processesOf = async (database: typeof replica) =>
+      new Set([...(await database.run(look, [])), ...(await database.run(look, []))].map(({ pid }) => pid)).size;
+
+    expect([await processesOf(replica), await processesOf(standby)]).toEqual([1, 2]);
+    // PostgreSQL tells its connections.
+    await postgres.promote();
+    await standby.run(look, []);
+    expect(await processesOf(standby)).toBe(1);
+  },
+);
+
+it.skipIf(programs === undefined)(
   "does not count what a promoted replica writes as changes of the primary",
   async () => {
     await using postgres = await startReplicated(programs ?? "");
@@ -106,7 +126,7 @@ it.skipIf(programs === undefined)(
     const failures: unknown[] = [];
     const log = { warn: ({ err }: { err: unknown }) => failures.push(err) } as unknown as Logger;
     await using replica = new Replica(
-      openDatabase(postgres.replicaUrl, () => {}, PATIENT),
+      openDatabase(postgres.replicaUrl, () => {}, PATIENT, { isReplica: true }),
       { primary, log, delayMaxMs: PATIENT.replicaDelayMs },
     );
     const write = (database: typeof primary) => database.pool.query("SELECT pg_logical_emit_message(true, 'a', 'a')");
@@ -137,7 +157,7 @@ it.skipIf(programs === undefined)(
     let counted = 0;
     const meter = { replicaFailed: () => counted++ } as unknown as Meter;
     await using replica = new Replica(
-      openDatabase(postgres.replicaUrl, () => {}, PATIENT),
+      openDatabase(postgres.replicaUrl, () => {}, PATIENT, { isReplica: true }),
       { primary, log, meter, delayMaxMs: 3_000 },
     );
     const write = () => primary.pool.query("SELECT pg_logical_emit_message(true, 'a', 'a')");

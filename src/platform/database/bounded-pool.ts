@@ -19,6 +19,8 @@ export interface PoolOptions {
   readonly options: string;
   /** Whether the connections lead to a pooler. It takes no settings from clients: there they are stored at the role. */
   readonly isPooled: boolean;
+  /** Whether the connections lead to a standby on purpose. */
+  readonly isReplica: boolean;
   onError(error: Error): void;
   /** Called for each error that a connection is sent. */
   onRefusal?(error: { readonly code?: string }): void;
@@ -36,13 +38,12 @@ const CHECK_EVERY_MS = 500;
  */
 export class BoundedPool extends pg.Pool {
   readonly #options: PoolOptions;
-  readonly #connections: ReadonlySet<Connection>;
+  readonly #connections: ReadonlyMap<pg.Client, Connection>;
   readonly #checkTimer: NodeJS.Timeout;
   #isChecking = false;
 
   constructor(url: DatabaseUrl, options: PoolOptions) {
-    const connections = new Set<Connection>();
-    const readOnly = new WeakSet<pg.Client>();
+    const connections = new Map<pg.Client, Connection>();
     const settings = `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`;
     super({
       max: options.max,
@@ -59,11 +60,8 @@ export class BoundedPool extends pg.Pool {
           super({ ...config, connectionString, pipeline: true });
           if (options.isPooled) askForUtc(this);
           if (options.onRefusal) wireOf(this).connection.on("errorMessage", options.onRefusal);
-          // It stays read-only when its database no longer is, or leads to a server that is a standby now.
-          wireOf(this).connection.on("errorMessage", ({ code }) => code === READ_ONLY && readOnly.add(this));
-          const connection = new Connection(this);
-          connections.add(connection);
-          this.once("end", () => connections.delete(connection));
+          connections.set(this, new Connection(this));
+          this.once("end", () => connections.delete(this));
         }
       },
     });
@@ -74,8 +72,10 @@ export class BoundedPool extends pg.Pool {
     this.#checkTimer = setInterval(() => setImmediate(() => this.#checkConnections()), CHECK_EVERY_MS).unref();
     // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
     this.on("error", (error) => options.onError(error));
-    // The pool removes a released connection that is ending.
-    this.on("release", (_error, client) => readOnly.has(client) && void client.end());
+    // The pool removes a released connection that is ending. The connections of a pooler are its own.
+    const { isPooled, isReplica } = options;
+    const leave = (client: pg.Client) => connections.get(client)?.isToLeave(isPooled) && void client.end();
+    if (!isReplica) this.on("release", (_error, client) => leave(client));
   }
 
   /** Closes the pool gracefully within this time; then cuts the remaining connections. */
@@ -85,11 +85,11 @@ export class BoundedPool extends pg.Pool {
     // `end` waits, without a limit, until the other side closes too.
     while (this.#connections.size > 0 && performance.now() < end) await sleep(5);
     clearInterval(this.#checkTimer);
-    for (const connection of this.#connections) connection.cut();
+    for (const connection of this.#connections.values()) connection.cut();
   }
 
   #checkConnections(): void {
-    for (const connection of this.#connections) {
+    for (const connection of this.#connections.values()) {
       if (connection.waitedMs > this.#options.timeoutMs + answerGraceMs) connection.cut();
     }
     void this.#cutLost();
@@ -97,7 +97,7 @@ export class BoundedPool extends pg.Pool {
 
   /** When the network lost a message, we and PostgreSQL wait for each other. Detects it long before the timeout. */
   async #cutLost(): Promise<void> {
-    const suspects = [...this.#connections].filter(({ waitedMs }) => waitedMs > suspectAfterMs);
+    const suspects = [...this.#connections.values()].filter(({ waitedMs }) => waitedMs > suspectAfterMs);
     if (suspects.length === 0 || this.#isChecking || !this.#options.idleOf) return;
     this.#isChecking = true;
     const checked = suspects.map((connection) => ({ connection, since: connection.waitsSince }));
@@ -116,9 +116,14 @@ export class BoundedPool extends pg.Pool {
   }
 }
 
+/** What PostgreSQL says of itself to each connection, at its start and when it changes; `on`: it accepts no changes. */
+const TOLD_READ_ONLY: readonly string[] = ["in_hot_standby", "default_transaction_read_only"];
+
 /** One connection, and since when it waits for an answer, or for more of a long one. */
 class Connection {
   readonly #client: Client;
+  readonly #openedAt = performance.now();
+  readonly #readOnly = new Set<string>();
   #pending = 0;
   #since = 0;
   /** The answer to the last statement of a transaction, which COMMIT waits for. */
@@ -133,10 +138,26 @@ class Connection {
       return this.#waitFor(answer, (values[0] as Partial<pg.QueryConfig>).text ?? "");
     };
     client.query = counted as pg.Client["query"];
-    wireOf(client).connection.on("readyForQuery", () => {
+    const { connection } = wireOf(client);
+    connection.on("readyForQuery", () => {
       this.#pending = Math.max(0, this.#pending - 1);
       this.#since = performance.now();
     });
+    connection.on("errorMessage", ({ code }) => code === READ_ONLY && this.#readOnly.add(READ_ONLY));
+    connection.on("parameterStatus", ({ parameterName: name, parameterValue: value }) => {
+      if (TOLD_READ_ONLY.includes(name) && value === "on") this.#readOnly.add(name);
+      else this.#readOnly.delete(name);
+    });
+  }
+
+  /**
+   * Whether it leads to a server that accepts no changes: its address may lead to another one by now, as after a
+   * failover, and whoever only reads would never notice. Left at once if it has refused a change, otherwise after a
+   * moment, since all servers may be read-only.
+   */
+  isToLeave(isPooled: boolean): boolean {
+    if (this.#readOnly.has(READ_ONLY)) return true;
+    return !isPooled && this.#readOnly.size > 0 && performance.now() - this.#openedAt > LIMITS.database.readOnlyKeptMs;
   }
 
   /**

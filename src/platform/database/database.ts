@@ -103,15 +103,21 @@ export interface WaitBounds {
   readonly replicaDelayMs: number;
 }
 
-/** Opens the database at `url`, by a pooler if one is given; it connects when a connection is first needed. */
+/** What is at the address of a database; a PostgreSQL that accepts changes, unless given. */
+interface Place {
+  readonly pooler?: Pooler | undefined;
+  readonly isReplica?: boolean;
+}
+
+/** Opens the database at `url`; it connects when a connection is first needed. */
 export function openDatabase(
   url: DatabaseUrl,
   onError: (error: Error) => void = () => {},
   waits: WaitBounds = LIMITS.database,
-  pooler?: Pooler,
+  { pooler, isReplica = false }: Place = {},
 ): OpenDatabase {
   const naming = { isOn: pooler?.keepsNames ?? true };
-  const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, naming }, onError);
+  const { pool, reservedPool, searchPool } = openPools(url, { waits, pooler, isReplica, naming }, onError);
   const lend = pooler ? withTransaction : withClient;
   // Without a pooler the connections of this pool have this setting already.
   const searchSettings = pooler ? [`statement_timeout=${waits.searchTimeoutMs}`] : [];
@@ -185,10 +191,11 @@ function nameStatements(naming: Naming): (query: { sql: string }) => string {
 interface PoolParts {
   readonly waits: WaitBounds;
   readonly pooler: Pooler | undefined;
+  readonly isReplica: boolean;
   readonly naming: Naming;
 }
 
-function openPools(url: DatabaseUrl, { waits, pooler, naming }: PoolParts, onError: (error: Error) => void) {
+function openPools(url: DatabaseUrl, { waits, pooler, isReplica, naming }: PoolParts, onError: (e: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs, searchTimeoutMs } = waits;
   const options = `${SESSION_OPTIONS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
@@ -198,7 +205,7 @@ function openPools(url: DatabaseUrl, { waits, pooler, naming }: PoolParts, onErr
     onError(new DatabaseUnavailable("unnamed", UNAVAILABLE.unnamed));
   };
   const common = {
-    ...{ options, isPooled: pooler !== undefined, waitMs: waits.connectionWaitMs, onError },
+    ...{ options, isPooled: pooler !== undefined, isReplica, waitMs: waits.connectionWaitMs, onError },
     ...(pooler && { onRefusal }),
   };
   const reservedPool = new BoundedPool(url, {
