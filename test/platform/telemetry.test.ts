@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { aPayer, createStripeWorld } from "../support/billing.js";
@@ -189,18 +192,32 @@ it("records nothing that the caller does not sample, but still logs its trace id
   expect(collector.logs).toEqual([]);
 });
 
-it("serves without the collector, and says in the log that it is missing", async () => {
+it.each([
+  ["is missing", undefined, "connect ECONNREFUSED 127.0.0.1:1"],
+  ["takes too much at once", 429, "Export failed with retryable status"],
+  ["wants another key", 401, "Unauthorized"],
+])("serves while the collector %s, and says so in the log", async (_what, status, reason) => {
+  const refusing = createServer((_request, response) => void response.writeHead(status ?? 200).end("no"));
+  await once(refusing.listen(0, "127.0.0.1"), "listening");
+  const port = status === undefined ? 1 : (refusing.address() as AddressInfo).port;
   await using world = await createWorld();
   await using server = await startServerProcess({
-    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", ...SOON },
-    ...{ OTEL_EXPORTER_OTLP_TIMEOUT: "100", OTEL_LOGS_EXPORTER: "none" },
+    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...SOON },
+    ...{ OTEL_EXPORTER_OTLP_TIMEOUT: "500", OTEL_LOGS_EXPORTER: "none" },
   });
   const ann = await world.user();
 
   expect((await ask(`${server.url}/v1/memories`, { key: ann.key })).status).toBe(200);
 
   await expect.poll(server.printed).toContain("telemetry could not be sent");
+  const line =
+    server
+      .printed()
+      .split("\n")
+      .find((known) => known.includes("telemetry could not be sent")) ?? "";
+  expect(JSON.parse(line)).toMatchObject({ reason });
   expect(await server.kill("SIGTERM")).toBe(0);
+  refusing.close();
 });
 
 it("loads no part of OpenTelemetry's SDK without its variables", () => {

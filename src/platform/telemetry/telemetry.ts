@@ -45,6 +45,7 @@ const NAME = "memory-graph-gateway";
 /** How long the shutdown waits for the last spans and lines to be sent. */
 const LAST_MS = 2_000;
 const REASON_LENGTH = 300;
+const NOT_SENT = "telemetry could not be sent. `npm run doctor` says what to do";
 
 /**
  * Starts OpenTelemetry. Its packages read their settings from the environment themselves: endpoint, headers, sampler,
@@ -60,7 +61,7 @@ export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
     writeLog: lines?.write,
     complainTo(log) {
       const tell = (message: string) =>
-        warnSeldom(log, "telemetry", { reason: message.slice(0, REASON_LENGTH) }, "telemetry could not be sent");
+        warnSeldom(log, "telemetry", { reason: reasonIn(message).slice(0, REASON_LENGTH) }, NOT_SENT);
       const ignore = () => {};
       diag.setLogger({ error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
     },
@@ -70,6 +71,16 @@ export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
       diag.disable();
     },
   };
+}
+
+/** The packages tell of an error by all its properties as JSON, the stack first; of anything else by a text. */
+function reasonIn(told: string): string {
+  try {
+    const { message, code } = JSON.parse(told) as { message?: string; code?: string };
+    return message ?? code ?? told;
+  } catch {
+    return told;
+  }
 }
 
 /** How long a collector may take to answer an empty request. */
