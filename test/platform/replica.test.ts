@@ -119,6 +119,22 @@ it.skipIf(programs === undefined)(
 );
 
 it.skipIf(programs === undefined)(
+  "takes no position for that of a change from a database that accepts none, as an earlier primary",
+  async () => {
+    await using postgres = await startReplicated(programs ?? "");
+    const open = () => openDatabase(postgres.replicaUrl, () => {}, PATIENT);
+    await using standby = open();
+    await expect(readWrittenPosition(standby)).rejects.toThrow("accepts no changes");
+
+    await postgres.promote();
+    await expect.poll(() => readWrittenPosition(standby).catch(() => 0n)).toBeGreaterThan(0n);
+    await standby.pool.query("ALTER ROLE postgres SET default_transaction_read_only = on");
+    await using fenced = open();
+    await expect(readWrittenPosition(fenced)).rejects.toThrow("accepts no changes");
+  },
+);
+
+it.skipIf(programs === undefined)(
   "does not count what a promoted replica writes as changes of the primary",
   async () => {
     await using postgres = await startReplicated(programs ?? "");

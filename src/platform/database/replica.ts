@@ -104,10 +104,15 @@ export class Replica implements AsyncDisposable {
   }
 }
 
-/** How far a primary has written; 0 if the database does not say. */
+/**
+ * How far a primary has written.
+ * @throws Error if the database accepts no changes, or does not say.
+ */
 export async function readWrittenPosition(database: Pick<Database, "run">): Promise<bigint> {
   const [row] = await database.run(walPosition, {});
-  return readPosition(row?.position ?? "") ?? 0n;
+  const position = row?.stored ? readPosition(row.position) : undefined;
+  if (position === undefined) throw new Error("The database accepts no changes, or tells no position.");
+  return position;
 }
 
 /** @throws Error if the database was promoted: what it writes by itself has positions, too, but not those changes. */
