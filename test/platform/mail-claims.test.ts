@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { isCodeRight } from "../../src/features/access/sign-up-code.js";
-import { claimDueMails } from "../../src/features/mail/mail-statements.js";
+import { LIMITS } from "../../src/limits.js";
+import { CLAIM_MS, claimDueMails } from "../../src/features/mail/mail-statements.js";
 import { sendDueMails } from "../../src/features/mail/outbox.js";
 import { resendInvitation } from "../../src/features/teams/invitations/resend-invitation.js";
 import { queueNotice } from "../../src/operation/notice.js";
@@ -63,4 +64,27 @@ it.each([
   const [{ id, dueAt } = {}] = claimed;
   expect(await world.database.models.mail.findMany()).toMatchObject([{ id, dueAt, attempts: 1, lastError: null }]);
   expect(await world.database.models.invitation.findMany()).toMatchObject([{ bouncedAt: null }]);
+});
+
+it("sends a mail soon that a process has put off while the database's clock was ahead", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  await inviteBob(world);
+  const { mail } = world.database.models;
+  const longest = 1_000 * Math.max(...Object.values(LIMITS.mails.retrySeconds));
+  await mail.updateMany({ data: { dueAt: new Date(Date.now() + longest), lastError: "450" } });
+  await sendAll(world, smtp.url);
+  const waits = (await mail.findFirstOrThrow()).dueAt.getTime() - Date.now();
+  await mail.updateMany({ data: { dueAt: new Date(Date.now() + 10 * longest) } });
+
+  // Whoever was just sending it has time to end.
+  await sendAll(world, smtp.url);
+
+  const [{ dueAt } = { dueAt: new Date(0) }] = await mail.findMany();
+  expect(waits).toBeGreaterThan(longest / 2);
+  expect(dueAt.getTime()).toBeLessThanOrEqual(Date.now() + CLAIM_MS);
+  expect(smtp.mails).toEqual([]);
+  await mail.updateMany({ data: { dueAt: new Date() } });
+  await sendAll(world, smtp.url);
+  expect(smtp.mails.map(({ to }) => to)).toEqual([BOB]);
 });

@@ -72,18 +72,18 @@ export const isPaid = ({ status }: Status): boolean => PAID.includes(status);
 export const isLive = ({ status }: Status): boolean => !ENDED.includes(status);
 
 /**
- * Whether it gives nothing until somebody pays or resumes it. Stripe can be set to leave a subscription past due for
- * ever.
- */
-export const isStalled = ({ status, graceIsOver }: Pick<BillingAccount, "status" | "graceIsOver">): boolean =>
-  STALLED.includes(status) || (status === "past_due" && graceIsOver);
-
-/**
  * Whether the team's plan and seats count: the subscription is paid, or its last payment failed so recently that the
  * grace period is not over. `caller-statement.ts` has the same rule in SQL.
  */
 export const givesPlan = (account: Pick<BillingAccount, "status" | "graceUntil">, now: Date): boolean =>
   isPaid(account) || (account.status === "past_due" && account.graceUntil !== null && account.graceUntil > now);
+
+/**
+ * Whether it gives nothing until somebody pays or resumes it. Stripe can be set to leave a subscription past due for
+ * ever.
+ */
+export const isStalled = (account: Pick<BillingAccount, "status" | "graceUntil">, now: Date): boolean =>
+  STALLED.includes(account.status) || (account.status === "past_due" && !givesPlan(account, now));
 
 /**
  * When a cancelled subscription ends; null for one that is renewed. Stripe states this by a flag, a time, or both.

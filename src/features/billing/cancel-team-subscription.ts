@@ -36,7 +36,7 @@ export const cancelTeamSubscription = defineTeamOperation({
       const account = await catchUp(session, again);
       if (await requests.wasDone("cancel", requester)) return;
       assertSubscribed(account);
-      const isAtOnce = isStalled(account);
+      const isAtOnce = isStalled(account, session.lock.now());
       if (!isAtOnce && endsWithPeriod(account)) return;
       const params = isAtOnce ? {} : { cancel_at_period_end: true };
       await requests.send("cancel", { id: account.subscriptionId, params, isAtOnce }, requester);

@@ -1,7 +1,6 @@
 import type { Context } from "../../operation/context.js";
 import { type BillingAccount, accountOf, isLive } from "./account.js";
 import { AccountBusy, PaymentProviderError, SubscriptionActive } from "./failures.js";
-import { mayShowPayment } from "./open-checkouts.js";
 import { requesterOf } from "./requester.js";
 import { withBillingSession } from "./session.js";
 
@@ -39,7 +38,7 @@ export async function assertBillingEnded(context: Context, teamId: string): Prom
  */
 export async function withdrawSmallerCheckout(context: Context, teamId: string, seats: number): Promise<void> {
   if (!context.billing.payments) return;
-  if (sellsFewer(await accountOf(context, teamId), seats, context.now())) await withdrawCheckouts(context, teamId);
+  if (sellsFewer(await accountOf(context, teamId), seats)) await withdrawCheckouts(context, teamId);
 }
 
 /**
@@ -47,16 +46,16 @@ export async function withdrawSmallerCheckout(context: Context, teamId: string, 
  * @throws AccountBusy when a checkout for fewer seats was opened in between.
  */
 export function assertNoSmallerCheckout(context: Context, account: BillingAccount, seats: number): void {
-  if (context.billing.payments && sellsFewer(account, seats, context.now())) throw new AccountBusy();
+  if (context.billing.payments && sellsFewer(account, seats)) throw new AccountBusy();
 }
 
 /**
- * Whether fewer seats may be bought, or were at the last moment. Of a request whose outcome is unknown, nobody knows how
- * many.
+ * Whether fewer seats may be bought, or were at the last moment: the checkout is stored until the provider says that it
+ * is over. Of a request whose outcome is unknown, nobody knows how many.
  */
-const sellsFewer = (account: BillingAccount, seats: number, now: Date): boolean =>
+const sellsFewer = (account: BillingAccount, seats: number): boolean =>
   !isLive(account) &&
-  (account.hasOpenRequest || (mayShowPayment(account, now) && (account.checkoutSeats ?? 0) < seats));
+  (account.hasOpenRequest || (account.checkoutUrl !== null && (account.checkoutSeats ?? 0) < seats));
 
 /** Ends what may still be bought; returns the account afterwards, which is live if somebody has just paid. */
 async function withdrawCheckouts(context: Context, teamId: string): Promise<BillingAccount> {

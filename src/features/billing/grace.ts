@@ -17,20 +17,21 @@ interface GraceChange {
 
 /**
  * The grace period begins when the service first sees that the subscription is past due, by the database's clock. It
- * ends after `days`, or earlier if Stripe gives up the retries. The transaction that stores it also queues the mail, so
- * each mail is queued once.
+ * ends after `days`, or earlier if Stripe gives up the retries. One that would end later began while that clock was
+ * ahead. The transaction that stores it also queues the mail, so each mail is queued once.
  */
 export function changeGrace(
   known: Grace,
   { status }: Pick<SubscriptionValues, "status">,
   { now, days }: { readonly now: Date; readonly days: number },
 ): GraceChange {
-  const { graceUntil, graceIsOver } = known;
-  if (status === "past_due" && graceUntil === null) {
-    const until = new Date(now.getTime() + days * DAY_MS);
-    if (days === 0) return { grace: { graceUntil: until, graceIsOver: true }, mail: "plan_suspended" };
-    return { grace: { graceUntil: until, graceIsOver: false }, mail: "payment_failed" };
+  const { graceIsOver } = known;
+  const latest = new Date(now.getTime() + days * DAY_MS);
+  if (status === "past_due" && known.graceUntil === null) {
+    if (days === 0) return { grace: { graceUntil: latest, graceIsOver: true }, mail: "plan_suspended" };
+    return { grace: { graceUntil: latest, graceIsOver: false }, mail: "payment_failed" };
   }
+  const graceUntil = known.graceUntil && known.graceUntil > latest ? latest : known.graceUntil;
   const isOver = graceUntil !== null && !graceIsOver && (status !== "past_due" || graceUntil <= now);
   const grace = status === "past_due" ? { graceUntil, graceIsOver: graceIsOver || isOver } : NO_GRACE;
   return { grace, ...(isOver && !isPaid({ status }) && { mail: "plan_suspended" as const }) };

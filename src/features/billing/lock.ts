@@ -8,7 +8,7 @@ import type { Deadline, Payments } from "../../platform/billing/payments.js";
 import { AccountBusy, PaymentProviderError } from "./failures.js";
 
 /** How long a lock lasts without renewal, such as that of a killed server. */
-const LEASE_MS = 3_000;
+export const LEASE_MS = 3_000;
 const RENEWED_EVERY_MS = 1_000;
 const ASKED_EVERY_MS = 80;
 

@@ -12,10 +12,6 @@ import type { BillingSession } from "./session.js";
 /** How long after its expiry a checkout is over: Stripe may show a payment at the last moment only later. */
 const OVER_AFTER_MS = HOUR_MS;
 
-/** Whether the stored checkout may be paid, or may turn out to be paid. */
-export const mayShowPayment = ({ checkoutUrl, checkoutExpiresAt }: BillingAccount, now: Date): boolean =>
-  checkoutUrl !== null && (checkoutExpiresAt === null || +now - +checkoutExpiresAt < OVER_AFTER_MS);
-
 /** A team's open checkouts at the provider. */
 export class OpenCheckouts {
   constructor(private readonly session: BillingSession) {}
@@ -86,19 +82,20 @@ export class OpenCheckouts {
   }
 
   /**
-   * Whether the stored checkout can no longer be paid: it expired a while ago, or somebody ended it earlier. A paid one
-   * is not over until its subscription is found, which the provider creates a moment later.
+   * Whether the stored checkout can no longer be paid: the provider says so, whose clock decides, or does not know it and
+   * it expired a while ago. A paid one is not over until its subscription is found, which the provider creates a moment
+   * later.
    * @param found the customer's subscriptions, read before; none of them is live.
    * @throws PaymentsError when the provider fails.
    */
   async isOver(account: BillingAccount, found: readonly Stripe.Subscription[], now: Date): Promise<boolean> {
-    const { checkoutId, checkoutUrl } = account;
+    const { checkoutId, checkoutUrl, checkoutExpiresAt } = account;
     if (checkoutId === null || checkoutUrl === null) return false;
     const checkout = await this.#read(checkoutId).catch(ignoreMissing);
     const bought = checkout?.subscription;
     const boughtId = typeof bought === "string" ? bought : bought?.id;
-    const hasEnded = found.some(({ id }) => id === boughtId);
-    return checkout?.status === "expired" || hasEnded || !mayShowPayment(account, now);
+    if (checkout?.status === "expired" || found.some(({ id }) => id === boughtId)) return true;
+    return checkout?.status !== "open" && +now - Number(checkoutExpiresAt) >= OVER_AFTER_MS;
   }
 
   #read(checkoutId: string): Promise<Stripe.Checkout.Session> {

@@ -1,3 +1,4 @@
+import { LIMITS } from "../../limits.js";
 import { NIL_ID } from "../../operation/id.js";
 import { TeamNotFound } from "../../operation/standing.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
@@ -37,14 +38,18 @@ export async function reconcileDueAccount(services: BillingServices): Promise<bo
 const isOfOneAccount = (error: unknown): boolean =>
   [PaymentProviderError, AccountBusy, TeamNotFound].some((known) => error instanceof known);
 
-/** The copy was read after these events came, so it contains their changes. */
+/**
+ * The copy was read after these events came, so it contains their changes. Those that seem to come later than now came
+ * while the database's clock was ahead.
+ */
 async function markOlderEventsProcessed(
   { database: { models }, now }: BillingServices,
   customerId: string,
   readAt: Date,
 ): Promise<void> {
+  const ahead = new Date(readAt.getTime() + LIMITS.clock.aheadMs);
   await models.paymentEvent.updateMany({
-    where: { customerId, processedAt: null, receivedAt: { lt: readAt } },
+    where: { customerId, processedAt: null, OR: [{ receivedAt: { lt: readAt } }, { receivedAt: { gt: ahead } }] },
     data: { processedAt: now() },
   });
 }

@@ -5,9 +5,11 @@ import { defineStatement, oneOf, type RowOf } from "../../platform/database/stat
 /** Whether somebody still waits for the mail. A code that was requested longer ago would have expired. */
 const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${LIMITS.signUp.codeMinutes} minutes')`;
 
-const { batch, codesOfBatch, sendMs } = LIMITS.mails;
+const { batch, codesOfBatch, sendMs, retrySeconds } = LIMITS.mails;
 /** How long a process may take to send a claimed mail; after that, another process may claim it. */
 export const CLAIM_MS = 2 * sendMs;
+/** No mail is put off for longer, except while the database's clock was ahead. */
+const LONGEST_WAIT_MS = Math.max(CLAIM_MS, ...Object.values(retrySeconds).map((s) => s * 1_000)) + LIMITS.clock.aheadMs;
 
 /** Selects the mails of some kinds that have been due for longest. */
 const due = (condition: string, limit: string): string =>
@@ -20,7 +22,8 @@ const due = (condition: string, limit: string): string =>
  * the mail server many other mails are due. A mail with an error waits for its retry. A mail to a team's owner is
  * addressed only now, since the team may have another owner than when it was queued. `ANY` makes PostgreSQL look them
  * up by their ids: without statistics it joined all waiting mails. SQL for `SKIP LOCKED`: a model would wait for rows
- * that another process is claiming. A time is stored in milliseconds, so it may have been rounded up.
+ * that another process is claiming. A time is stored in milliseconds, so it may have been rounded up. A mail that was
+ * put off while the database's clock was ahead becomes due when a process that is sending it has ended.
  */
 export const claimDueMails = defineStatement({
   name: "claim_due_mails",
@@ -39,7 +42,9 @@ export const claimDueMails = defineStatement({
   },
   text: `
     WITH codes AS (${due("kind = 'sign_up'", `${codesOfBatch}`)}),
-      others AS (${due("kind <> 'sign_up'", `${batch} - (SELECT count(*) FROM codes)`)})
+      others AS (${due("kind <> 'sign_up'", `${batch} - (SELECT count(*) FROM codes)`)}),
+      astray AS (UPDATE mail SET due_at = now() + interval '${CLAIM_MS} ms' WHERE id = ANY(ARRAY(
+        SELECT id FROM mail WHERE due_at > now() + interval '${LONGEST_WAIT_MS} ms' LIMIT ${batch} FOR UPDATE SKIP LOCKED)))
     UPDATE mail SET due_at = now() + interval '${CLAIM_MS} ms', attempts = attempts + 1, last_error = NULL,
       email = coalesce((SELECT u.email FROM team t JOIN user_account u ON u.id = t.owner_id WHERE t.id = mail.team_id),
         mail.email)

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { claimDueAccount } from "../../../src/features/billing/claim-due-account-statement.js";
@@ -410,7 +411,7 @@ describe.concurrent("the chore that reconciles accounts", () => {
     await world.database.pool.query(
       `INSERT INTO payment_event (id, type, customer_id, received_at)
        SELECT 'evt_1', 'x', customer_id, now() - interval '20 seconds' FROM billing_account
-       UNION ALL SELECT 'evt_later', 'x', customer_id, now() + interval '1 hour' FROM billing_account
+       UNION ALL SELECT 'evt_later', 'x', customer_id, now() + interval '50 seconds' FROM billing_account
        UNION ALL VALUES ('evt_of_another', 'x', 'cus_x', now() - interval '2 minutes');
        UPDATE billing_account SET seats = 99, checked_at = now() - interval '35 seconds'`,
     );
@@ -470,4 +471,33 @@ it("reconciles no account that another server has locked or is claiming, but the
   expect(await world.database.run(claimDueAccount, {})).toMatchObject([{ teamId: free, customerId: "cus_2" }]);
   await claiming.query("COMMIT");
   claiming.release();
+});
+
+it("reconciles what is due although it was put off while the database's clock was ahead, and nothing else", async () => {
+  await using world = await createWorld();
+  const { billingAccount, billingRequest, paymentEvent } = world.database.models;
+  const [then, lately] = [new Date(Date.now() + 3_600_000), new Date(Date.now() - 100_000)];
+  const live = { status: "active", subscriptionId: "sub_1" };
+  const accounts = [
+    { customerId: "cus_checked", ...live, checkedAt: then },
+    { customerId: "cus_locked", ...live, lockedBy: randomUUID(), lockedUntil: then },
+    { customerId: "cus_asked", checkedAt: lately },
+    { customerId: "cus_told", checkedAt: lately },
+    { customerId: "cus_idle", checkedAt: then },
+  ].map((account) => ({ ...account, teamId: world.services.newId(), copiedAt: lately }));
+  await billingAccount.createMany({ data: accounts });
+  const { teamId = "" } = accounts.find(({ customerId }) => customerId === "cus_asked") ?? {};
+  const request = { id: world.services.newId(), teamId, kind: "customer", request: {}, door: "rest" };
+  await billingRequest.create({ data: { ...request, createdAt: then } });
+  await paymentEvent.create({ data: { id: "evt_1", type: "x", customerId: "cus_told", receivedAt: then } });
+
+  const claimed = [];
+  for (const _account of accounts) claimed.push(...(await world.database.run(claimDueAccount, {})));
+
+  expect(claimed.map(({ customerId }) => customerId).sort()).toEqual([
+    "cus_asked",
+    "cus_checked",
+    "cus_locked",
+    "cus_told",
+  ]);
 });

@@ -79,6 +79,21 @@ it("lets no team grow beyond the seats of a checkout that can still be paid", as
   expect((await owner.did(createTeamCheckout)).sessionId).not.toBe(sessionId);
 });
 
+it("takes a checkout for open as long as Stripe does, also if the database's clock is ahead", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world, { seats: 7 });
+  const { owner, teamId } = payer;
+  const { sessionId } = await owner.did(createTeamCheckout);
+  const { models } = world.database;
+  await models.billingAccount.updateMany({ data: { checkoutExpiresAt: new Date(Date.now() - 24 * 3_600_000) } });
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "none", stale: false });
+  expect((await accountNow(world, payer)).checkoutUrl).toContain(sessionId);
+  await owner.did(updateTeam, { teamId, maxMembers: 9 });
+
+  await expect(world.stripe.pay(sessionId)).rejects.toThrow();
+});
+
 it("opens no checkout for a team that grows at the same moment", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await aPayer(world, { seats: 1 });

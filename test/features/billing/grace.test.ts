@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
@@ -18,8 +19,9 @@ import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { ask } from "../../support/http.js";
 import { startMailServer } from "../../support/mail-server.js";
 
-const MONTH_MS = 32 * 24 * 3_600_000;
-const WEEK_MS = 7 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+const MONTH_MS = 32 * DAY_MS;
+const WEEK_MS = 7 * DAY_MS;
 
 /** No server listens there, so mails stay in the queue and can be read. */
 const MAILS_WAIT = { SMTP_URL: "smtp://127.0.0.1:9" };
@@ -108,6 +110,33 @@ it("lets the plan fall back when the grace period ends, and mails the owner once
       body: expect.stringContaining("nobody can join beyond 5 members"),
     },
   ]);
+});
+
+it("ends in time, without a request, though it began while the database's clock was a year ahead", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+  await payer.owner.did(teamSubscription);
+  const inAYear = new Date(Date.now() + 365 * DAY_MS);
+  await world.database.models.billingAccount.updateMany({
+    // A server was killed meanwhile.
+    data: { graceUntil: inAYear, checkedAt: inAYear, lockedBy: randomUUID(), lockedUntil: inAYear },
+  });
+
+  // If the server's own job has claimed the account, that reads it.
+  await reconcileDueAccount(world.services);
+
+  await expect.poll(async () => Number((await accountNow(world, payer)).graceUntil)).toBeLessThan(Date.now() + WEEK_MS);
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: "team" });
+  expect(await noticesOf(world)).toHaveLength(1);
+});
+
+it("lets a subscription be cancelled with its period while the plan counts, also again after a clock was ahead", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const { owner } = await aDebtor(world);
+  const { currentPeriodEnd: endsAt } = await owner.did(teamSubscription);
+  await world.database.models.billingAccount.updateMany({ data: { graceIsOver: true } });
+
+  expect(await owner.did(cancelTeamSubscription)).toMatchObject({ status: "past_due", plan: "team", endsAt });
 });
 
 it("lets a cancelled subscription keep its plan until the end of its period", async () => {
