@@ -42,7 +42,7 @@ export function explainSystem(error: unknown): string | undefined {
     return `This process may not use enough memory (${error.message}): start it with \`ulimit -v unlimited\`.`;
   }
   const why = whyUnavailable(error);
-  return why && `The service stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;
+  return why && `This process stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;
 }
 
 const LOCKED =

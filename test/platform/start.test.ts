@@ -91,7 +91,7 @@ it("says what to do when the database is lost before the demo user's key is crea
 
   const error: unknown = await prepareDemoKey(world.services, "/nowhere").catch((thrown: unknown) => thrown);
 
-  expect(forOperator(error)).toMatch(/^The service stops: .+\. \w.+\.$/);
+  expect(forOperator(error)).toMatch(/^This process stops: .+\. \w.+\.$/);
 });
 
 it("says that another program has locked a table, as a restore does", async () => {
