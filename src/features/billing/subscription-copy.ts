@@ -159,7 +159,7 @@ export class SubscriptionCopy {
     { readAt, known, closing, checkoutIsOver }: Reading,
   ): Promise<boolean> {
     const { services, lock, prices, requests } = this.session;
-    const values = subscription ? readSubscription(subscription, pricesIn(prices)) : NO_SUBSCRIPTION;
+    const values = subscription ? readSubscription(subscription, pricesIn(prices)) : withoutSubscription(known);
     return services.database.transaction(async (inner) => {
       // Locks the team's row before its account's, like every change to a team.
       const hasTeam = await lockRow(inner, "team", { id: lock.teamId });
@@ -184,6 +184,15 @@ export class SubscriptionCopy {
     });
   }
 }
+
+/**
+ * What remains of a subscription that the provider does not show any more, since its customer was deleted: it has ended,
+ * and was the team's first.
+ */
+const withoutSubscription = ({ subscriptionId, seats, interval }: BillingAccount): SubscriptionValues =>
+  subscriptionId === null
+    ? NO_SUBSCRIPTION
+    : { ...NO_SUBSCRIPTION, ...{ subscriptionId, seats, interval }, status: "canceled" };
 
 /**
  * Whether a subscription has ended and may have an open invoice: its latest one, or one before a draft, which Stripe

@@ -143,6 +143,21 @@ it("gives a team's first subscription a trial, which counts as paid and is then 
   expect(JSON.stringify(asked(world))).not.toContain("trial");
 });
 
+it("gives no second trial after the customer of the first was deleted at the provider", async () => {
+  await using world = await createStripeWorld(offering({ trialDays: 14 }));
+  const { owner, teamId } = await aPayer(world, { seats: 5 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+  await owner.did(teamSubscription);
+  const { billingAccount } = world.database.models;
+  const { customerId } = await billingAccount.findUniqueOrThrow({ where: { teamId } });
+  await stripeClient(world.stripe.secretKey, world.stripe.url).customers.del(customerId ?? "");
+  await billingAccount.updateMany({ data: { copiedAt: null } });
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null, seats: 5 });
+  await owner.did(createTeamCheckout);
+  expect(JSON.stringify(asked(world))).not.toContain("trial");
+});
+
 it("lets the plan fall back when the first charge after a trial fails", async () => {
   await using world = await createStripeWorld(offering({ trialDays: 3 }));
   const { owner, teamId } = await aPayer(world, { seats: 5 });
