@@ -27,10 +27,13 @@ export const forgetChore = (database: Database, what: string, statement: ForgetS
  */
 export async function sureTimeOf(database: Database): Promise<Date> {
   const time = await timeOf(database);
-  if (Math.abs(time.getTime() - Date.now()) > LIMITS.clock.contradictionMs) {
+  if (!isSure(time)) {
     throw new Error(
       "PostgreSQL's clock and this machine's contradict each other, so nothing old is deleted: set both.",
     );
   }
   return time;
 }
+
+/** Whether this machine's clock agrees that it is this time, more or less. */
+export const isSure = (time: Date): boolean => Math.abs(time.getTime() - Date.now()) <= LIMITS.clock.contradictionMs;

@@ -18,12 +18,13 @@ interface GraceChange {
 /**
  * The grace period begins when the service first sees that the subscription is past due, by the database's clock. It
  * ends after `days`, or earlier if Stripe gives up the retries. One that would end later began while that clock was
- * ahead. The transaction that stores it also queues the mail, so each mail is queued once.
+ * ahead, unless that clock is behind now. The transaction that stores it also queues the mail, so each mail is queued
+ * once.
  */
 export function changeGrace(
   known: Grace,
   { status }: Pick<SubscriptionValues, "status">,
-  { now, days }: { readonly now: Date; readonly days: number },
+  { now, days, isNowSure }: { readonly now: Date; readonly days: number; readonly isNowSure: boolean },
 ): GraceChange {
   const { graceIsOver } = known;
   const latest = new Date(now.getTime() + days * DAY_MS);
@@ -31,7 +32,8 @@ export function changeGrace(
     if (days === 0) return { grace: { graceUntil: latest, graceIsOver: true }, mail: "plan_suspended" };
     return { grace: { graceUntil: latest, graceIsOver: false }, mail: "payment_failed" };
   }
-  const graceUntil = known.graceUntil && known.graceUntil > latest ? latest : known.graceUntil;
+  const isTooLong = isNowSure && known.graceUntil !== null && known.graceUntil > latest;
+  const graceUntil = isTooLong ? latest : known.graceUntil;
   const isOver = graceUntil !== null && !graceIsOver && (status !== "past_due" || graceUntil <= now);
   const grace = status === "past_due" ? { graceUntil, graceIsOver: graceIsOver || isOver } : NO_GRACE;
   return { grace, ...(isOver && !isPaid({ status }) && { mail: "plan_suspended" as const }) };

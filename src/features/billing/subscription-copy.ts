@@ -3,6 +3,7 @@ import { NOBODY } from "../../operation/audit.js";
 import type { AuditAction } from "../../operation/audit-action.js";
 import { LIMITS } from "../../limits.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
+import { isSure } from "../../operation/retention.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
 import { PaymentsError, isRefusal, pricesIn } from "../../platform/billing/payments.js";
@@ -164,7 +165,7 @@ export class SubscriptionCopy {
       // Locks the team's row before its account's, like every change to a team.
       const hasTeam = await lockRow(inner, "team", { id: lock.teamId });
       const days = services.billing.graceDays;
-      const { grace, mail } = changeGrace(known, values, { now: readAt, days });
+      const { grace, mail } = changeGrace(known, values, { now: readAt, days, isNowSure: isSure(readAt) });
       if (isPaid(values) && !isPaid(known)) await withdrawMails(inner, lock);
       if (mail && hasTeam) await this.#tellOwner(inner, mail, { ...values, ...grace });
       await writeAccount(inner, lock, {

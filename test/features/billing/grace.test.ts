@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
+import { changeGrace } from "../../../src/features/billing/grace.js";
 import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
+import { isSure } from "../../../src/operation/retention.js";
 import {
   type BillingWorld,
   aSubscriber,
@@ -128,6 +130,18 @@ it("ends in time, without a request, though it began while the database's clock 
   await expect.poll(async () => Number((await accountNow(world, payer)).graceUntil)).toBeLessThan(Date.now() + WEEK_MS);
   expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: "team" });
   expect(await noticesOf(world)).toHaveLength(1);
+});
+
+it.each([
+  ["shortens a grace period that began while the database's clock was ahead", 0, 7],
+  ["leaves one as it is while that clock is behind", -365, 8],
+])("%s", (_what, offDays, days) => {
+  const now = new Date(Date.now() + offDays * DAY_MS);
+  const known = { graceUntil: new Date(Date.now() + 8 * DAY_MS), graceIsOver: false };
+
+  const { grace, mail } = changeGrace(known, { status: "past_due" }, { now, days: 7, isNowSure: isSure(now) });
+
+  expect([Math.round((Number(grace.graceUntil) - Date.now()) / DAY_MS), mail]).toEqual([days, undefined]);
 });
 
 it("lets a subscription be cancelled with its period while the plan counts, also again after a clock was ahead", async () => {
