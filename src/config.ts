@@ -86,9 +86,6 @@ export interface Retention {
 const BILLING_MAILS = ["payment_failed", "plan_suspended"] as const;
 type BillingMail = (typeof BILLING_MAILS)[number];
 
-/** Longer than Stripe retries a payment. */
-const GRACE_DAYS_MAX = 60;
-
 /** Stripe allows 730 days. */
 const TRIAL_DAYS_MAX = 730;
 
@@ -247,7 +244,7 @@ function readBilling(variables: Variables) {
     billingTax: variables.isYes("BILLING_TAX"),
     billingPromotionCodes: variables.isYes("BILLING_PROMOTION_CODES"),
     billingTrialDays: variables.whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),
-    billingGraceDays: variables.whole("BILLING_GRACE_DAYS", 7, GRACE_DAYS_MAX),
+    billingGraceDays: variables.whole("BILLING_GRACE_DAYS", 7, LIMITS.payments.graceDaysMax),
     billingMails: variables.some("BILLING_MAILS", BILLING_MAILS),
     freeTeamSeats: variables.whole("FREE_TEAM_SEATS", 5, 1_000, 1),
   };

@@ -339,6 +339,7 @@ export const LIMITS = {
     requestMs: 5_000, // For one request before its retry; two of them fit into the time limit of an operation.
     changeMs: 12_000, // For all calls of one change.
     readMs: 3_000, // For all calls of one read, which can use the stored copy instead.
+    graceDaysMax: 60, // Longer than Stripe retries a payment.
   },
   chores: {
     rows: 1_000, // That are deleted in one run, so that no lock is held for long.

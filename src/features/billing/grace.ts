@@ -1,4 +1,5 @@
 import { DAY_MS } from "../../durations.js";
+import { LIMITS } from "../../limits.js";
 import { queueNotice } from "../../operation/notice.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
@@ -17,9 +18,9 @@ interface GraceChange {
 
 /**
  * The grace period begins when the service first sees that the subscription is past due, by the database's clock. It
- * ends after `days`, or earlier if Stripe gives up the retries. One that would end later began while that clock was
- * ahead, unless that clock is behind now. The transaction that stores it also queues the mail, so each mail is queued
- * once.
+ * ends after `days`, or earlier if Stripe gives up the retries. One that would last longer than any may, unless that
+ * clock is behind now, began while it was ahead, and begins again; the mail has told when any other ends. The transaction
+ * that stores it also queues the mail, so each mail is queued once.
  */
 export function changeGrace(
   known: Grace,
@@ -27,13 +28,13 @@ export function changeGrace(
   { now, days, isNowSure }: { readonly now: Date; readonly days: number; readonly isNowSure: boolean },
 ): GraceChange {
   const { graceIsOver } = known;
-  const latest = new Date(now.getTime() + days * DAY_MS);
+  const after = (count: number) => new Date(now.getTime() + count * DAY_MS);
   if (status === "past_due" && known.graceUntil === null) {
-    if (days === 0) return { grace: { graceUntil: latest, graceIsOver: true }, mail: "plan_suspended" };
-    return { grace: { graceUntil: latest, graceIsOver: false }, mail: "payment_failed" };
+    if (days === 0) return { grace: { graceUntil: now, graceIsOver: true }, mail: "plan_suspended" };
+    return { grace: { graceUntil: after(days), graceIsOver: false }, mail: "payment_failed" };
   }
-  const isTooLong = isNowSure && known.graceUntil !== null && known.graceUntil > latest;
-  const graceUntil = isTooLong ? latest : known.graceUntil;
+  const isTooLong = isNowSure && known.graceUntil !== null && known.graceUntil > after(LIMITS.payments.graceDaysMax);
+  const graceUntil = isTooLong ? after(days) : known.graceUntil;
   const isOver = graceUntil !== null && !graceIsOver && (status !== "past_due" || graceUntil <= now);
   const grace = status === "past_due" ? { graceUntil, graceIsOver: graceIsOver || isOver } : NO_GRACE;
   return { grace, ...(isOver && !isPaid({ status }) && { mail: "plan_suspended" as const }) };

@@ -133,11 +133,12 @@ it("ends in time, without a request, though it began while the database's clock 
 });
 
 it.each([
-  ["shortens a grace period that began while the database's clock was ahead", 0, 7],
-  ["leaves one as it is while that clock is behind", -365, 8],
-])("%s", (_what, offDays, days) => {
+  ["shortens a grace period that began while the database's clock was ahead", 0, 61, 7],
+  ["leaves one as it is while that clock is behind", -365, 8, 8],
+  ["leaves one as it is that is longer than those that begin now", 0, 8, 8],
+])("%s", (_what, offDays, toldDays, days) => {
   const now = new Date(Date.now() + offDays * DAY_MS);
-  const known = { graceUntil: new Date(Date.now() + 8 * DAY_MS), graceIsOver: false };
+  const known = { graceUntil: new Date(Date.now() + toldDays * DAY_MS), graceIsOver: false };
 
   const { grace, mail } = changeGrace(known, { status: "past_due" }, { now, days: 7, isNowSure: isSure(now) });
 
