@@ -244,7 +244,7 @@ function readBilling(variables: Variables) {
     billingTax: variables.isYes("BILLING_TAX"),
     billingPromotionCodes: variables.isYes("BILLING_PROMOTION_CODES"),
     billingTrialDays: variables.whole("BILLING_TRIAL_DAYS", 0, TRIAL_DAYS_MAX),
-    billingGraceDays: variables.whole("BILLING_GRACE_DAYS", 7, LIMITS.payments.graceDaysMax),
+    billingGraceDays: variables.whole("BILLING_GRACE_DAYS", 7, LIMITS.billing.graceDaysMax),
     billingMails: variables.some("BILLING_MAILS", BILLING_MAILS),
     freeTeamSeats: variables.whole("FREE_TEAM_SEATS", 5, 1_000, 1),
   };

@@ -339,6 +339,8 @@ export const LIMITS = {
     requestMs: 5_000, // For one request before its retry; two of them fit into the time limit of an operation.
     changeMs: 12_000, // For all calls of one change.
     readMs: 3_000, // For all calls of one read, which can use the stored copy instead.
+  },
+  billing: {
     graceDaysMax: 60, // Longer than Stripe retries a payment.
   },
   chores: {

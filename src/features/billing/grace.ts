@@ -33,7 +33,7 @@ export function changeGrace(
     if (days === 0) return { grace: { graceUntil: now, graceIsOver: true }, mail: "plan_suspended" };
     return { grace: { graceUntil: after(days), graceIsOver: false }, mail: "payment_failed" };
   }
-  const isTooLong = isNowSure && known.graceUntil !== null && known.graceUntil > after(LIMITS.payments.graceDaysMax);
+  const isTooLong = isNowSure && known.graceUntil !== null && known.graceUntil > after(LIMITS.billing.graceDaysMax);
   const graceUntil = isTooLong ? after(days) : known.graceUntil;
   const isOver = graceUntil !== null && !graceIsOver && (status !== "past_due" || graceUntil <= now);
   const grace = status === "past_due" ? { graceUntil, graceIsOver: graceIsOver || isOver } : NO_GRACE;
