@@ -198,12 +198,15 @@ let requests = 0;
 /** An address, a key, or what the examples store, name or search for. */
 const OF_PEOPLE = /\w@\w|mg_live_|01234567|token of|example\.com|backoff|of three|Something\.|Renamed/;
 
-/** Sends a request again whose end the client does not know; it may be running still. */
+/**
+ * Sends a request again whose end the client does not know. While it runs, it waits longer each time: every request
+ * counts towards the account's budget.
+ */
 async function askAgain({ ask: send }: Awaited<ReturnType<typeof begin>>): Promise<Outcome> {
-  for (;;) {
+  for (let waitMs = 5; ; waitMs *= 1.5) {
     const said = await send();
     if (said.outcome !== "conflict") return said;
-    await new Promise((done) => setTimeout(done, 5));
+    await new Promise((done) => setTimeout(done, waitMs));
   }
 }
 
