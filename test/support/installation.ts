@@ -52,7 +52,7 @@ const STATEMENTS = `
   INSERT INTO sign_up_code (mail_id, email, hash, long_hash, expires_at)
     SELECT ${ID}, ${EMAIL}, ${HASH}, ${HASH}, now() + interval '1 day' FROM ${N};
   INSERT INTO mail (id, kind, email, invitation_id, due_at)
-    SELECT ${ID}, 'invitation', 'to' || ${EMAIL}, ${ID}, now() + interval '1 day' FROM ${N};
+    SELECT ${ID}, 'invitation', 'to' || ${EMAIL}, ${ID}, now() + interval '1 hour' FROM ${N};
   INSERT INTO audit_entry (id, door, action) SELECT ${ID}, 'operator', 'setPlan' FROM ${N};
   INSERT INTO billing_account (team_id, customer_id, mirrored_at, checked_at)
     SELECT ${ID}, 'many_' || n, now(), now() FROM ${N};
