@@ -48,7 +48,7 @@ export class SubscriptionCopy {
     session.touch();
     const { customerId } = known;
     const readAt = session.lock.now();
-    const found = customerId === null ? [] : await this.#subscriptionsOf(customerId);
+    const found = customerId === null ? [] : await this.#subscriptionsOf(customerId, known);
     const [counts, ...others] = rankSubscriptions(found, known.subscriptionId);
     for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
     for (const ended of found.filter(mayOwe)) await this.#voidOpenInvoices(ended.id);
@@ -81,7 +81,11 @@ export class SubscriptionCopy {
     return "deleted" in known;
   }
 
-  async #subscriptionsOf(customer: string): Promise<readonly Stripe.Subscription[]> {
+  /**
+   * None of a customer that the provider does not know, as after a change to a key of another account: unless the copy
+   * is live, since that subscription may charge there.
+   */
+  async #subscriptionsOf(customer: string, known: BillingAccount): Promise<readonly Stripe.Subscription[]> {
     // A team cannot have more than a hundred: each begins with a checkout that a person pays.
     try {
       const { data } = await this.session.ask("list", (stripe, options) =>
@@ -89,7 +93,8 @@ export class SubscriptionCopy {
       );
       return data;
     } catch (error) {
-      if (error instanceof PaymentsError && error.facts.isMissing && (await this.#isDeleted(customer))) return [];
+      const isMissing = error instanceof PaymentsError && error.facts.isMissing;
+      if (isMissing && (!isLive(known) || (await this.#isDeleted(customer)))) return [];
       throw error;
     }
   }

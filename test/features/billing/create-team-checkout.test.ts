@@ -94,6 +94,19 @@ it("takes a checkout for open as long as Stripe does, also if the database's clo
   await expect(world.stripe.pay(sessionId)).rejects.toThrow();
 });
 
+it("lets a team grow that has an old checkout of another Stripe account, which this one does not know", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world, { seats: 1 });
+  const { owner, teamId } = payer;
+  await owner.did(createTeamCheckout);
+  const expiredAt = new Date(Date.now() - 2 * 3_600_000);
+  const elsewhere = { customerId: "cus_elsewhere", checkoutId: "cs_elsewhere", checkoutExpiresAt: expiredAt };
+  await world.database.models.billingAccount.updateMany({ data: elsewhere });
+
+  expect(await owner.did(updateTeam, { teamId, maxMembers: 5 })).toMatchObject({ maxMembers: 5 });
+  expect(await accountNow(world, payer)).toMatchObject({ status: "none", checkoutUrl: null });
+});
+
 it("opens no checkout for a team that grows at the same moment", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const { owner, teamId } = await aPayer(world, { seats: 1 });
