@@ -22,7 +22,8 @@ export const claimDueAccount = defineStatement({
   text: `
     UPDATE billing_account SET checked_at = now() WHERE team_id = (
       SELECT b.team_id FROM billing_account b
-      CROSS JOIN LATERAL (SELECT b.status NOT IN (${ENDED_SQL}) AS is_live) s
+      CROSS JOIN LATERAL (SELECT b.status NOT IN (${ENDED_SQL}) AS is_live,
+        CASE WHEN b.checked_at <= ${AHEAD} THEN b.checked_at END AS checked_at) s
       CROSS JOIN LATERAL (SELECT CASE
         WHEN b.customer_id IS NOT NULL AND b.mirrored_at IS NULL THEN interval '15 seconds'
         WHEN EXISTS (SELECT FROM billing_operation o WHERE o.team_id = b.team_id AND o.outcome IS NULL
@@ -37,8 +38,8 @@ export const claimDueAccount = defineStatement({
         WHEN b.checkout_url IS NOT NULL THEN interval '5 minutes'
         WHEN s.is_live THEN interval '1 day'
       END AS every) due
-      WHERE CASE WHEN b.checked_at <= ${AHEAD} THEN b.checked_at ELSE '-infinity' END < now() - due.every
+      WHERE coalesce(s.checked_at, '-infinity') < now() - due.every
         AND (b.locked_until IS NULL OR b.locked_until NOT BETWEEN now() AND ${AHEAD} + ${LEASE})
-      ORDER BY b.checked_at NULLS FIRST LIMIT 1 FOR UPDATE OF b SKIP LOCKED
+      ORDER BY s.checked_at NULLS FIRST LIMIT 1 FOR UPDATE OF b SKIP LOCKED
     ) RETURNING team_id AS "teamId", customer_id AS "customerId", clock_timestamp() AS now`,
 });

@@ -18,9 +18,9 @@ interface GraceChange {
 
 /**
  * The grace period begins when the service first sees that the subscription is past due, by the database's clock. It
- * ends after `days`, or earlier if Stripe gives up the retries. One that would last longer than any may, unless that
- * clock is behind now, began while it was ahead, and begins again; the mail has told when any other ends. The transaction
- * that stores it also queues the mail, so each mail is queued once.
+ * ends after `days`, or earlier if Stripe gives up the retries. If it would last longer than any may, it began while that
+ * clock was ahead, and begins again, unless the clock may be behind now. Otherwise it ends when its mail said. The
+ * transaction that stores it also queues the mail, so each mail is queued once.
  */
 export function changeGrace(
   known: Grace,

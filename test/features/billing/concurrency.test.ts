@@ -494,10 +494,8 @@ it("reconciles what is due although it was put off while the database's clock wa
   const claimed = [];
   for (const _account of accounts) claimed.push(...(await world.database.run(claimDueAccount, {})));
 
-  expect(claimed.map(({ customerId }) => customerId).sort()).toEqual([
-    "cus_asked",
-    "cus_checked",
-    "cus_locked",
-    "cus_told",
-  ]);
+  const customers = claimed.map(({ customerId }) => customerId);
+  // Those first whose last check is unknown.
+  expect(customers.slice(0, 2).sort()).toEqual(["cus_checked", "cus_locked"]);
+  expect(customers.slice(2).sort()).toEqual(["cus_asked", "cus_told"]);
 });
