@@ -135,6 +135,25 @@ it.skipIf(programs === undefined)(
 );
 
 it.skipIf(programs === undefined)(
+  "is read also while its primary accepts no changes, as with a disk that is almost full",
+  async () => {
+    await using postgres = await startReplicated(programs ?? "");
+    const told: unknown[] = [];
+    const log = { warn: (facts: unknown) => told.push(facts) } as unknown as Logger;
+    await using before = openDatabase(postgres.primaryUrl, () => {}, PATIENT);
+    await before.pool.query("ALTER ROLE postgres SET default_transaction_read_only = on");
+    await using primary = openDatabase(postgres.primaryUrl, () => {}, PATIENT);
+    await using replica = new Replica(
+      openDatabase(postgres.replicaUrl, () => {}, PATIENT, { isReplica: true }),
+      { primary, log, delayMaxMs: PATIENT.replicaDelayMs },
+    );
+
+    await expect.poll(() => replica.has(0n), { timeout: 10_000 }).toBe(true);
+    expect(told).toEqual([]);
+  },
+);
+
+it.skipIf(programs === undefined)(
   "does not count what a promoted replica writes as changes of the primary",
   async () => {
     await using postgres = await startReplicated(programs ?? "");

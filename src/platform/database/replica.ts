@@ -105,12 +105,12 @@ export class Replica implements AsyncDisposable {
 }
 
 /**
- * How far a primary has written.
- * @throws Error if the database accepts no changes, or does not say.
+ * How far a primary has written, after a change was stored.
+ * @throws Error if the database does not say, or accepts no changes, as an earlier primary after a failover.
  */
 export async function readWrittenPosition(database: Pick<Database, "run">): Promise<bigint> {
   const [row] = await database.run(walPosition, {});
-  const position = row?.stored ? readPosition(row.position) : undefined;
+  const position = row?.accepts ? readPosition(row.position) : undefined;
   if (position === undefined) throw new Error("The database accepts no changes, or tells no position.");
   return position;
 }
