@@ -170,6 +170,9 @@ it("says that PostgreSQL is too old", async () => {
   });
 });
 
+/** How a Redis before version 7 begins what it says of a command of a script. */
+const BY_SCRIPT = "ERR Error running script (call to f_8b9c): @user_script:7: @user_script: 7: -";
+
 it.each([
   ["wants a password", "", "NOAUTH Authentication required.", "required. Write the user and password into REDIS_URL"],
   ["runs no scripts", "eval", "NOPERM this user may not run 'eval'", "docs/operations.md lists the user's rights"],
@@ -180,6 +183,18 @@ it.each([
     "lists the user's rights",
   ],
   ["is a replica", "eval", "READONLY You can't write against a read only replica.", "name its primary in REDIS_URL"],
+  [
+    "is a replica, before version 7",
+    "eval",
+    `${BY_SCRIPT}READONLY You can't write.`,
+    "used: READONLY You can't write. It is",
+  ],
+  [
+    "is a replica that lost its primary",
+    "eval",
+    "MASTERDOWN Link with MASTER is down.",
+    "name its primary in REDIS_URL",
+  ],
   ["runs scripts only by their text", "evalsha", "ERR unknown command 'evalsha'", "one Redis, no cluster, that runs"],
   ["loads its data", "eval", "LOADING Redis is loading the dataset in memory", "wait until it has"],
   ["is full", "eval", "OOM command not allowed when used memory > 'maxmemory'.", "maxmemory-policy"],

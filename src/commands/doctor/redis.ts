@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import type { Config } from "../../config.js";
 import { LIMITS } from "../../limits.js";
 import { adviceForCertificate } from "../../platform/certificate-advice.js";
-import { withBudgets } from "../../platform/rate-limit/redis-budgets.js";
+import { saidBy, withBudgets } from "../../platform/rate-limit/redis-budgets.js";
 import { Problem } from "./problem.js";
 
 export async function checkRedis({ redisUrl }: Config): Promise<string | undefined> {
@@ -29,7 +29,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<string | undefin
     return "Redis counts requests.";
   } catch (error) {
     if (error instanceof Problem) throw error;
-    const message = ((cause ?? error) as Error).message.replace(/\.$/, "");
+    const message = saidBy((cause ?? error) as Error).replace(/\.$/, "");
     throw new Problem(`Redis cannot be used: ${message}. ${todoForRedis(message)}`);
   } finally {
     redis.disconnect();
@@ -53,7 +53,7 @@ function todoForRedis(message: string): string {
 const TODOS = [
   [/^(NOAUTH|WRONGPASS)/, "Write the user and password into REDIS_URL: redis://user:password@host:6379."],
   [/DB index|\bSELECT\b/, "End REDIS_URL with the number of a database that it has, or with none."],
-  [/^READONLY/, "It is a replica: name its primary in REDIS_URL."],
+  [/^(READONLY|MASTERDOWN)/, "It is a replica: name its primary in REDIS_URL."],
   [/^LOADING/, "It reads its data after a start: wait until it has."],
   [/^OOM/, "Raise its maxmemory, or set its maxmemory-policy to allkeys-lru."],
   [/^[A-Z]{3,} /, "It must be one Redis, no cluster, that runs scripts; docs/operations.md lists the user's rights."],

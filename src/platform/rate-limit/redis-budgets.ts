@@ -166,7 +166,7 @@ class OddAnswer extends Error {}
 const areNumbers = (answer: unknown): boolean => Array.isArray(answer) && answer.every(Number.isFinite);
 
 /** What Redis says of a command. Before version 7 it wraps that where a script has sent the command. */
-const saidBy = ({ message }: Error): string => message.replace(/^ERR Error running script .*?: -/s, "");
+export const saidBy = ({ message }: Error): string => message.replace(/^ERR Error running script .*?: -/s, "");
 
 /** Why a command failed; undefined without a connection, of which the package tells by an event. */
 function reasonOf(error: unknown): string | undefined {
