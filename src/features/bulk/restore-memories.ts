@@ -126,10 +126,10 @@ export const restoreMemories = defineOperation({
   effect: "transaction",
   summary: `Stores up to ${ITEMS_MAX} memories and relationships as an export has them, with their ids and times.`,
   notes:
-    "All of them or none. Leave out the field record of an export, and write the names of its fields as here (by " +
-    "GraphQL in camelCase). Memories come before the relationships between them: in the same call or an earlier one. " +
-    "Whoever may store memories may set the times when they were stored and changed, up to now: an import from another " +
-    "program uses it, too. Lists are in the order of ids: such an import makes UUIDv7s of the times of storing. " +
+    "All of them or none. Of an export leave out the field record, and by GraphQL write its other fields in " +
+    "camelCase. Memories come before the relationships between them: in the same call or an earlier one. Whoever may " +
+    "store memories may set the times when they were stored and changed, up to now: an import from another program " +
+    "uses it, too. Lists are in the order of ids, so such an import makes each id a UUIDv7 of the time of storing. " +
     "Authors are kept only under the conditions of their fields.",
   input: RestoreMemoriesInput,
   output: RestoredMemories,

@@ -12,5 +12,5 @@ export class SupersedingMemory {
 }
 
 export const SUPERSEDED_BY =
-  "The memory to read instead: the one that was last linked as one that REPLACES this one or that it is DEPRECATED_BY, " +
-  "also if it has expired; of more than 20 one of them; null if there is none";
+  "The memory to read instead: one that REPLACES this one or that it is DEPRECATED_BY, of several the one that was " +
+  "linked last (of more than 20 one of them), also if it has expired; null if there is none";

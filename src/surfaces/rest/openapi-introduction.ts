@@ -16,8 +16,8 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 - **Input**: fields that are not in the path are in the query string or in the body, but not in both. Unknown fields
   and query parameters are refused (400), and so is a query parameter that is given twice, unless it is a list. Lists
   are written as \`types=A,B\` or as \`types=A&types=B\`; no item can contain a comma there; in GraphQL it can. An empty
-  list there, or of ids or scopes, is refused; leave it out instead. \`types\` filters by any of the types, \`tags\` by
-  all of the tags unless \`tags_match\` says otherwise.
+  list of ids, scopes or a filter's values is refused; leave it out instead. \`types\` filters by any of the types,
+  \`tags\` by all of the tags unless \`tags_match\` says otherwise.
 - **JSON**: numbers have the range and the precision of IEEE 754 doubles: write longer ones, such as ids of 64 bits in a
   \`context\`, as strings. If an object has a name twice, the last one counts.
 - **Ids** are strings, also in JSON: a number is refused (400). A malformed id is not found (404). A memory whose
@@ -25,9 +25,10 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 - **Order of checks**: input is checked before scopes, so a wrong input is 400 even for a key that lacks the scope.
   Roles in a team count as of the moment of the change.
 - **Pages**: send \`next_cursor\` of one answer as \`cursor\` of the next request, until it is null.
-- **Updates** keep fields that they do not contain; null clears a field that can be null, and \`[]\` the tags. An update without any field to
-  change is refused (400). \`PUT\` and \`PATCH\` are the same partial update, and so are \`If-Match: "3"\` and
-  \`expected_version: 3\`. A change that cannot check \`If-Match\` or \`If-None-Match\` refuses it (400).
+- **Updates** keep fields that they do not contain; null clears a field that can be null, and \`[]\` the tags. An update
+  without any field to change is refused (400). \`PUT\` and \`PATCH\` are the same partial update, and so are
+  \`If-Match: "3"\` and \`expected_version: 3\`. A change that cannot check \`If-Match\` or \`If-None-Match\` refuses it
+  (400).
 - **Idempotency-Key**: the header works on every change that lists it, with any method. For ${keptHours} hours
   the same key returns the first result again, with any API key of the user that has the same scopes. After a failed
   request the key can be used again. A result is stored encrypted with its \`Idempotency-Key\`, of which only the hash
