@@ -134,7 +134,7 @@ export const LIMITS = {
     idleInTransactionMs: 5_000, // PostgreSQL ends a transaction that is idle for this long: its locks block others.
     answerGraceMs: 500, // A connection is cut if its answer is this much later than the statement's timeout.
     suspectAfterMs: 1_500, // Or after this, if PostgreSQL reports it as idle or cannot be reached.
-    readOnlyKeptMs: 1_000, // How long a connection to a server that accepts no changes is used for reads.
+    readOnlyKeptMs: 5_000, // How long a connection to a server that accepts no changes is used for reads.
     closeMs: 500, // How long a single connection, outside the pools, may take to close before it is cut.
     readinessMs: 2_000, // How long `/readyz` waits for the database.
     readinessKeptMs: 1_000, // How long `/readyz` caches its result.

@@ -6,6 +6,7 @@ import type { Statement } from "../../src/platform/database/statement.js";
 import { onServer } from "../bench/on-server.js";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
+import { withLimits } from "../support/limits.js";
 import { roundsOf } from "../support/rounds.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
@@ -100,6 +101,7 @@ it("makes changes as soon as the database accepts them, though its connections w
 });
 
 it("leaves a database that accepts no changes, with connections that only read and are always in use, too", async () => {
+  using _limits = withLimits("database", { readOnlyKeptMs: 500 });
   await using world = await createWorld();
   await alterDatabase(world, "SET default_transaction_read_only = on");
   await using database = openDatabase(world.databaseUrl);

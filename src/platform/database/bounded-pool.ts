@@ -152,8 +152,8 @@ class Connection {
 
   /**
    * Whether it leads to a server that accepts no changes: its address may lead to another one by now, as after a
-   * failover, and whoever only reads would never notice. Left at once if it has refused a change, otherwise after a
-   * moment, since all servers may be read-only.
+   * failover, and whoever only reads would never notice. Left at once if it has refused a change, otherwise after some
+   * seconds, since all servers may be read-only, and each new connection costs.
    */
   isToLeave(isPooled: boolean): boolean {
     if (this.#readOnly.has(READ_ONLY)) return true;
