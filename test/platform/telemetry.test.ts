@@ -192,12 +192,16 @@ it("records nothing that the caller does not sample, but still logs its trace id
   expect(collector.logs).toEqual([]);
 });
 
+const LEFT_OUT = '{"rejectedSpans":1,"errorMessage":"too old"}';
+
 it.each([
   ["is missing", undefined, "connect ECONNREFUSED 127.0.0.1:1"],
   ["takes too much at once", 429, "Export failed with retryable status"],
   ["wants another key", 401, "Unauthorized"],
+  ["takes only a part", 200, `Received Partial Success response: ${LEFT_OUT}`],
 ])("serves while the collector %s, and says so in the log", async (_what, status, reason) => {
-  const refusing = createServer((_request, response) => void response.writeHead(status ?? 200).end("no"));
+  const answer = `{"partialSuccess":${LEFT_OUT}}`;
+  const refusing = createServer((_request, response) => void response.writeHead(status ?? 200).end(answer));
   await once(refusing.listen(0, "127.0.0.1"), "listening");
   const port = status === undefined ? 1 : (refusing.address() as AddressInfo).port;
   await using world = await createWorld();

@@ -60,8 +60,10 @@ export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
     tracer: spans?.tracer,
     writeLog: lines?.write,
     complainTo(log) {
-      const tell = (message: string) =>
-        warnSeldom(log, "telemetry", { reason: reasonIn(message).slice(0, REASON_LENGTH) }, NOT_SENT);
+      const tell = (...told: unknown[]) => {
+        const reason = told.map((part) => reasonIn(String(part))).join(" ");
+        warnSeldom(log, "telemetry", { reason: reason.slice(0, REASON_LENGTH) }, NOT_SENT);
+      };
       const ignore = () => {};
       diag.setLogger({ error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
     },
@@ -73,7 +75,7 @@ export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
   };
 }
 
-/** The packages tell of an error by all its properties as JSON, the stack first; of anything else by a text. */
+/** The packages tell of an error by all its properties as JSON, the stack first; of anything else by texts. */
 function reasonIn(told: string): string {
   try {
     const { message, code } = JSON.parse(told) as { message?: string; code?: string };
