@@ -12,13 +12,15 @@ import { chargeCaller } from "./rate-limit.js";
 /** An answer in REST's names. */
 export type Plain = Readonly<Record<string, unknown>>;
 
-/** Runs an operation for a request, from REST's names to REST's names. `found` are problems of the input. */
-export type Run = (
-  services: Services,
-  scope: RequestScope,
-  raw: RawInput,
-  found?: readonly InputIssue[],
-) => Promise<Plain>;
+/** Runs an operation for a request, from REST's names to REST's names. */
+export type Run = (services: Services, scope: RequestScope, raw: RawInput, more?: MoreOfInput) => Promise<Plain>;
+
+interface MoreOfInput {
+  /** Problems of the input that the door has found. */
+  readonly found?: readonly InputIssue[];
+  /** What the client sent, if the input also depends on what is stored. By it, requests with one key are the same. */
+  readonly sent?: object;
+}
 
 /** How a JSON door differs from REST. */
 interface DoorRules extends Pick<RequestFacts, "selects"> {
@@ -37,7 +39,7 @@ export function runnerOf(
 ): Run {
   const read = inputReader(inputType, operation, complete);
   const project = projectionOf(outputTypeOf(schema, operation));
-  return async (services, scope, raw, found) => {
+  return async (services, scope, raw, { found, sent } = {}) => {
     const { caller, clientAddress, patience, pause, admitLarge, readAfter, idempotencyKey: key } = scope;
     let input;
     try {
@@ -47,7 +49,7 @@ export function runnerOf(
     }
     // Two requests are the same if operation and input are the same, even if they are written differently.
     const idempotency =
-      key === undefined ? undefined : { key, part: "", request: JSON.stringify([operation.name, input]) };
+      key === undefined ? undefined : { key, part: "", request: JSON.stringify([operation.name, sent ?? input]) };
     const charge = (requests: number) => chargeCaller(services.budgets, scope, requests);
     const facts = { caller, clientAddress, door, idempotency, patience, pause, admitLarge, charge, selects, readAfter };
     const context = contextOf(services, facts);

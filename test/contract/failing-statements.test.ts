@@ -205,7 +205,7 @@ const OF_PEOPLE = /\w@\w|mg_live_|01234567|token of|example\.com|backoff|of thre
 async function askAgain({ ask: send }: Awaited<ReturnType<typeof begin>>): Promise<Outcome> {
   for (let waitMs = 5; ; waitMs *= 1.5) {
     const said = await send();
-    if (said.outcome !== "conflict") return said;
+    if (!JSON.stringify(said.body ?? "").includes("idempotency_in_progress")) return said;
     await new Promise((done) => setTimeout(done, waitMs));
   }
 }

@@ -196,6 +196,19 @@ it("keeps the full texts when its tool sends back the cut ones", async () => {
   expect(renamed.body).toMatchObject({ ...long, title: "Short…" });
 });
 
+it("answers a repetition by its Idempotency-Key, though the texts that it sends are by then those that it is shown", async () => {
+  await using server = await startServer();
+  const { id } = await server.store({});
+  const headers = { "x-api-key": server.ann.key, "idempotency-key": "k" };
+  const send = (importance: number) =>
+    server.call(`/memories/${String(id)}`, { method: "PUT", headers, body: { title: "Another title", importance } });
+
+  const [first, again, other] = [await send(0.9), await send(0.9), await send(0.8)];
+
+  expect([first.status, again.status, again.body]).toEqual([200, 200, first.body]);
+  expect(other.body).toMatchObject({ error: { reason: "idempotency_key_reused" } });
+});
+
 it("stores no cut text while it cannot read the stored one", async () => {
   const ran: string[] = [];
   const run = (operation: string) => {

@@ -123,7 +123,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       const part = takePart(meant, inParts === undefined ? "" : partName(inParts));
       const { from, others } = part;
       const found = [...unknown, ...issuesOfCuts(meant), ...part.issues];
-      const plain = await run(services, scope, { path: {}, query: {}, body: others }, found);
+      const plain = await run(services, scope, { path: {}, query: {}, body: others }, { found });
       const picked = pick(plain, given) as Output;
       // Which graph that is by default changes when a user joins or leaves a team.
       const output = isChange ? { ...picked, graph: graphOf(scope, others) } : picked;

@@ -41,13 +41,15 @@ export function aliasRoutes(operations: readonly Operation[], parts: AliasParts)
     const handle: Handler = async (request, response) => {
       const scope = scopeOf(response);
       if (isChange) refuseConditions(request);
+      const asked = readAliasRequest(request, scope);
+      const sent = { id: asked.id, body: asked.body };
       const run: RunNamed = (name, input) => {
         const known = own.get(name);
         if (!known) throw new Error(`${method} ${path} does not stand for ${name}.`);
         scope.operations.push(name);
-        return known(services, scope, { path: {}, query: {}, body: input });
+        return known(services, scope, { path: {}, query: {}, body: input }, { sent });
       };
-      const { status, body, location } = await answer(readAliasRequest(request, scope), run);
+      const { status, body, location } = await answer(asked, run);
       if (location !== undefined) setLocation(response, services, location);
       if (body) await answerJson(response, status, body);
       else response.status(status).end();
