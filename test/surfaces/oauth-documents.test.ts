@@ -176,6 +176,12 @@ const PUBLISHED = {
   },
 };
 
+/** A client that can do without may send it all the same. */
+const SIGNATURE = {
+  client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+  client_assertion: "header.payload.signature",
+};
+
 it.each(Object.entries(PUBLISHED))(
   "connects a client with the document of %s, and reads nothing else",
   async (name, document) => {
@@ -183,7 +189,7 @@ it.each(Object.entries(PUBLISHED))(
     const read = publish({ ...document, client_id: client });
 
     const code = (await walker.agree(client)).get("code") ?? "";
-    const { status, body } = await walker.exchange(client, code);
+    const { status, body } = await walker.exchange(client, code, SIGNATURE);
     const refreshed = await walker.refresh(client, body.refresh_token);
 
     expect([status, refreshed.status]).toEqual([200, 200]);
