@@ -219,6 +219,14 @@ function isRight({ outcome, changed }: Outcome, { isWhole, isRepeatable }: Call,
   return ["unavailable", "unavailable conflict", "gone"].includes(outcome);
 }
 
+it.each(aliasCalls)("answers a repetition by its Idempotency-Key with the first result: $name", async (call) => {
+  const { ask: send } = await begin(call);
+  const first = await send();
+
+  expect(first).toMatchObject({ outcome: "ok" });
+  expect(await send()).toEqual(first);
+});
+
 it.each(cases)("fails as documented, and has one effect: $name", { timeout: HANGS_MS }, async ({ call, faults }) => {
   let one = await begin(call);
   const usual = await one.ask();

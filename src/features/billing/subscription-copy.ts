@@ -192,8 +192,8 @@ export class SubscriptionCopy {
 }
 
 /**
- * What remains of a subscription that the provider does not show any more, since its customer was deleted: it has ended,
- * and was the team's first.
+ * What remains of a subscription that the provider does not show any more, since its customer was deleted, or is unknown
+ * there: it has ended, and was the team's first.
  */
 const withoutSubscription = ({ subscriptionId, seats, interval }: BillingAccount): SubscriptionValues =>
   subscriptionId === null

@@ -94,10 +94,8 @@ it("lists each memory once: at its shortest distance, by the strongest relations
   ]);
   const { memories: ways } = await ann.did(relatedMemories, { id: start.id, maxDepth: 5, eachRelationship: true });
   expect(ways.map(({ title, depth, strength }) => [title, depth, strength])).toEqual([
-    ...[
-      ["One", 1, 0.9],
-      ["One", 1, 0.2],
-    ],
+    ["One", 1, 0.9],
+    ["One", 1, 0.2],
     ["Two", 1, 0.1],
   ]);
 });
