@@ -168,6 +168,19 @@ it("also lists memories with the same meaning, unless the embeddings server is l
   await expect.poll(() => namesIt("Buy a car")).toBe(false);
 });
 
+it("stores a memory under an Idempotency-Key even if those with its meaning cannot be read", async () => {
+  using _patient = withLimits("similar", PATIENT);
+  await using server = await startEmbeddingsServer();
+  await using world = await createWorld({ meaning: new Meaning(server.client(), undefined, { searchMs: 60_000 }) });
+  const ann = await world.user();
+  const { id } = await aMemory(ann, NOTE);
+  await world.database.pool.query("ALTER TABLE graph_vectors RENAME TO away");
+
+  const stored = await ann.does(createMemory, { ...NOTE, ...ASKED }, { key: "once", part: "", request: "one" });
+
+  expect(stored).toMatchObject({ ok: true, output: { similar: [{ memoryId: id }] } });
+});
+
 /** How many statements wait for a lock. */
 async function countBlocked({
   database,

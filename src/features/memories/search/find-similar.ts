@@ -20,8 +20,9 @@ const { most, scoreMin, compared, comparedCharacters, queryLength, ...bounds } =
 export const findSimilar = (context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> =>
   withinTime(search(context, graphId, memory), LIMITS.similar.waitMs, () => null);
 
-/** Uses a connection of its own: a failure would abort a transaction. */
-async function search(context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
+/** Uses other connections than a transaction that is to store the memory: a failure would abort it. */
+async function search(storing: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
+  const context = { ...storing, database: storing.shares.of(storing.caller.userId) };
   const wishes = {
     query: wordsOf(memory),
     limit: compared,
@@ -33,7 +34,7 @@ async function search(context: Context, graphId: string, memory: MemoryText): Pr
   };
   try {
     const [byWords, byMeaning] = await Promise.all([
-      context.shares.of(context.caller.userId).search((run) => findSimilarByWords(run, graphId, memory, wishes)),
+      context.database.search((run) => findSimilarByWords(run, graphId, memory, wishes)),
       findSimilarByMeaning(context, graphId, memory, wishes),
     ]);
     return [...byWords, ...byMeaning.filter(({ id }) => !byWords.some((hit) => hit.id === id))]
