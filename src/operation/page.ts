@@ -9,6 +9,8 @@ import { LIMITS } from "../limits.js";
 const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = LIMITS.answer.pageItems;
 export const NOT_A_CURSOR = "must be the next cursor of a previous page";
+/** The form of a version in a cursor: every one that a restored memory can reach, and none beyond 31 bits. */
+export const VERSION_PLACE = String.raw`1?\d{1,9}`;
 
 /**
  * Adds `limit` and `cursor` to the input of a list. A cursor encodes the list's name, so that no other list takes it

@@ -1,6 +1,6 @@
 import { NIL_ID, UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
-import { PAGE_BYTES } from "../../operation/page.js";
+import { PAGE_BYTES, VERSION_PLACE } from "../../operation/page.js";
 import { paceBy } from "../../operation/pieces.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
 import { type AuditEntry, type Invitation, readInvitations } from "../teams/index.js";
@@ -104,7 +104,7 @@ export interface ExportPlace {
   readonly after: RowPlace | null;
 }
 
-const ID_AND_VERSION = `${UUID.source.slice(1, -1)}/\\d{1,9}`;
+const ID_AND_VERSION = `${UUID.source.slice(1, -1)}/${VERSION_PLACE}`;
 /** How a place is written in a cursor, such as `4/019bb153-8740-7c2d-8e3f-405162738495/0`. */
 export const PLACE_FORM = new RegExp(`^\\d(?:/${ID_AND_VERSION})?$`, "i");
 

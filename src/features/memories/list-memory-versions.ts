@@ -2,7 +2,7 @@ import { ArgsType, Field, ID, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf, readForPage } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, VERSION_PLACE, pageOf, placeOf, readForPage } from "../../operation/page.js";
 import { GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
 import { MemoryNotFound } from "./memory.js";
 import { withResolvedId } from "./resolve-memory-id.js";
@@ -11,7 +11,7 @@ import { ShowsContents } from "./memory-contents.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 
 @ArgsType()
-export class MemoryVersionsInput extends Paged("memoryVersions", GraphInput, /^\d{1,9}$/) {
+export class MemoryVersionsInput extends Paged("memoryVersions", GraphInput, new RegExp(`^${VERSION_PLACE}$`)) {
   @MemoryIdField("The memory's id, or its client id.")
   id!: string;
 }

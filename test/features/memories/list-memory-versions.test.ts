@@ -1,4 +1,7 @@
 import { expect, it } from "vitest";
+import { v7 as newId } from "uuid";
+import { exportAccount } from "../../../src/features/accounts/export-account.js";
+import { restoreMemories } from "../../../src/features/bulk/restore-memories.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memoryVersions } from "../../../src/features/memories/list-memory-versions.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
@@ -48,6 +51,33 @@ it("lists each version once, page by page, while new ones are added", async () =
   }
 
   expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1]);
+});
+
+it("continues after the last version at which a memory can be restored, also in an account's export", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const past = "2026-01-01T00:00:00.000Z";
+  const note = { id: newId(), type: "general", title: "A", content: "B", createdAt: past, updatedAt: past };
+  await ann.did(restoreMemories, { memories: [{ ...note, version: 1_000_000_000 }] });
+  for (const title of ["C", "D"]) await ann.did(updateMemory, { id: note.id, title });
+
+  const seen: number[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Awaited<ReturnType<typeof memoryVersions.handle>> = await ann.did(memoryVersions, {
+      ...{ id: note.id, limit: 1, cursor },
+    });
+    seen.push(...page.versions.map(({ version }) => version));
+    cursor = page.nextCursor;
+  }
+  const exported: number[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Awaited<ReturnType<typeof exportAccount.handle>> = await ann.did(exportAccount, { limit: 1, cursor });
+    exported.push(...page.versions.map(({ version }) => version));
+    cursor = page.nextCursor;
+  }
+
+  expect(seen).toEqual([1_000_000_002, 1_000_000_001, 1_000_000_000]);
+  expect(exported).toEqual([1_000_000_000, 1_000_000_001]);
 });
 
 it("is empty after its last page, and refuses the cursor of another list", async () => {
