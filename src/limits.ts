@@ -219,7 +219,7 @@ export const LIMITS = {
     attemptsDeferred: 3, // Of a memory beyond this, so that a new model does not wait for it (`fill_embeddings`).
     queued: 1_000, // While so many memories wait, no older ones are added.
     lookedEveryMs: 1_000,
-    attempts: 20, // Per memory, each after a longer wait.
+    attempts: 20, // Per memory, after waits that grow from `shortestWaitMs` to `longestWaitMs`.
     shortestWaitMs: 60_000,
     longestWaitMs: 3_600_000,
     queriesKept: 1_000, // Vectors of queries in memory.
@@ -252,9 +252,9 @@ export const LIMITS = {
   },
   idempotency: {
     keptHours: 24, // The first result of an Idempotency-Key; operators may keep it longer.
-    // Larger results of an account take together at most as many bytes as a graph of its plan, and so do smaller ones, as
-    // many as its budget allows. They outlast the memories: else whoever stores and deletes again and again could fill
-    // the disk.
+    // Larger results of an account take together at most as many bytes as a graph of its plan, and so do the smaller ones
+    // of a day, as many as its budget allows. They outlast the memories: else whoever stores and deletes again and again
+    // could fill the disk.
     smallResultBytes: 1_024,
   },
   /** Data of one memory, which is deleted with it. */

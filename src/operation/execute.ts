@@ -16,6 +16,8 @@ import { standingByKey, lockStanding, readStanding } from "./standing.js";
  * @throws InvalidInput when the input is out of bounds.
  * @throws ScopeMissing when the caller's key does not allow the operation.
  * @throws RateLimited when one of the operation's own limits is reached, or the account has too few requests left.
+ * @throws IdempotencyInProgress, IdempotencyKeyReused by its Idempotency-Key.
+ * @throws Unauthorized when the caller's account was deleted meanwhile.
  * @throws any failure that the operation declares.
  */
 export async function execute<Input extends object, Output extends object>(

@@ -20,7 +20,7 @@ export interface Standing<Team = MembersTeam> {
   readonly team: Team;
   /**
    * Reads the team and the caller's role again, after a wait.
-   * @throws TeamNotFound, RoleTooSmall by the operation's own rule.
+   * @throws what `readMembersTeam` throws by the operation's own rule.
    */
   again(): Promise<MembersTeam>;
 }
@@ -106,7 +106,7 @@ export function standingByKey(context: Asked, rule: TeamRule, input: object): St
 
 /**
  * For `prepare`: reads the team and the caller's role.
- * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
+ * @throws NotInTeam for a caller without a team, or what `readMembersTeam` throws.
  */
 export async function readStanding(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
   const id = teamIdOf(context.caller, rule, input);
@@ -117,7 +117,7 @@ export async function readStanding(context: Asked, rule: TeamRule, input: object
 /**
  * For changes: locks the team until the transaction ends, so that its changes run one after the other, and then reads
  * the caller's role. A caller who was demoted, removed or suspended while waiting is refused.
- * @throws NotInTeam, TeamNotFound for a caller who is no member, RoleTooSmall below the role that is needed.
+ * @throws what `readStanding` throws.
  */
 export async function lockStanding(context: Asked, rule: TeamRule, input: object): Promise<Standing> {
   await lockRow(context.database, "team", { id: teamIdOf(context.caller, rule, input) });

@@ -15,9 +15,10 @@ export interface Chore {
 }
 
 /**
- * Runs each chore at once and then at every interval, never twice at the same time. A failure is logged, at most once a
+ * Runs each chore at once and then at every interval, one run after the other. A failure is logged, at most once a
  * minute, and the chore runs again at the next interval. A run that takes longer than `runMs` is abandoned and counts
- * as a failure, since it may wait forever. Disposing waits for the current runs.
+ * as a failure, since it may wait forever: it may still go on beside the next ones. Disposing waits for the current
+ * runs.
  */
 export function startChores(
   chores: readonly Chore[],

@@ -100,7 +100,9 @@ interface Bounds {
 /**
  * Reads the body. Stops as soon as the body is known to be too large; the server discards the rest.
  * @throws BodyTooLarge when the body is larger than `limit`, compressed or decompressed.
+ * @throws UnsupportedEncoding when it is compressed in another way than `DECODERS` can read.
  * @throws TooManyPieces when it comes in tiny pieces.
+ * @throws Unavailable when there is no memory for it.
  * @throws InvalidInput when it is incomplete, or not compressed as its header says.
  */
 async function bytesOf(request: Request, bounds: Bounds): Promise<Buffer> {

@@ -33,9 +33,10 @@ interface Peers {
  * Limits the connections of each address, and closes those whose client does not read its answers.
  *
  * An address may have `connectionsPerAddress`. Beyond that, connections are closed after their answer, and a new one
- * closes the one that has been idle for longest, if for `spareMs`. Too many concurrent requests wait or are refused in
- * `admission.ts`. Behind proxies connections belong to the proxies, so they are not counted by address. Of all addresses
- * there may be `connections`; the last one closes the one that has been idle for longest, whoever has it.
+ * closes the one that has been idle for longest, if for `spareMs`, or with `waitingPerAddress` more at once. Too many
+ * concurrent requests wait or are refused in `admission.ts`. Behind proxies connections belong to the proxies, so they
+ * are not counted by address. Of all addresses there may be `connections`; the last one closes the one that has been
+ * idle for longest, whoever has it.
  */
 export class Connections {
   readonly #limits: HttpLimits;

@@ -60,7 +60,7 @@ export const verifyUser = (services: Services, address: string): Promise<User> =
 
 /**
  * Gives a user another address, marked as verified, such as the one that a thief of a key has changed. Nobody is told.
- * @throws UserError when another user has the address.
+ * @throws UserError when no user has the first address, or another one has the second.
  */
 export async function moveUserTo({ database, newId }: Services, address: string, to: string): Promise<User> {
   const email = normalEmail(to) ?? "";
@@ -97,7 +97,7 @@ export const unsuspendUser = (services: Services, address: string): Promise<User
 
 /**
  * Revokes every key of a user, or only this one with those that it made; returns how many there were.
- * @throws UserError when the user has no such key.
+ * @throws UserError when there is no such user, or the user has no such key.
  */
 export function revokeKeysOf({ database, newId, now }: Services, which: string, keyId?: string) {
   return database.transaction(async (inner) => {
@@ -123,7 +123,7 @@ async function revoke(services: Pick<Services, "database" | "now">, userId: stri
   return (await revokeWithDescendants(services, key)).length;
 }
 
-/** @throws UserError for the owner of a team. */
+/** @throws UserError for the owner of a team, and when there is no such user. */
 export async function deleteUserOf({ database, newId }: Services, address: string): Promise<User> {
   const user = await readUser(database, address);
   try {

@@ -12,7 +12,8 @@ const maySell = (account: BillingAccount, now: Date): boolean =>
  * Ensures that a team can no longer be charged. If the copy already says so, the provider is not asked, so that its
  * failure cannot prevent the deletion.
  * @throws SubscriptionActive while a subscription is live.
- * @throws PaymentProviderError when the provider had to be asked and failed, or is about to create a subscription.
+ * @throws PaymentProviderError when the provider is about to create a subscription.
+ * @throws what `withBillingSession` throws when the provider has to be asked.
  */
 export async function endBilling(context: Context, teamId: string): Promise<void> {
   const account = await accountOf(context, teamId);
@@ -34,7 +35,8 @@ export async function assertBillingEnded(context: Context, teamId: string): Prom
 /**
  * Ensures that nobody can buy fewer seats than a team is about to have: whoever joined beyond them would have the plan
  * without a paid seat. The provider is only asked if there is such a checkout.
- * @throws PaymentProviderError when the provider had to be asked and failed, or is about to create a subscription.
+ * @throws PaymentProviderError when the provider is about to create a subscription.
+ * @throws what `withBillingSession` throws when the provider has to be asked.
  */
 export async function withdrawSmallerCheckout(context: Context, teamId: string, seats: number): Promise<void> {
   if (!context.billing.payments) return;

@@ -9,7 +9,7 @@ export type LiveAccount = BillingAccount & { readonly subscriptionId: string };
 /**
  * Prepares a change of a subscription: finishes an earlier change whose outcome is unknown, checks the caller's role
  * again, since waiting for the lock may have taken a while, and refreshes the copy.
- * @throws TeamNotFound, RoleTooSmall by the operation's own rule.
+ * @throws what `again`, `resend` and `refresh` throw.
  */
 export async function catchUp({ requests, copy }: BillingSession, again: Standing["again"]): Promise<BillingAccount> {
   await requests.resend();

@@ -2,7 +2,8 @@ import { defineStatement } from "../../platform/database/statement.js";
 
 /**
  * Locks memories and their relationships, and measures them with their versions: how many memories, bytes and versions.
- * Without ids, measures the whole graph. SQL, since no model locks rows or measures texts inside the database.
+ * Without ids, measures the whole graph and locks nothing. SQL, since no model locks rows or measures texts inside the
+ * database.
  */
 export const measureMemories = defineStatement({
   name: "measure_memories",

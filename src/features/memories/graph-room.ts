@@ -78,7 +78,7 @@ export async function settle(
 
 /**
  * Locks memories and their relationships until the end of the transaction, and measures them with their versions. Null
- * measures the whole graph.
+ * measures the whole graph, locks nothing, and counts no versions.
  */
 export async function measure(
   { database }: Pick<Context, "database">,

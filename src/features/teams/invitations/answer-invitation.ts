@@ -125,6 +125,7 @@ async function assertStillAddressed({ database, caller }: Answering, { email }: 
 
 /**
  * Only the invited user may learn the status of an invitation; the token is not enough.
+ * @throws InvitationNotFound for an unknown token.
  * @throws InvitationEmailMismatch when the caller's address is different, or not verified.
  */
 async function findOwnInvitation(context: Answering, token: string): Promise<Invitation> {

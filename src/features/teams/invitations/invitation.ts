@@ -182,7 +182,7 @@ export async function readInvitation(
 /**
  * Changes the status of a pending invitation. The update itself checks the status and the expiry, by the database's
  * clock: of several changes at the same time one succeeds.
- * @throws InvitationNotPending when the invitation is not pending.
+ * @throws InvitationNotPending when the invitation is not pending, InvitationNotFound when it was deleted.
  */
 export async function settleInvitation(
   services: Reading,
