@@ -6,7 +6,7 @@ import { PATIENT } from "./patience.js";
 import type { World } from "./world.js";
 
 /** Statements of background jobs, which run without a request. */
-const BY_ITSELF = /^(claim_abandoned_graph|graph_to_count|count_words|claim_due_mails)$|^forget_/;
+const BY_ITSELF = /^(claim_due_\w+|count_words|database_clock|empty_graph|fill_embeddings)$|^forget_/;
 
 /** The names of the statements that a request caused. */
 export const statementsAsked = ({ mock }: Pick<Mock<Database["run"]>, "mock">): string[] =>
