@@ -255,14 +255,19 @@ it("keeps the full texts when its import stores the cut ones of its export", asy
   const { ann, call, store } = server;
   const long = { title: "t".repeat(300), summary: "s".repeat(600) };
   await store({ id: "long", ...long });
+  await store({ id: "blank", title: ` ${long.title}` });
   const { title, content, summary } = (await call("/memories/long")).body as Fields;
+  const blank = (await call("/memories/blank")).body as { readonly title: string };
 
   const again = await store({ id: "long", title, content, summary, importance: 0.9 });
+  // As the client's parser leaves it.
+  await store({ id: "blank", title: blank.title.trim() });
   await store({ id: "new", title: `${"n".repeat(199)}…` });
   const kept = await ask(`${server.url}/v1/memories/long`, { key: ann.key });
 
   expect(again).toMatchObject({ id: "long", title, summary, importance: 0.9 });
   expect(kept.body).toMatchObject({ ...long, importance: 0.9 });
+  expect((await ask(`${server.url}/v1/memories/blank`, { key: ann.key })).body).toMatchObject({ title: ` ${long.title}` });
 });
 
 it("changes and stores with a key that may not read", async () => {

@@ -38,7 +38,7 @@ const shortFormsOf = (whole: string): string[] =>
   });
 
 const WITH_UNIT = /^[^\p{L}\p{N}]*(\d{1,6}(?:[.,]\d{1,2})?)(?:\s*|-)(\p{L}{1,12})[^\p{L}\p{N}]*$/u;
-/** Units, each by its names. "5m" is also five million; "3d" is mostly something else, but "30d" is none. */
+/** Units, each by its names. "5m" is also five million. Only days need two digits: "3d" is mostly something else. */
 export const UNITS = [
   ["ms", "millisecond", "milliseconds"],
   ["s", "sec", "secs", "second", "seconds"],

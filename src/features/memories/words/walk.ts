@@ -55,7 +55,7 @@ const sufficesFor = (gates: readonly Expectation[], rowsFor: (gate: Expectation)
 const WALK_MARGIN = 2.2;
 /** The same where some of both halves have shown how many hits are there. */
 export const PROBED_MARGIN = 1.4;
-/** Reading is worth it if so many times more memories match; with many types or tags, which cost more to look up. */
+/** With many types or tags, which cost more to look up: reading is worth it if so many times more memories match. */
 const WIDE_FOR_MATCHES = 3;
 /** So many times more memories are read with them. */
 const WIDE_ROWS = 1.5;
@@ -82,7 +82,7 @@ function walkBothEnds(gates: readonly Expectation[], { narrowing, memories, boun
 
 /** How many times more memories are read than should be needed where only the newest are read. */
 const FILTERED_MARGIN = 1.1;
-/** Memories that pass a filter are read first if so many times more memories, or fewer, match the words. */
+/** Memories that pass a filter are read first if at least one memory in so many matches the words. */
 const COMMON_IF_FILTERED = 16;
 /** Of the memories that may be read, this share if there are filters: these memories are far apart. */
 const WALKED_IF_FILTERED = 1 / 3;
