@@ -267,7 +267,9 @@ it("keeps the full texts when its import stores the cut ones of its export", asy
 
   expect(again).toMatchObject({ id: "long", title, summary, importance: 0.9 });
   expect(kept.body).toMatchObject({ ...long, importance: 0.9 });
-  expect((await ask(`${server.url}/v1/memories/blank`, { key: ann.key })).body).toMatchObject({ title: ` ${long.title}` });
+  expect((await ask(`${server.url}/v1/memories/blank`, { key: ann.key })).body).toMatchObject({
+    title: ` ${long.title}`,
+  });
 });
 
 it("changes and stores with a key that may not read", async () => {

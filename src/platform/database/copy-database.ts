@@ -164,7 +164,10 @@ async function readNewestMigration(client: pg.Client): Promise<string> {
   return rows[0]?.name ?? "none";
 }
 
-/** Every table of the service with its stored columns; each table comes after the tables that it refers to. */
+/**
+ * Every table of the service with its stored columns. Each table comes after those that it refers to, except by
+ * deferrable constraints.
+ */
 async function tablesOf(client: pg.Client): Promise<Table[]> {
   const { rows } = await client.query<Table & { needs: readonly string[] }>(`
     SELECT relname AS name,

@@ -23,7 +23,7 @@ interface ReplicaParts {
   readonly delayMaxMs: number;
 }
 
-/** A streaming replica of the database, for reads that may be a little old: at most `delayMaxMs`, and `FOLLOWS_MS`. */
+/** A streaming replica, for reads that may be a little old: at most `delayMaxMs`, and twice `FOLLOWS_MS`. */
 export class Replica implements AsyncDisposable {
   readonly #parts: ReplicaParts;
   /** Of the last `delayMaxMs`, one a second while the replica is in use. */

@@ -34,8 +34,8 @@ export interface Budgets {
 
 const { windowMs: WINDOW_MS } = LIMITS.budgets;
 /**
- * How many budgets of one window length a process keeps, about 200 bytes each. Beyond that, it deletes the ended ones,
- * then the oldest.
+ * How many budgets of one window length a process keeps, about 200 bytes each. Ended ones are deleted; beyond this
+ * number, the oldest are, too.
  */
 const REMEMBERED_MAX = 100_000;
 const NAME_MAX_LENGTH = 64;
