@@ -73,8 +73,7 @@ export async function storeAll(
     if (refused >= 0) throw new MemoryExists(`The memory ${which}`);
     bytes -= others.reduce((sum, memory) => sum + memoryBytes(memory), 0);
   }
-  const made = await makeLinks(context, graphId, links);
-  const known = await findLinkIds(context, graphId, links, made);
+  const { made, known } = await makeOrFindLinks(context, graphId, links);
   await assertFewRelationships(context, graphId, made);
   bytes += made.reduce((sum, link) => sum + linkBytes(link), 0);
   await settle(context, graphId, { memories: written.size, bytes, written: [...written] });
@@ -94,7 +93,6 @@ const takeTurn = ({ database }: Context, graphId: string): Promise<boolean> =>
 
 /** Stores relationships. Returns those that did not exist yet, and whose memories exist. */
 async function makeLinks({ database }: Context, graphId: string, links: readonly LinkToStore[]) {
-  if (links.length === 0) return [];
   const rows = await database.run(storeRelationships, { graphId, relationships: JSON.stringify(links) });
   const ids = new Set(rows.map(({ id }) => id));
   return links.filter(({ id }) => ids.has(id));
@@ -104,7 +102,24 @@ type End = Pick<LinkToStore, "fromId" | "type" | "toId">;
 const keyOf = ({ fromId, type, toId }: End): string => `${fromId} ${type} ${toId}`;
 
 /**
- * The ids of all links, stored or existing, by their ends and type.
+ * Stores the relationships that do not exist yet. Returns them, and the ids of all by their ends and types.
+ * @throws what `findLinkIds` throws.
+ */
+async function makeOrFindLinks(context: Context, graphId: string, links: readonly LinkToStore[]) {
+  const made: LinkToStore[] = [];
+  const known = new Map<string, string>();
+  // More than once only if one existed, and was deleted before its id was read.
+  for (let missing = links; missing.length > 0; missing = links.filter((link) => !known.has(keyOf(link)))) {
+    const some = await makeLinks(context, graphId, missing);
+    made.push(...some);
+    for (const link of some) known.set(keyOf(link), link.id);
+    await findLinkIds(context, graphId, links, known);
+  }
+  return { made, known };
+}
+
+/**
+ * Adds the ids of existing links to the known ones, by their ends and types.
  * @throws MemoryNotFound naming the first relationship with an end that does not exist; InvalidInput if a link could not
  * be stored, since another one has its id.
  */
@@ -112,18 +127,17 @@ async function findLinkIds(
   context: Context,
   graphId: string,
   links: readonly LinkToStore[],
-  made: readonly LinkToStore[],
-) {
-  const known = new Map(made.map((link) => [keyOf(link), link.id]));
+  known: Map<string, string>,
+): Promise<void> {
   const others = links.filter((link) => !known.has(keyOf(link)));
-  if (others.length === 0) return known;
+  if (others.length === 0) return;
   const sought = others.map(({ id, fromId, type, toId }) => ({ id, fromId, type, toId }));
   const rows = await context.database.run(relationshipsAlike, { graphId, relationships: JSON.stringify(sought) });
   for (const row of rows) known.set(keyOf(row), row.id);
   const ids = new Set(rows.map(({ id }) => id));
   if (others.some((link) => !known.has(keyOf(link)))) await assertEnds(context, graphId, links);
   const index = links.findIndex((link) => ids.has(link.id) && !known.has(keyOf(link)));
-  if (index < 0) return known;
+  if (index < 0) return;
   throw new InvalidInput([{ path: `relationships.${index}.id`, message: "must not be that of another relationship" }]);
 }
 

@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import pg from "pg";
+import { expect, it, vi } from "vitest";
 import {
   BulkMemoryInput,
   CreateMemoriesInput,
@@ -11,6 +12,7 @@ import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { shareMemories } from "../../../src/features/memories/share-memories.js";
+import { deleteRelationship } from "../../../src/features/relationships/delete-relationship.js";
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { memoryPath } from "../../../src/features/views/memory-path.js";
@@ -136,6 +138,32 @@ it("leaves existing relationships unchanged, and returns their ids", async () =>
   expect(made.relationshipIds[0]).toBe(known.id);
   expect(made.relationshipIds[1]).toBe(made.relationshipIds[2]);
   expect((await ann.did(relationships)).relationships).toMatchObject([{ type: "CAUSES" }, { strength: 0.1 }]);
+  expect(await miscounted(world)).toEqual([]);
+});
+
+it("stores a relationship that existed, and is deleted before its id is read", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [from, to] = [await aMemory(ann), await aMemory(ann)];
+  const { id } = await aLink(ann, from, to);
+  const link = { fromMemoryId: from.id, toMemoryId: to.id, relationshipType: "RELATED_TO" };
+  let deleted: Promise<unknown> | undefined;
+  const send = pg.Client.prototype.query as (...asked: readonly unknown[]) => unknown;
+  using spy = vi.spyOn(pg.Client.prototype, "query");
+  spy.mockImplementation(function (this: pg.Client, ...asked: unknown[]) {
+    const ask = () => Reflect.apply(send, this, asked) as Promise<unknown>;
+    const { text = "" } = asked[0] as { readonly text?: string };
+    if (deleted || !/CROSS JOIN LATERAL .* FROM relationship/s.test(text)) return ask();
+    deleted = ann.did(deleteRelationship, { id });
+    return deleted.then(ask);
+  });
+
+  const made = await ann.did(createMemories, { relationships: [link] });
+
+  const { relationships: stored } = await ann.did(relationships, {});
+  expect(deleted).toBeDefined();
+  expect(made).toMatchObject({ existingRelationships: 0, relationshipIds: stored.map(({ id }) => id) });
+  expect(stored).toHaveLength(1);
   expect(await miscounted(world)).toEqual([]);
 });
 
