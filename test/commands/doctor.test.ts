@@ -173,6 +173,9 @@ it("says that PostgreSQL is too old", async () => {
 /** How a Redis before version 7 begins what it says of a command of a script. */
 const BY_SCRIPT = "ERR Error running script (call to f_8b9c): @user_script:7: @user_script: 7: -";
 
+/** Instead of a refusal. */
+const CLOSES = "closes the connection";
+
 it.each([
   ["wants a password", "", "NOAUTH Authentication required.", "required. Write the user and password into REDIS_URL"],
   ["runs no scripts", "eval", "NOPERM this user may not run 'eval'", "docs/operations.md lists the user's rights"],
@@ -198,17 +201,29 @@ it.each([
   ["runs scripts only by their text", "evalsha", "ERR unknown command 'evalsha'", "one Redis, no cluster, that runs"],
   ["loads its data", "eval", "LOADING Redis is loading the dataset in memory", "wait until it has"],
   ["is full", "eval", "OOM command not allowed when used memory > 'maxmemory'.", "maxmemory-policy"],
+  ["runs a script for too long", "eval", "BUSY Redis is busy running a script.", "by SCRIPT KILL"],
+  [
+    "cannot save",
+    "eval",
+    "MISCONF Redis is configured to save RDB snapshots, but cannot.",
+    "disk, and INFO persistence",
+  ],
+  ["has too few replicas", "eval", "NOREPLICAS Not enough good replicas to write.", "min-replicas-to-write"],
+  ["has no connection left", "eval", "ERR max number of clients reached", "Raise its maxclients"],
+  ["closes the connection", "eval", CLOSES, "Connection is closed. It closes the connection: check its log"],
+  ["does not answer", "eval", "", "Command timed out. It takes the connection, and does not answer"],
   ["is a part of a cluster", "eval", "MOVED 866 127.0.0.1:7001", "one Redis, no cluster"],
   ["lacks the database", "select", "ERR DB index is out of range", "End REDIS_URL with the number of a database"],
 ])("says that Redis %s", async (_what, command, refusal, says) => {
   const redis = createServer((socket) => {
     const answer = (said: string): string => {
-      if (said.includes(command)) return `-${refusal}\r\n`;
-      return said.includes("info") ? "$0\r\n\r\n" : "+OK\r\n";
+      if (!said.includes(command)) return said.includes("info") ? "$0\r\n\r\n" : "+OK\r\n";
+      if (refusal === CLOSES) socket.end();
+      return refusal && refusal !== CLOSES ? `-${refusal}\r\n` : "";
     };
     socket.on("data", (bytes) => {
       const [, ...said] = bytes.toString().split(/^\*\d+\r\n/m);
-      for (const one of said) socket.write(answer(one));
+      for (const one of said.map(answer)) if (one !== "") socket.write(one);
     });
     socket.on("error", () => {});
   }).listen(0, "127.0.0.1");

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, type Socket, createServer } from "node:net";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
@@ -238,8 +238,10 @@ async function startFalseRedis({ select, info = "$0\r\n\r\n" }: { select?: strin
     if (refusal === undefined) return undefined;
     return `${isOdd(refusal) ? "" : "-"}${refusal}\r\n`;
   };
+  const open = new Set<Socket>();
   const server = createServer((socket) => {
     connections++;
+    open.add(socket.on("close", () => void open.delete(socket)));
     socket.on("error", () => {});
     socket.on("data", (bytes) => {
       const [, ...commands] = bytes.toString().split(/^\*\d+\r\n/m);
@@ -256,9 +258,29 @@ async function startFalseRedis({ select, info = "$0\r\n\r\n" }: { select?: strin
       return connections;
     },
     failNext: (refusal: string | undefined) => void (failing = { refusal }),
+    async closeConnections() {
+      await Promise.all([...open].map((socket) => once(socket.end(), "close")));
+    },
     close: () => void server.close(),
   };
 }
+
+it("says that Redis closed the connection, as by CLIENT KILL", async () => {
+  const redis = await startFalseRedis();
+  const told: string[] = [];
+  const budgets = new RedisBudgets(redis.url, loggerTo({ write: (line) => void told.push(line) }, "info"));
+  const take = async () => (await budgets.take("ann", { limit: 60, cost: 1 })).used;
+  await expect.poll(take, PATIENCE).toBe(FROM_REDIS);
+
+  const closeAndTake = async () => {
+    await redis.closeConnections();
+    await take();
+    return told.map(reasonIn);
+  };
+  await expect.poll(closeAndTake, PATIENCE).toContain("the connection was closed");
+  await budgets.close();
+  redis.close();
+});
 
 it("says why Redis cannot be reached", async () => {
   const told: string[] = [];

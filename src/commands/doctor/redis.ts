@@ -49,12 +49,25 @@ function todoForRedis(message: string): string {
   );
 }
 
-/** What to do, by the beginnings of Redis's own errors, which are words in capitals. */
+/** What to do, by the beginnings of messages; those of Redis's own errors are words in capitals. */
 const TODOS = [
+  [
+    /^(Connection is closed|read ECONNRESET|write EPIPE)/,
+    "It closes the connection: check its log and its maxclients, or begin REDIS_URL with `rediss:` if it uses TLS.",
+  ],
+  [
+    /^Command timed out/,
+    "It takes the connection, and does not answer: look at its SLOWLOG and its machine, or check REDIS_URL, with " +
+      "`rediss:` if it uses TLS.",
+  ],
   [/^(NOAUTH|WRONGPASS)/, "Write the user and password into REDIS_URL: redis://user:password@host:6379."],
   [/DB index|\bSELECT\b/, "End REDIS_URL with the number of a database that it has, or with none."],
   [/^(READONLY|MASTERDOWN)/, "It is a replica: name its primary in REDIS_URL."],
   [/^LOADING/, "It reads its data after a start: wait until it has."],
   [/^OOM/, "Raise its maxmemory, or set its maxmemory-policy to allkeys-lru."],
+  [/^BUSY/, "Another program's script runs for too long: end it by SCRIPT KILL."],
+  [/^MISCONF/, "It cannot save its data: look at its log, its disk, and INFO persistence."],
+  [/^NOREPLICAS/, "Too few replicas follow it: look at INFO replication, or lower its min-replicas-to-write."],
+  [/^ERR max number of clients/, "Raise its maxclients, or let fewer programs use it."],
   [/^[A-Z]{3,} /, "It must be one Redis, no cluster, that runs scripts; docs/operations.md lists the user's rights."],
 ] as const;

@@ -89,7 +89,11 @@ export class RedisBudgets implements Budgets {
     });
     // Not for later ones: after a pause of this process the package would give up before it reads what has come in.
     redis.on("ready", () => delete redis.options.commandTimeout);
-    redis.on("close", () => (redis.options.commandTimeout = FIRST_COMMANDS_MS));
+    redis.on("close", () => {
+      redis.options.commandTimeout = FIRST_COMMANDS_MS;
+      // If Redis closes it, as by CLIENT KILL, there is no error that says why.
+      this.#reason ??= "the connection was closed";
+    });
     // Logged here, since a command without a connection only says that there is none.
     redis.on("error", (error: Error) => {
       this.#lose(reasonOf(error) ?? error.message);
