@@ -42,7 +42,9 @@ export function explainSystem(error: unknown): string | undefined {
     return `This process may not use enough memory (${error.message}): start it with \`ulimit -v unlimited\`.`;
   }
   const why = whyUnavailable(error);
-  return why && `This process stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}`;
+  // PostgreSQL may have committed, and only its answer been lost.
+  const left = why === "lost" ? " Its last change may have been made: look before you repeat it." : "";
+  return why && `This process stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}${left}`;
 }
 
 const LOCKED =

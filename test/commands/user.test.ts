@@ -18,19 +18,25 @@ import { ask } from "../support/http.js";
 import { opens } from "../support/keys.js";
 import { aMemory, miscounted } from "../support/memories.js";
 import { columnsWith } from "../support/tables.js";
+import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { aTeam } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
 
 const PROGRAMS = { user, graph };
 
 /** Runs a command while others may use the database. */
-async function run({ databaseUrl }: World, name: keyof typeof PROGRAMS, ...words: readonly string[]) {
+async function run(
+  { databaseUrl }: Pick<World, "databaseUrl">,
+  name: keyof typeof PROGRAMS,
+  ...words: readonly string[]
+) {
   const ran = await runHere(PROGRAMS[name], words, { DATABASE_URL: databaseUrl });
   return { ...ran, json: () => JSON.parse(ran.output) as Record<string, unknown> };
 }
 
 const EMAIL = "ann@example.com";
 const OF_ANN = ["--email", "Ann@Example.com", "--json"];
+const MAYBE_DONE = "Its last change may have been made";
 
 it("changes plan, name and verification beside a running server, and shows the result", async () => {
   await using world = await createWorld();
@@ -51,6 +57,26 @@ it("changes plan, name and verification beside a running server, and shows the r
   expect(output).toMatch(/Address +ann@example.com, verified\nName +Ann\nPlan +pro\n/);
   const entries = await world.database.models.auditEntry.findMany({ where: { door: "operator" } });
   expect(entries.map(({ action }) => action).sort()).toEqual(["createUser", "renameUser", "setPlan", "verifyUser"]);
+});
+
+it("says that a change may have been made when the connection breaks while it is confirmed", async () => {
+  await using world = await createWorld();
+  await using cutting = await startTcpProxy(world.databaseUrl, (near, far) => {
+    let isCommitted = false;
+    near.on("data", (bytes) => {
+      isCommitted ||= bytes.includes("COMMIT");
+      far.write(bytes);
+    });
+    far.on("data", (bytes) => (isCommitted ? near.destroy() : near.write(bytes)));
+    endTogether(near, far);
+  });
+
+  const { code, errors } = await run({ databaseUrl: cutting.url }, "user", "create", ...OF_ANN);
+
+  expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining(MAYBE_DONE) as string });
+  expect(await world.database.models.user.count()).toBe(1);
+  const wrong = await run({ databaseUrl: "postgres://nobody@127.0.0.1:1/none" }, "user", "create", ...OF_ANN);
+  expect(wrong.errors).not.toContain(MAYBE_DONE);
 });
 
 it("stores names as the doors do: in NFC, with a length in characters", async () => {
