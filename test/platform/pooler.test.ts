@@ -178,6 +178,24 @@ withPgBouncer("says in a sentence that an address leads through a pooler, or tha
   }
 });
 
+withPgBouncer.each([
+  ["has lent all its connections", { query_wait_timeout: 1 }, "query_wait_timeout"],
+  ["is paused", {}, "Query read timeout"],
+])("says that PgBouncer lends no connection when it %s", async (_what, settings, said) => {
+  await using world = await createWorld({ fresh: true });
+  await using bouncer = await startPgBouncer(world.databaseUrl, settings);
+  const pooled = bouncer.urlOf(world.databaseUrl);
+  await preparePooler({ direct: world.databaseUrl, pooled });
+  await bouncer.command("PAUSE");
+
+  const { output } = await runHere(doctor, ["--json"], {
+    DATABASE_URL: pooled,
+    DIRECT_DATABASE_URL: world.databaseUrl,
+  });
+
+  expect(output).toContain(`lends no connection (${said}): all are in use, or it is paused. Look at SHOW POOLS`);
+});
+
 withPgBouncer("moves a database when PgBouncer has let its connections go, and says so before", async () => {
   await using world = await createWorld({ fresh: true });
   await using target = await createWorld();

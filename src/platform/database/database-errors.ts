@@ -9,7 +9,7 @@ export const UNAVAILABLE = {
   full: "The database's disk is full, so it accepts no changes: make room there, or use a larger disk.",
   broken: "The database cannot use its own disk or files: check its log.",
   slow: "Statements take too long: check locks and load in pg_stat_activity.",
-  busy: "All connections are in use: check locks and load in pg_stat_activity, or run more servers.",
+  busy: "All connections are in use: check locks and load in pg_stat_activity, SHOW POOLS of a pooler, or run more servers.",
   share:
     "An account or address waited too long for its own share, since it sends much at once: `waited_ms` in the log " +
     "shows by `account` and `slot` whose requests (`user_id`), and docs/operations.md#abuse what to do. If it concerns " +

@@ -57,13 +57,30 @@ export async function preparePooler(urls: PoolerUrls, waits: WaitBounds = LIMITS
 export async function assertSameDatabase({ direct, pooled }: PoolerUrls): Promise<void> {
   const [own, other] = await Promise.all([
     onConnection({ url: direct, variable: "DIRECT_DATABASE_URL" }, CONNECTION, identify),
-    onConnection({ url: pooled, variable: "DATABASE_URL" }, CONNECTION, identify),
+    throughPooler(pooled, identify),
   ]);
   if (own.identity === other.identity) return;
   const server = own.name === other.name ? " of another server" : "";
   throw new StartError(
     `DATABASE_URL leads to the database "${other.name}", but DIRECT_DATABASE_URL to "${own.name}"${server}: both must ` +
       "lead to the same one.",
+  );
+}
+
+/**
+ * Runs `work`, which only asks what PostgreSQL answers at once: a pooler takes all clients, and lets them wait for one
+ * of its connections.
+ * @throws StartError when it lends none, or cannot be used.
+ */
+function throughPooler<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  return onConnection({ url, variable: "DATABASE_URL" }, CONNECTION, (client) =>
+    work(client).catch((cause: Error) => {
+      if (!/^(Query read timeout|query_wait_timeout)$/.test(cause.message)) throw cause;
+      const sentence =
+        `The pooler at ${new URL(url).host} lends no connection (${cause.message}): all are in use, or it is paused. ` +
+        "Look at SHOW POOLS on its console: raise its default_pool_size, or end the pause by RESUME.";
+      throw new StartError(sentence, { cause });
+    }),
   );
 }
 
@@ -81,7 +98,7 @@ async function identify(client: pg.Client): Promise<{ readonly name: string; rea
  * @throws StartError when its connections lack the settings, or it cannot be used.
  */
 export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database): Promise<Pooler> =>
-  onConnection({ url, variable: "DATABASE_URL" }, CONNECTION, async (client) => {
+  throughPooler(url, async (client) => {
     const missing = await findMissingSettings(client, settingsFor(waits));
     if (missing.length > 0) {
       throw new StartError(
