@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
-import { UNAVAILABLE, whyUnavailable } from "./database/database-errors.js";
+import { UNAVAILABLE, type WhyUnavailable, whyUnavailable } from "./database/database-errors.js";
 import type { Logger } from "./telemetry/logger.js";
 import { warnSeldom } from "./telemetry/warn-seldom.js";
 import { withinTime } from "../within-time.js";
@@ -15,10 +15,10 @@ export interface Chore {
 }
 
 /**
- * Runs each chore at once and then at every interval, one run after the other. A failure is logged, at most once a
- * minute, and the chore runs again at the next interval. A run that takes longer than `runMs` is abandoned and counts
- * as a failure, since it may wait forever: it may still go on beside the next ones. Disposing waits for the current
- * runs.
+ * Runs each chore at once and then at every interval, one run after the other. After a failure it runs again at the next
+ * interval. Failures are logged at most once a minute: for each chore, or for all if the database is the reason. A run
+ * that takes longer than `runMs` is abandoned and counts as a failure, since it may wait forever: it may still go on
+ * beside the next ones. Disposing waits for the current runs.
  */
 export function startChores(
   chores: readonly Chore[],
@@ -50,16 +50,22 @@ async function repeat(
         throw new Error(`The background job has not ended after ${runMs} ms; it was abandoned.`);
       });
     } catch (err) {
-      const why = whyUnavailable(err);
+      const why = whyUnavailable(err) ?? saidBy(err);
       const todo = why ? `. ${UNAVAILABLE[why]}` : "";
-      // While the database is unavailable, each chore fails repeatedly for the same reason.
+      // While the database is unavailable, all chores fail repeatedly for the same reason.
       warnSeldom(
         log,
-        `chore ${name}`,
+        `chore ${why ?? name}`,
         { err, chore: name, why },
         `a background job failed; it will run again later${todo}`,
       );
     }
     if (!more) await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
   }
+}
+
+/** Why a chore gave up waiting for its share of the database: that failure says so itself. */
+function saidBy(error: unknown): WhyUnavailable | undefined {
+  const { why } = (error ?? {}) as { why?: unknown };
+  return Object.keys(UNAVAILABLE).find((known): known is WhyUnavailable => known === why);
 }

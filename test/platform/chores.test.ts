@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { Unavailable } from "../../src/operation/failure.js";
 import { startChores } from "../../src/platform/chores.js";
-import { UNAVAILABLE } from "../../src/platform/database/database-errors.js";
+import { DatabaseUnavailable, UNAVAILABLE } from "../../src/platform/database/database-errors.js";
 import { readConfig } from "../../src/config.js";
 import { choresOf } from "../../src/chores.js";
 import { createMailer } from "../../src/platform/mailer.js";
@@ -62,6 +63,36 @@ it("logs what to do where a job fails because of the database", async () => {
 
   await expect.poll(() => lines.join("")).toContain(UNAVAILABLE.read_only);
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ chore: "first", why: "read_only" });
+});
+
+it("logs once a minute why jobs fail because of the database, for all of them together", async () => {
+  const lines: string[] = [];
+  const tries = { first: 0, second: 0, third: 0 };
+  const failing = (name: keyof typeof tries, error: () => Error) => ({
+    ...{ name, intervalMs: 1 },
+    run: async () => {
+      tries[name] += 1;
+      throw error();
+    },
+  });
+  const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
+  await using _chores = startChores(
+    [
+      failing("first", () => new Unavailable("busy")),
+      failing("second", () => new DatabaseUnavailable("busy", "timeout")),
+      failing("third", () => new DatabaseUnavailable("lost", "timeout")),
+    ],
+    log,
+  );
+
+  await expect.poll(() => Math.min(...Object.values(tries))).toBeGreaterThan(20);
+
+  const logged = lines.map((line) => JSON.parse(line) as { chore: string; why: string; msg: string });
+  expect(logged.map(({ chore, why }) => [chore, why])).toEqual([
+    ["first", "busy"],
+    ["third", "lost"],
+  ]);
+  expect(logged[0]?.msg).toContain(UNAVAILABLE.busy);
 });
 
 it("logs a failing job once a minute, however often it runs", async () => {
