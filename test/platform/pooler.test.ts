@@ -196,6 +196,28 @@ withPgBouncer.each([
   expect(output).toContain(`lends no connection (${said}): all are in use, or it is paused. Look at SHOW POOLS`);
 });
 
+withPgBouncer("knows why PgBouncer refuses: it has no room for a client, or no connection for too long", async () => {
+  await using world = await createWorld({ fresh: true });
+  await using bouncer = await startPgBouncer(world.databaseUrl, { max_client_conn: 2, query_wait_timeout: 1 });
+  const pooled = bouncer.urlOf(world.databaseUrl);
+  const pooler = await preparePooler({ direct: world.databaseUrl, pooled });
+  const open = () => openDatabase(pooled, () => {}, LIMITS.database, { pooler });
+  await using other = open();
+  const reasons = () =>
+    Promise.all([
+      other.run({ name: "test_one", text: "SELECT 1" }, []).catch(whyUnavailable),
+      other.models.team.count().catch(whyUnavailable),
+    ]);
+
+  {
+    await using database = open();
+    await Promise.all([database.pool.query("SELECT pg_sleep(0.2)"), database.pool.query("SELECT pg_sleep(0.2)")]);
+    expect(await reasons()).toEqual(["exhausted", "exhausted"]);
+  }
+  await bouncer.command("PAUSE");
+  expect(await reasons()).toEqual(["busy", "busy"]);
+});
+
 withPgBouncer("moves a database when PgBouncer has let its connections go, and says so before", async () => {
   await using world = await createWorld({ fresh: true });
   await using target = await createWorld();

@@ -5,7 +5,7 @@ export const UNAVAILABLE = {
   refused: "The database refuses the service: check user, password, database and certificate.",
   stopping: "The database starts, stops or fails over: wait until it is back.",
   read_only: "The database accepts no changes: check whether it is a standby, or whether its disk is full.",
-  exhausted: "The database is out of connections or memory: give it more, or run fewer servers.",
+  exhausted: "The database or its pooler is out of connections or memory: give it more, or run fewer servers.",
   full: "The database's disk is full, so it accepts no changes: make room there, or use a larger disk.",
   broken: "The database cannot use its own disk or files: check its log.",
   slow: "Statements take too long: check locks and load in pg_stat_activity.",
@@ -121,7 +121,8 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
   const { code, errorCode, kind, syscall, severity, message } = layer;
   const state = sqlStateOfLayer(layer);
   if (state) {
-    const why = BY_STATE.find(([pattern]) => pattern.test(state))?.[1];
+    const said = layer["originalMessage"] ?? message;
+    const why = BY_POOLER.get(said) ?? BY_STATE.find(([pattern]) => pattern.test(state))?.[1];
     // An error of this severity ends or refuses the connection, with any state. All errors of poolers have it.
     return why ?? (severity === "FATAL" || severity === "PANIC" || isEssential(message) ? "lost" : undefined);
   }
@@ -135,6 +136,12 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
 /** Citus reports a lost worker under the state of an internal error. */
 const isEssential = (message: unknown): boolean =>
   typeof message === "string" && message.startsWith("failure on connection marked as essential");
+
+/** What PgBouncer says at its limits, all with one state. */
+const BY_POOLER: ReadonlyMap<unknown, WhyUnavailable> = new Map([
+  ["no more connections allowed (max_client_conn)", "exhausted"],
+  ["query_wait_timeout", "busy"],
+] as const);
 
 /** From PostgreSQL's documentation, appendix A: the errors that the statement itself did not cause. */
 const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
