@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { operations } from "../../src/operations.js";
 import { assertInvariants } from "./invariants.js";
 import type { Model } from "./model.js";
-import { type Real, type Way, startReal } from "./real.js";
+import { type Real, type Service, startReal } from "./real.js";
 
 /** A command, and its position among the commands of its seed. */
 export interface Candidate {
@@ -36,12 +36,12 @@ export class Place implements AsyncDisposable {
 
   constructor(
     private readonly newModel: (real: Real) => Promise<Model>,
-    private readonly way?: Way,
+    private readonly service: Service,
   ) {}
 
   async attempt(candidates: readonly Candidate[]): Promise<Passed | Failed> {
     if (this.#steps >= STEPS_OF_A_WORLD) await this[Symbol.asyncDispose]();
-    const real = (this.#real ??= await startReal(this.way));
+    const real = (this.#real ??= await startReal(this.service));
     const model = await this.newModel(real);
     const ran: Ran[] = [];
     const every = candidates.length <= FEW ? 1 : INVARIANTS_EVERY;

@@ -94,9 +94,17 @@ async function bothStates(model: Model, { world }: Real): Promise<Record<string,
     [users, teams],
   );
   const links = await query(
-    `SELECT r.id, r.from_id AS from, r.to_id AS to, r.type FROM relationship r JOIN graph g ON g.id = r.graph_id
+    `SELECT r.id, r.from_id AS from, r.to_id AS to, r.type, r.strength, r.confidence, r.context
+     FROM relationship r JOIN graph g ON g.id = r.graph_id
      WHERE g.user_id = ANY($1) OR g.team_id = ANY($2) ORDER BY r.id`,
     [users, teams],
+  );
+  const people = await query(`SELECT id, email, name FROM user_account WHERE id = ANY($1) ORDER BY id`, [users]);
+  const called = await query(`SELECT id, name FROM team WHERE id = ANY($1) ORDER BY id`, [teams]);
+  const invitations = await query(
+    `SELECT id, status::text, extract(epoch FROM expires_at)::float8 * 1000 AS ends FROM invitation
+     WHERE team_id = ANY($1) ORDER BY id`,
+    [teams],
   );
   const members = await query(
     `SELECT user_id AS id, team_id AS team, role::text FROM team_member WHERE user_id = ANY($1) ORDER BY user_id`,
@@ -121,8 +129,14 @@ async function bothStates(model: Model, { world }: Real): Promise<Record<string,
     memories: { stored: memories, known: model.memories.map(placed(model)).sort(byPlace) },
     relationships: {
       stored: links,
-      known: model.links.map(({ id, from, to, type }) => ({ id, from: from.id, to: to.id, type })).sort(byId),
+      known: model.links.map(({ from, to, ...link }) => ({ ...link, from: from.id, to: to.id })).sort(byId),
     },
+    users: { stored: people, known: model.users.map(({ id, email, name }) => ({ id, email, name })).sort(byId) },
+    teams: {
+      stored: called,
+      known: model.teams.flatMap(({ id, name, deleted }) => (deleted ? [] : { id, name })).sort(byId),
+    },
+    invitations: { stored: invitations, known: invitationsOf(model).sort(byId) },
     members: { stored: members, known: membersOf(model).sort(byId) },
     keys: { stored: keys, known: keysOf(model).sort(byId) },
     audit: { stored: audit, known: model.audit },
@@ -145,6 +159,9 @@ function byPlace(one: Placed, other: Placed): number {
 }
 
 type Placed = ReturnType<ReturnType<typeof placed>>;
+
+const invitationsOf = ({ invitations, travelledMs }: Model) =>
+  invitations.map(({ id, settled, endsAt }) => ({ id, status: settled ?? "pending", ends: endsAt - travelledMs }));
 
 const membersOf = ({ teams }: Model) =>
   teams.flatMap(({ id: team, members }) => Array.from(members, ([{ id }, role]) => ({ id, team, role })));

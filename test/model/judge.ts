@@ -24,9 +24,9 @@ async function patiently(ask: () => Promise<Verdict>): Promise<Verdict> {
 }
 
 /** The service's answer, with all pages of a list joined: each page continues where the previous one ended. */
-export async function answered(real: Real, question: Question): Promise<Verdict> {
+export async function answered(real: Real, question: Question, url = real.url): Promise<Verdict> {
   const { operation, me, input, key, idempotencyKey } = question;
-  const { url, schema } = real;
+  const { schema } = real;
   const ask = (cursor?: unknown) => {
     const { offset: _, ...further } = input;
     const whole = cursor === undefined ? input : { ...further, cursor };
@@ -147,38 +147,58 @@ async function take(
 }
 
 /**
- * Judges two simultaneous requests: both answers, and the database afterwards, must be as if one of them had come
- * first, in either order.
+ * Judges simultaneous requests: all answers, and the database afterwards, must be as if they had come one after the
+ * other, in any order.
  * @throws Disagreement that says what is wrong with each order.
  */
-export async function judgeBoth(
-  model: Model,
-  real: Real,
-  both: readonly [AnsweredQuestion, AnsweredQuestion],
-): Promise<void> {
+export async function judgeTogether(model: Model, real: Real, asked: readonly AnsweredQuestion[]): Promise<void> {
   const reasons: string[] = [];
-  for (const order of [both, [...both].reverse()]) {
+  for (const order of ordersOf(asked)) {
     const copy = model.copy();
     try {
       for (const { question, verdict } of order) {
-        if (!isTurnedAway(question, verdict, both)) await judge(copy, real, within(copy, question), verdict);
+        if (!isTurnedAway(question, verdict, asked)) await judge(copy, real, within(copy, question), verdict);
       }
-      await assertInvariants(copy, real).catch(async (error: unknown) => {
-        if (copy.audit.length < model.audit.length + 2) throw error;
-        // Which graph a request is about may be read before the other one's effect, and its audit entry written after.
-        copy.audit.push(...copy.audit.splice(-2).reverse());
-        await assertInvariants(copy, real).catch(() => {
-          throw error;
-        });
-      });
+      await assertState(copy, real, Math.max(0, copy.audit.length - model.audit.length));
       model.become(copy);
       return;
     } catch (error) {
       if (!(error instanceof Disagreement)) throw error;
-      reasons.push(error.message);
+      reasons.push(`${order.map((each) => asked.indexOf(each) + 1).join()}: ${error.message}`);
     }
   }
-  throw new Disagreement(`In the order told: ${reasons[0]}\nIn the other order: ${reasons[1]}`);
+  throw new Disagreement(`No order of them explains it.\n${reasons.join("\n")}`);
+}
+
+const ordersOf = <Item>(items: readonly Item[]): Item[][] =>
+  items.length < 2
+    ? [[...items]]
+    : items.flatMap((first) => ordersOf(items.filter((item) => item !== first)).map((rest) => [first, ...rest]));
+
+/**
+ * As `assertInvariants`, with the new audit entries in any order: which graph a request is about may be read before
+ * another one's effect, and its audit entry written after.
+ */
+async function assertState(model: Model, real: Real, entries: number): Promise<void> {
+  const [asJudged = [], ...others] = ordersOf(model.audit.splice(model.audit.length - entries));
+  const before = model.audit;
+  const assertWith = (last: typeof before) => {
+    model.audit = [...before, ...last];
+    return assertInvariants(model, real);
+  };
+  try {
+    await assertWith(asJudged);
+  } catch (error) {
+    for (const other of others)
+      if (
+        await assertWith(other).then(
+          () => true,
+          () => false,
+        )
+      )
+        return;
+    throw error;
+  }
 }
 
 export interface AnsweredQuestion {
@@ -187,9 +207,14 @@ export interface AnsweredQuestion {
 }
 
 /** While a request with an Idempotency-Key is running, another one with that key is refused and must be retried. */
-function isTurnedAway({ idempotencyKey, me }: Question, verdict: Verdict, both: readonly AnsweredQuestion[]): boolean {
+function isTurnedAway(asked: Question, verdict: Verdict, all: readonly AnsweredQuestion[]): boolean {
   const isBusy = !verdict.ok && verdict.reason === "idempotency_in_progress";
+  const { idempotencyKey, me } = asked;
   return (
-    isBusy && both.every(({ question }) => question.idempotencyKey === idempotencyKey && question.me.user === me.user)
+    isBusy &&
+    all.some(
+      ({ question }) =>
+        question !== asked && question.idempotencyKey === idempotencyKey && question.me.user.id === me.user.id,
+    )
   );
 }

@@ -13,23 +13,30 @@ const program = commandLine({
   examples: [
     "npm run model",
     "npm run model -- --steps 2000 --seed 7",
+    "npm run model -- --steps 2000 --together 3             three requests at the same moment, again and again",
     "MODEL_SEED=7 MODEL_PATH=0,3,9 npm run model            what a failure says, to see it again",
     "npm run --silent model -- --steps 2000 --json",
   ],
 })
-  .option("--steps <count>", "how many commands, at least", whole, 50_000)
+  .option("--steps <count>", "how many commands", whole, 50_000)
   .addOption(new Option("--seed <number>", "where to begin; any unless given").env("MODEL_SEED").argParser(whole))
   .addOption(
     new Option("--path <path>", "which failure of that seed to show again, as it was printed").env("MODEL_PATH"),
   )
+  .addOption(
+    new Option("--together <count>", "send so many requests at the same moment, to two servers")
+      .env("MODEL_TOGETHER")
+      .choices(["2", "3"]),
+  )
   .option(...JSON_OPTION)
   .action(compare);
 
-async function compare({ steps, seed = randomInt(1, 2 ** 30), path, json }) {
+async function compare({ steps, seed = randomInt(1, 2 ** 30), path, together, json }) {
   const { env, stderr, stdout } = process;
   if (path !== undefined && program.getOptionValue("seed") === undefined)
     throw new WrongUse("--path needs its --seed.");
   Object.assign(env, { MODEL_STEPS: String(steps), MODEL_SEED: String(seed), ...(path && { MODEL_PATH: path }) });
+  if (together) env.MODEL_TOGETHER = together;
   // The test runs in another process, which has no terminal.
   env.MODEL_PROGRESS = stderr.isTTY ? "redrawn" : "lines";
   if (json) console.log = console.error;

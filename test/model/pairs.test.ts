@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { operationNamed } from "../support/operations.js";
-import { answered, judge, judgeBoth } from "./judge.js";
+import { answered, judge, judgeTogether } from "./judge.js";
 import type { Model } from "./model.js";
 import type { Question } from "./question.js";
 import { type Real, startReal } from "./real.js";
@@ -175,7 +175,7 @@ it.each(Object.entries(PAIRS))("answers as if one request had come first when %s
     const [one, other] = (await set(scene)).map((ask) => scene.asks(ask));
     if (!one || !other) throw new Error("It takes two.");
     const [first, second] = await Promise.all([answered(real, one), answered(real, other)]);
-    await judgeBoth(scene.model, real, [
+    await judgeTogether(scene.model, real, [
       { question: one, verdict: first },
       { question: other, verdict: second },
     ]);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { GraphQLSchema } from "graphql";
 import { startApp } from "../../src/app.js";
 import { graphqlSchema } from "../../src/operations.js";
@@ -8,6 +9,7 @@ import type { Message } from "../../src/platform/mailer.js";
 import type { Budgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { type StripeWorld, createStripeWorld } from "../support/billing.js";
 import { codeIn, tokenIn } from "../support/mail-server.js";
+import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { environmentOf } from "../support/world.js";
 import { Disagreement } from "./agree.js";
 
@@ -15,6 +17,8 @@ import { Disagreement } from "./agree.js";
 export interface Real extends AsyncDisposable {
   readonly world: StripeWorld;
   readonly url: string;
+  /** The URLs of all servers, which share the database. */
+  readonly urls: readonly string[];
   readonly schema: GraphQLSchema;
   /** Sends all mails. Returns the codes in those to this address, in both forms. */
   codesTo(email: string): Promise<{ code: string; long: string }[]>;
@@ -22,6 +26,8 @@ export interface Real extends AsyncDisposable {
   tokenOf(invitationId: string, email: string): Promise<string>;
   /** Lets time pass for all stored data by moving its times back, because the database's clock cannot be moved. */
   letTimePass(milliseconds: number): Promise<void>;
+  /** With two servers, each message from and to the database is delayed at random during this work. */
+  unevenly<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 const longCodeIn = ({ text }: { readonly text: string }): string => /^ *([\w-]{43})$/m.exec(text)?.[1] ?? "";
@@ -36,13 +42,22 @@ const WITHOUT_END: Budgets = {
 /** The URL of a pooler in front of the database at `url`. */
 export type Way = (url: string) => Promise<string>;
 
-export async function startReal(way?: Way): Promise<Real> {
+export interface Service {
+  /** How the service connects to its database. */
+  readonly way?: Way | undefined;
+  /** Whether two servers share the database, to which messages may be delayed. */
+  readonly isDouble?: boolean;
+}
+
+export async function startReal({ way, isDouble = false }: Service = {}): Promise<Real> {
   const world = await createStripeWorld(way ? { fresh: true } : {});
+  const proxy = isDouble ? await startUnevenProxy(world.databaseUrl) : undefined;
   // In production without SMTP the server sends no mail, so each mail can be read here.
-  const url = (await way?.(world.databaseUrl)) ?? world.databaseUrl;
+  const url = (await way?.(world.databaseUrl)) ?? proxy?.url ?? world.databaseUrl;
   const addresses = way && { DATABASE_URL: url, DIRECT_DATABASE_URL: world.databaseUrl };
   const config = readConfig({ ...environmentOf(world.stripe), ...addresses, NODE_ENV: "production", PORT: "0" });
-  const app = await startApp(config, url, world.services.log, { budgets: WITHOUT_END, leaveMs: 0 });
+  const start = () => startApp(config, url, world.services.log, { budgets: WITHOUT_END, leaveMs: 0 });
+  const [app, ...others] = [await start(), ...(isDouble ? [await start()] : [])];
   world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   const { database, services } = world;
   const sent: Message[] = [];
@@ -55,6 +70,7 @@ export async function startReal(way?: Way): Promise<Real> {
   return {
     world,
     url: app.url,
+    urls: [app, ...others].map((each) => each.url),
     schema: await graphqlSchema(),
     async codesTo(email) {
       const codes = (await lettersTo(email)).map((letter) => ({ code: codeIn(letter), long: longCodeIn(letter) }));
@@ -78,11 +94,44 @@ export async function startReal(way?: Way): Promise<Real> {
         await database.pool.query(`UPDATE "${table}" SET ${moved.join(", ")}`, [milliseconds]);
       }
     },
+    async unevenly(work) {
+      proxy?.delay(true);
+      try {
+        return await work();
+      } finally {
+        proxy?.delay(false);
+      }
+    },
     async [Symbol.asyncDispose]() {
-      await app[Symbol.asyncDispose]();
+      for (const each of [app, ...others]) await each[Symbol.asyncDispose]();
+      await proxy?.[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The longest delay of a message. */
+const DELAY_MAX_MS = 4;
+
+/** A proxy that delays messages at random if it is told to, and keeps their order. */
+async function startUnevenProxy(target: string) {
+  let isDelaying = false;
+  const proxy = await startTcpProxy(target, (near, far) => {
+    endTogether(near, far);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      let before = Promise.resolve();
+      const passOn = async (bytes: Buffer, earlier: Promise<void>) => {
+        if (isDelaying) await sleep(Math.random() * DELAY_MAX_MS);
+        await earlier;
+        to.write(bytes);
+      };
+      from.on("data", (bytes) => void (before = passOn(bytes, before)));
+    }
+  });
+  return { ...proxy, delay: (isWanted: boolean) => void (isDelaying = isWanted) };
 }
 
 function noLetter(email: string): never {

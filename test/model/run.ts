@@ -8,7 +8,8 @@ import { type Candidate, type Failed, Place, shortened } from "./attempt.js";
 import { Model, type User } from "./model.js";
 import { moves } from "./moves.js";
 import type { Real, Way } from "./real.js";
-import { Again, type Choice, Step, Together } from "./step.js";
+import { Again, type Choice, Step } from "./step.js";
+import { DRAWN_TOGETHER, Together } from "./together.js";
 
 export interface Wishes {
   readonly steps: number;
@@ -17,6 +18,8 @@ export interface Wishes {
   readonly path?: string | undefined;
   /** How the service connects to its database. */
   readonly way?: Way;
+  /** So many requests are often sent at the same moment, to two servers; undefined: rarely two, to one. */
+  readonly together?: number | undefined;
 }
 
 /** The result: nothing, or the shortest sequence of commands that still fails. */
@@ -38,45 +41,43 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   }),
 );
 
-/** The same operation by two users, or twice by one; only the first drawn numbers may differ. */
-const alike: fc.Arbitrary<[Choice, Choice]> = fc
-  .tuple(choice, door, fc.nat({ max: 65_535 }))
-  .map(([one, otherDoor, who]) => [
-    one,
-    { ...one, door: otherDoor, numbers: [one.numbers[0] ?? 0, who, ...one.numbers.slice(2)] },
-  ]);
+const several = fc.array(choice, { minLength: DRAWN_TOGETHER, maxLength: DRAWN_TOGETHER });
 
-/** Requests, alone or two at once, and events without a request. */
-const command: fc.Arbitrary<fc.AsyncCommand<Model, Real>> = fc.oneof(
-  { weight: 130, arbitrary: choice.map((drawn): fc.AsyncCommand<Model, Real> => new Step(drawn)) },
-  { weight: 8, arbitrary: fc.tuple(choice, choice).map((drawn) => new Together(drawn)) },
-  { weight: 8, arbitrary: alike.map((drawn) => new Together(drawn)) },
-  { weight: 6, arbitrary: numbers.map((drawn) => new Again(drawn)) },
-  { weight: 4, arbitrary: numbers.map((drawn) => new TimePasses(drawn)) },
-  { weight: 4, arbitrary: numbers.map((drawn) => new CheckoutPaid(drawn)) },
-  { weight: 1, arbitrary: numbers.map((drawn) => new MonthPasses(drawn)) },
-  { weight: 1, arbitrary: numbers.map((drawn) => new NewsAgain(drawn)) },
-);
+/** Requests, alone or some at once, and events without a request. */
+const commandOf = (together: number | undefined): fc.Arbitrary<fc.AsyncCommand<Model, Real>> =>
+  fc.oneof(
+    { weight: 130, arbitrary: choice.map((drawn): fc.AsyncCommand<Model, Real> => new Step(drawn)) },
+    {
+      weight: together === undefined ? 16 : 130,
+      arbitrary: fc.tuple(several, numbers).map((drawn) => new Together(together ?? 2, ...drawn)),
+    },
+    { weight: 6, arbitrary: numbers.map((drawn) => new Again(drawn)) },
+    { weight: 4, arbitrary: numbers.map((drawn) => new TimePasses(drawn)) },
+    { weight: 4, arbitrary: numbers.map((drawn) => new CheckoutPaid(drawn)) },
+    { weight: 1, arbitrary: numbers.map((drawn) => new MonthPasses(drawn)) },
+    { weight: 1, arbitrary: numbers.map((drawn) => new NewsAgain(drawn)) },
+  );
 
 /** The commands of a seed. They are the same each time, because all are drawn before the first one runs. */
-function commandsOf(seed: number): Candidate[] {
+function commandsOf({ seed, together }: Pick<Wishes, "seed" | "together">): Candidate[] {
   // Each as likely as its weight: otherwise fast-check would try the simplest values first.
-  const sequence = fc.noBias(fc.array(command, { minLength: 1, maxLength: COMMANDS_MAX, size: "max" }));
+  const sequence = fc.noBias(fc.array(commandOf(together), { minLength: 1, maxLength: COMMANDS_MAX, size: "max" }));
   const [commands = []] = fc.sample(sequence, { seed, numRuns: 1 });
   return commands.map((each, index) => ({ index, command: each }));
 }
 
 /** Runs sequences of commands until the given number of commands is reached or one fails. */
 export async function lookForDisagreement(wishes: Wishes, progress: (steps: number) => void): Promise<Found> {
-  await using place = new Place(newModel, wishes.way);
+  await using place = new Place(newModel, { way: wishes.way, isDouble: wishes.together !== undefined });
   const kept = wishes.path?.split(",").map(Number);
   for (let run = 0, steps = 0; ; run++) {
     const seed = wishes.seed + run;
-    const all = commandsOf(seed);
-    const outcome = await place.attempt(all.filter(({ index }) => kept?.includes(index) ?? true));
+    const all = commandsOf({ ...wishes, seed });
+    const wanted = kept ? all.filter(({ index }) => kept.includes(index)) : all.slice(0, wishes.steps - steps);
+    const outcome = await place.attempt(wanted);
     steps += outcome.ran.length;
     if ("error" in outcome)
-      return { steps, failure: report(await shortened(place, outcome), seed, outcome.ran.length) };
+      return { steps, failure: report(outcome, await shortened(place, outcome), { ...wishes, seed }) };
     progress(steps);
     if (steps >= wishes.steps || kept) return { steps };
   }
@@ -106,14 +107,21 @@ export async function newModel({ world }: Real): Promise<Model> {
 }
 
 /** What is needed to investigate a failure. */
-function report({ ran, error }: Failed, seed: number, before: number): string {
+function report(first: Failed, { ran, error }: Failed, { seed, together }: Wishes): string {
   const lines = ran.map(({ line }, index) => `  ${index + 1}. ${line}`);
-  const reason = error instanceof Error && !(error instanceof Disagreement) ? error.stack : String(error);
-  return `The service and its model say different things. Of ${before} commands it takes these ${lines.length}:
+  return `The service and its model say different things. Of ${first.ran.length} commands it takes these ${lines.length}:
 
 ${lines.join("\n")}
 
-${reason}
+${reasonOf(error)}
 
-To see it again: MODEL_SEED=${seed} MODEL_PATH=${ran.map(({ index }) => index).join()} npm run model`;
+Before it was made shorter: ${first.ran.at(-1)?.line}
+${reasonOf(first.error)}
+
+To see it again: MODEL_SEED=${seed} MODEL_PATH=${ran.map(({ index }) => index).join()} npm run model${
+    together === undefined ? "" : ` -- --together ${together}`
+  }`;
 }
+
+const reasonOf = (error: unknown): string | undefined =>
+  error instanceof Error && !(error instanceof Disagreement) ? error.stack : String(error);

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type fc from "fast-check";
 import { Draw } from "./draw.js";
-import { answered, inWords, judge, judgeBoth } from "./judge.js";
+import { answered, inWords, judge } from "./judge.js";
 import type { Model } from "./model.js";
 import type { Caller } from "./move.js";
-import { moves } from "./moves.js";
 import { type Question, questionAgain, questionOf, told } from "./question.js";
 import type { Real } from "./real.js";
 
@@ -19,7 +18,7 @@ export interface Choice {
 const UNCLEAR_MS = 1_000;
 
 /** A command that sends requests and compares the results with the model. */
-abstract class Asking implements fc.AsyncCommand<Model, Real> {
+export abstract class Asking implements fc.AsyncCommand<Model, Real> {
   protected told = "";
 
   abstract check(model: Readonly<Model>): boolean;
@@ -54,7 +53,7 @@ export class Step extends Asking {
   }
 }
 
-const drawn = (model: Model, choice: Choice, real?: Real): Question | undefined =>
+export const drawn = (model: Model, choice: Choice, real?: Real): Question | undefined =>
   questionOf(model, choice, new Draw(choice.numbers), real);
 
 /** A change with an Idempotency-Key, repeated. */
@@ -73,33 +72,4 @@ export class Again extends Asking {
     this.told += ` → ${inWords(verdict)}`;
     await judge(model, real, question, verdict);
   }
-}
-
-/** Two operations at the same moment. */
-export class Together extends Asking {
-  constructor(private readonly choices: readonly [Choice, Choice]) {
-    super();
-  }
-
-  check = (model: Readonly<Model>): boolean =>
-    this.choices.every((choice) => !moves.get(choice.name)?.alone && drawn(model as Model, choice) !== undefined);
-
-  async ask(model: Model, real: Real): Promise<void> {
-    const [one, other] = this.choices.map((choice) => inOnePage(drawn(model, choice, real)));
-    if (!one || !other) return;
-    this.told = `at once: ${told(model, one)}\n     and: ${told(model, other)}`;
-    const [first, second] = await Promise.all([answered(real, one), answered(real, other)]);
-    this.told += ` → ${inWords(first)} and ${inWords(second)}`;
-    await judgeBoth(model, real, [
-      { question: one, verdict: first },
-      { question: other, verdict: second },
-    ]);
-  }
-}
-
-/** Several pages are read at different moments and may show different states, so a list must fit into one page. */
-function inOnePage(question: Question | undefined): Question | undefined {
-  if (!question || question.isSpoiled || question.input["limit"] === undefined) return question;
-  // A search that explains its hits has only one page, with fewer hits.
-  return question.input["explain"] === true ? question : { ...question, input: { ...question.input, limit: 100 } };
 }
