@@ -82,9 +82,19 @@ function inOnePage(question: Question | undefined): Question[] {
 const onlyOnce = ({ kept }: Model, { me, idempotencyKey = `try-${kept.length}` }: Question) =>
   me.door === "mcp" ? {} : { idempotencyKey };
 
-/** Whether one of them changes the account of both, of which the other may see a half. */
-const excludes = (one: Question, other: Question): boolean =>
-  moves.get(one.operation.name)?.alone === true && one.me.user.id === other.me.user.id;
+/**
+ * Whether one of them changes the account of both, of which the other may see a half, or has the other's
+ * Idempotency-Key and asks the payment provider for something else before this can be known.
+ */
+function excludes(one: Question, other: Question): boolean {
+  if (one.me.user.id !== other.me.user.id) return false;
+  const isPrepared = one.operation.effect === "transaction" && one.operation.prepare !== undefined;
+  const isSameKey = one.idempotencyKey !== undefined && one.idempotencyKey === other.idempotencyKey;
+  return moves.get(one.operation.name)?.alone === true || (isPrepared && isSameKey && !isSameRequest(one, other));
+}
+
+const isSameRequest = (one: Question, other: Question): boolean =>
+  one.operation === other.operation && JSON.stringify(one.input) === JSON.stringify(other.input);
 
 /** The first of the others that shares so many things with a question as are drawn, or else that shares the most. */
 function nearest(model: Model, question: Question, others: readonly Question[], draw: Draw): Question | undefined {
