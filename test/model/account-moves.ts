@@ -20,7 +20,6 @@ export const updateAccount = defineMove<{ name?: string | null | undefined }>({
 
 export const changeEmail = defineMove<{ email: string; code: string }>({
   weight: 1,
-  alone: true,
   input: drawCode,
   expect(model, { user }, { email, code }) {
     const useUp = tryCode(model, email, code);
@@ -45,7 +44,6 @@ export const changeEmail = defineMove<{ email: string; code: string }>({
 
 export const deleteAccount = defineMove<{ email: string }>({
   weight: 1,
-  alone: true,
   input(model, { user }, draw) {
     if (model.users.length <= PEOPLE_ENOUGH) throw new Unasked();
     return { email: draw.once(2) ? user.email : "nobody@example.com" };

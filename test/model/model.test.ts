@@ -6,7 +6,7 @@ const asked = process.env["MODEL_STEPS"];
 /** How many steps, and how many requests at the same moment. */
 const RUNS = asked
   ? [{ steps: Number(asked), together: Number(process.env["MODEL_TOGETHER"]) || undefined }]
-  : [{ steps: roundsOf(2_000) }, { steps: roundsOf(400), together: 3 }];
+  : [{ steps: roundsOf(2_000) }, { steps: roundsOf(300), together: 3 }];
 /** The same in each run, as in all tests; `npm run model` chooses another seed each time. */
 const SEED = Number(process.env["MODEL_SEED"] ?? process.env["SEED"] ?? 1);
 const PROGRESS = process.env["MODEL_PROGRESS"];

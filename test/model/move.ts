@@ -28,8 +28,6 @@ export interface Expected {
 export interface Move<Input extends object = object> {
   /** How often it is chosen, relative to others. */
   readonly weight: number;
-  /** Never runs at the same time as another request of the same user, which might see it half done. */
-  readonly alone?: true;
   /** The users who are likely to call it successfully; all users unless given. */
   who?(model: Model): readonly User[];
   /** @throws Unasked when there is no sensible input, for example because a rate limit would refuse it. */

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Draw } from "./draw.js";
 import { type AnsweredQuestion, answered, inWords, judgeTogether } from "./judge.js";
 import { type Model, presentOf } from "./model.js";
-import { moves } from "./moves.js";
 import { type Question, questionAgain, told } from "./question.js";
 import type { Real } from "./real.js";
 import { Asking, type Choice, drawn } from "./step.js";
@@ -82,15 +81,11 @@ function inOnePage(question: Question | undefined): Question[] {
 const onlyOnce = ({ kept }: Model, { me, idempotencyKey = `try-${kept.length}` }: Question) =>
   me.door === "mcp" ? {} : { idempotencyKey };
 
-/**
- * Whether one of them changes the account of both, of which the other may see a half, or has the other's
- * Idempotency-Key and asks the payment provider for something else before this can be known.
- */
+/** Whether one has the other's Idempotency-Key, and asks the payment provider for something else before it knows. */
 function excludes(one: Question, other: Question): boolean {
-  if (one.me.user.id !== other.me.user.id) return false;
   const isPrepared = one.operation.effect === "transaction" && one.operation.prepare !== undefined;
   const isSameKey = one.idempotencyKey !== undefined && one.idempotencyKey === other.idempotencyKey;
-  return moves.get(one.operation.name)?.alone === true || (isPrepared && isSameKey && !isSameRequest(one, other));
+  return isPrepared && isSameKey && one.me.user.id === other.me.user.id && !isSameRequest(one, other);
 }
 
 const isSameRequest = (one: Question, other: Question): boolean =>
