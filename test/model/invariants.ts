@@ -102,7 +102,8 @@ async function bothStates(model: Model, { world }: Real): Promise<Record<string,
   const people = await query(`SELECT id, email, name FROM user_account WHERE id = ANY($1) ORDER BY id`, [users]);
   const called = await query(`SELECT id, name FROM team WHERE id = ANY($1) ORDER BY id`, [teams]);
   const invitations = await query(
-    `SELECT id, status::text, extract(epoch FROM expires_at)::float8 * 1000 AS ends FROM invitation
+    `SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status::text END AS status,
+       extract(epoch FROM expires_at)::float8 * 1000 AS ends FROM invitation
      WHERE team_id = ANY($1) ORDER BY id`,
     [teams],
   );
@@ -160,8 +161,11 @@ function byPlace(one: Placed, other: Placed): number {
 
 type Placed = ReturnType<ReturnType<typeof placed>>;
 
-const invitationsOf = ({ invitations, travelledMs }: Model) =>
-  invitations.map(({ id, settled, endsAt }) => ({ id, status: settled ?? "pending", ends: endsAt - travelledMs }));
+const invitationsOf = (model: Model) =>
+  model.invitations.map((invitation) => {
+    const { id, endsAt } = invitation;
+    return { id, status: model.statusOf(invitation), ends: endsAt - model.travelledMs };
+  });
 
 const membersOf = ({ teams }: Model) =>
   teams.flatMap(({ id: team, members }) => Array.from(members, ([{ id }, role]) => ({ id, team, role })));
