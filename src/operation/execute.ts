@@ -9,7 +9,7 @@ import { readOlder, tellPosition } from "./older-reads.js";
 import { type Operation, keepsResults } from "./operation.js";
 import { type Scope, scopesOf } from "./permission.js";
 import { takeUses } from "./use-limit.js";
-import { standingByKey, lockStanding, readStanding } from "./standing.js";
+import { asOfRule, standingByKey, lockStanding, readStanding } from "./standing.js";
 
 /**
  * The only way in: every door ends here, so no door can skip a step.
@@ -49,8 +49,12 @@ async function perform<Input extends object, Output extends object>(
     if (context.readAfter && operation.effect !== "reads") await tellPosition(context);
     return output;
   } catch (error) {
-    if (error instanceof Failure) assertDeclared(operation, error);
-    else if (operation.permission !== "public" && (await isCallerDeleted(context))) throw new Unauthorized();
+    if (error instanceof Failure) {
+      const failure = asOfRule(operation.team, error);
+      assertDeclared(operation, failure);
+      throw failure;
+    }
+    if (operation.permission !== "public" && (await isCallerDeleted(context))) throw new Unauthorized();
     throw error;
   }
 }

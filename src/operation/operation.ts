@@ -187,7 +187,7 @@ export function defineTeamOperation<Input extends object, Output extends object,
   operation: TeamOperation<Input, Output, Answer>,
 ): Operation<Input, Output> {
   const kind = kindOf(operation.effect);
-  const failures = [...failuresOfRule(operation.team, kind), ...operation.failures];
+  const failures = [...failuresOfRule(operation.team), ...operation.failures];
   return Object.freeze({ ...operation, kind, failures });
 }
 

@@ -42,7 +42,7 @@ export function defineRelation<Source extends object, Value>(
 ): Relation {
   const declared: Relation<Source, Value> = relation;
   const { team, failures } = declared;
-  const refusals = team ? failuresOfRule({ which: "given", role: team.role }, "query") : [];
+  const refusals = team ? failuresOfRule({ which: "given", role: team.role }) : [];
   return Object.freeze({ ...declared, failures: [...refusals, ...failures] });
 }
 

@@ -74,12 +74,15 @@ const REFUSALS: Readonly<Record<TeamRole, new () => Failure>> = {
   member: TeamNotFound,
 };
 
-/** The failures of a rule. A query uses the team read with the key, so it does not notice when the team was deleted. */
-export function failuresOfRule({ which, role }: TeamRule, kind: "query" | "mutation"): FailureClass[] {
-  const own = kind === "query" ? [NotInTeam] : [NotInTeam, TeamNotFound];
-  const absent = which === "given" ? [TeamNotFound] : own;
-  return role === "member" ? absent : [...absent, REFUSALS[role]];
+/** The failures of a rule. */
+export function failuresOfRule({ which, role }: TeamRule): FailureClass[] {
+  const absent = which === "given" ? TeamNotFound : NotInTeam;
+  return role === "member" ? [absent] : [absent, REFUSALS[role]];
 }
+
+/** Says of a caller whose own team was deleted during the request, or who has left it, what the next request would say. */
+export const asOfRule = (rule: TeamRule | undefined, failure: Failure): Failure =>
+  rule?.which === "own" && failure instanceof TeamNotFound ? new NotInTeam() : failure;
 
 const RANK: Readonly<Record<TeamRole, number>> = { member: 0, admin: 1, owner: 2 };
 

@@ -53,6 +53,22 @@ it("shows no other team than the one asked for to a caller who meanwhile joined 
   expect(await runAs(world, caller, operationNamed("team"), { teamId })).toBe("not_found");
 });
 
+it("says the same of a caller's own team if it was deleted during the request as in the next one", async () => {
+  await using world = await createStripeWorld();
+  const ann = await world.user();
+  const things = await thingsOf(world, ann);
+  const { caller } = await ann.withKey(ann.key);
+  await ann.did(operationNamed("deleteTeam"), { teamId: things.teams[0] ?? "" });
+
+  const outcomes: Record<string, string> = {};
+  for (const operation of operations.filter(({ team, effect }) => team?.which === "own" && effect === "transaction")) {
+    outcomes[operation.name] = await runAs(world, caller, operation, exampleInput(operation, things));
+  }
+
+  expect(Object.keys(outcomes)).toContain("createTeamCheckout");
+  expect(new Set(Object.values(outcomes))).toEqual(new Set(["not_found, no_team"]));
+});
+
 /** How an operation ends for a caller who was read before. */
 async function runAs(world: World, caller: Actor["caller"], operation: Operation, input: object): Promise<string> {
   const read = inputReader(inputTypeOf(await graphqlSchema(), operation), operation);
@@ -61,6 +77,6 @@ async function runAs(world: World, caller: Actor["caller"], operation: Operation
     await execute(operation, context, read({ path: {}, query: {}, body: plainNames(input) }));
     return "succeeded";
   } catch (error) {
-    return error instanceof Failure ? error.kind : `bug: ${String(error)}`;
+    return error instanceof Failure ? [error.kind, error.reason ?? []].flat().join(", ") : `bug: ${String(error)}`;
   }
 }

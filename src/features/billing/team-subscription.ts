@@ -2,7 +2,7 @@ import { Field, Int, ObjectType } from "type-graphql";
 import { MINUTE_MS } from "../../durations.js";
 import type { Context } from "../../operation/context.js";
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
-import { type MembersTeam, type Standing, TeamNotFound } from "../../operation/standing.js";
+import type { MembersTeam, Standing } from "../../operation/standing.js";
 import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
 import { PlanName } from "../access/index.js";
 import { type BillingAccount, accountOf, endOf, givesPlan, mayBeOutdated } from "./account.js";
@@ -165,7 +165,7 @@ export const teamSubscription = defineTeamOperation({
   output: TeamSubscription,
   permission: "billing:read",
   team: { which: "own", role: "member" },
-  failures: [TeamNotFound],
+  failures: [],
   rest: { method: "GET", path: "/billing/team-subscription" },
   example: { input: {}, output: SUBSCRIPTION_EXAMPLE },
   async handle(context, _input, { team: { id }, again }) {

@@ -3,7 +3,6 @@ import { ArgsType, Field, Float, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import { TeamNotFound } from "../../operation/standing.js";
 import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
 import { accountOf, endOf, mayBeOutdated } from "./account.js";
 import { PROVIDER_READS } from "./ask-provider.js";
@@ -86,7 +85,6 @@ export const teamUpgradePreview = defineTeamOperation({
   permission: "billing:read",
   team: { which: "own", role: "owner" },
   failures: [
-    TeamNotFound,
     SubscriptionRequired,
     SubscriptionUnpaid,
     UpgradePending,

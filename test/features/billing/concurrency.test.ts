@@ -138,7 +138,7 @@ describe("a change that waits for another one", () => {
     await owner.did(deleteTeam, { teamId });
     await release();
 
-    expect(await waiting).toBeRefused("not_found");
+    expect(await waiting).toBeRefused("not_found", "no_team");
     const sessions = await stripeOf(world).checkout.sessions.list({ customer: await customerOf(world, payer) });
     expect(sessions.data.map(({ status }) => status)).toEqual(["expired"]);
   });
@@ -162,7 +162,7 @@ it("sells nothing to a team whose deletion is about to be committed", async () =
 
   const asked = await askBeforeCommit(world, payer, "DELETE FROM team WHERE id = $1");
 
-  expect(asked).toBeRefused("not_found");
+  expect(asked).toBeRefused("not_found", "no_team");
   expect(changesAsked(world)).toEqual([]);
 });
 
