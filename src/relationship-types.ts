@@ -54,7 +54,7 @@ export const WELL_KNOWN_TYPES: readonly WellKnownType[] = Object.entries(CATALOG
 /** The verbs of the well-known types and their synonyms: base form, present and past, which also makes the passive. */
 const TRANSITIVE: Readonly<Partial<Record<WellKnownName, readonly string[]>>> = {
   SOLVES: ["SOLVE SOLVES SOLVED", "FIX FIXES FIXED", "RESOLVE RESOLVES RESOLVED"],
-  REPLACES: ["REPLACE REPLACES REPLACED", "SUPERSEDE SUPERSEDES SUPERSEDED"],
+  REPLACES: ["REPLACE REPLACES REPLACED", "SUPERSEDE SUPERSEDES SUPERSEDED", "SUPERCEDE SUPERCEDES SUPERCEDED"],
   CAUSES: ["CAUSE CAUSES CAUSED"],
   TRIGGERS: ["TRIGGER TRIGGERS TRIGGERED"],
   PREVENTS: ["PREVENT PREVENTS PREVENTED"],

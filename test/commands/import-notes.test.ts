@@ -204,6 +204,7 @@ it.each([
   ["Note.md", "**See also**: [u](Use_it_f47ac10b.md), [b](B/Index.md).", ["SEE_ALSO Used", "SEE_ALSO In B"]],
   ["Note.md", "Note: read [u](Use_it_f47ac10b.md) or [[Top]]", ["LINKS_TO Used", "LINKS_TO Top"]],
   ["Note.md", "Supersedes [1. Use it](Use_it_f47ac10b.md)", ["REPLACES Used"]],
+  ["Note.md", "Supercedes [1. Use it](Use_it_f47ac10b.md)", ["REPLACES Used"]],
   ["Note.md", "* Supersedes: [1](Use_it_f47ac10b.md), [2](B/Index.md)", ["REPLACES Used", "REPLACES In B"]],
   ["Note.md", "* **Status:** superseded by [1](Use_it_f47ac10b.md)", ["DEPRECATED_BY Used"]],
   ["Note.md", "Now superseded by **[[Top]]**, which replaces [[Used]].", ["DEPRECATED_BY Top", "LINKS_TO Used"]],
@@ -281,18 +282,24 @@ it("reads a Logseq graph: names with slashes, properties, tags of words; leaves 
       "logseq/bak/pages/Project/2024.md": "- as it was",
       "pages/Project.md":
         "title:: My Project\ntags:: alpha, [[beta]], #gamma\nalias:: Proj\n\n- see [[Team/Ann]] for #[[two words]]\nlate:: no property",
-      "pages/Team___Ann.md": "- knows [[Proj]], wrote [[Old/Page]]",
+      "pages/Team___Ann.md":
+        '- knows [[Proj]], wrote [[Old/Page]], asked [[What: C# "1:1"?]], [[100% of é]] and [[50%]]',
       "pages/Old%2FPage.md": "- old",
+      "pages/What%3A C%23 %221%3A1%22%3F.md": "- in names of files",
+      "pages/100%25 of %C3%A9.md": "- all",
+      "pages/50%.md": "- half",
     }),
   );
 
   const notes = new Map([...graph.notes.values()].map((note) => [note.title, note]));
-  expect([...notes.keys()].sort()).toEqual(["My Project", "Old/Page", "Team/Ann"]);
+  const escaped = ['What: C# "1:1"?', "100% of é", "50%"];
+  expect([...notes.keys()].sort()).toEqual([...escaped, "My Project", "Old/Page", "Team/Ann"].sort());
   expect(notes.get("My Project")?.tags).toEqual(["alpha", "beta", "gamma", "two words"]);
   expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([
     ["My Project", "LINKS_TO", "Team/Ann"],
     ["Team/Ann", "LINKS_TO", "My Project"],
     ["Team/Ann", "LINKS_TO", "Old/Page"],
+    ...escaped.map((title) => ["Team/Ann", "LINKS_TO", title]),
   ]);
   expect(leftOut(graph)).toEqual([expect.stringContaining('"beta"')]);
 });

@@ -177,6 +177,7 @@ describe("reading", () => {
     ["isFixedBy", "SOLVES"],
     ["was caused by", "CAUSES"],
     ["superseded_by", "REPLACES"],
+    ["Superceded by", "REPLACES"],
     ["blocked by", "BLOCKS"],
     ["broken by", "BREAKS"],
   ])("reads %j as %s in the other direction", (said, type) => {

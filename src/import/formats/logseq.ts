@@ -1,3 +1,4 @@
+import { decoded } from "./note-links.js";
 import { twoDigits } from "./note-time.js";
 
 const MONTHS = [
@@ -6,8 +7,9 @@ const MONTHS = [
 ];
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** In names of files, Logseq writes `/` as `___`; earlier versions write `%2F`. */
-export const pageTitle = (name: string): string => name.replaceAll(/___|%2F/gi, "/");
+/** In names of files, Logseq writes `/` as `___`, and other signs, in earlier versions `/` too, as `%2F`. */
+export const pageTitle = (name: string): string =>
+  name.replaceAll("___", "/").replaceAll(/(?:%[\da-f]{2})+/gi, decoded);
 
 /**
  * Reads Logseq's settings, and returns a function from the path of a note to its title. The title of a journal, such as

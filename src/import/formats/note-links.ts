@@ -50,7 +50,7 @@ const PATH_RELATION = new RegExp(
   "u",
 );
 /** What records of decisions say right before a link to another one. Other verbs are prose more often. */
-const REPLACEMENT = /(?<![\p{L}\p{N}])(?:(supersedes)|(super[sc]eded by|deprecated by))[\s:*_]{1,5}$/iu;
+const REPLACEMENT = /(?<![\p{L}\p{N}])(?:(super[sc]edes)|(super[sc]eded by|deprecated by))[\s:*_]{1,5}$/iu;
 /** `(author:: [[Target]])` within a line, as Dataview reads it. */
 const INLINE_RELATION = new RegExp(`[[(](${WORDS})::[ \\t]{0,10}(${LINKS})[ \\t]{0,10}[\\])]`, "gu");
 /** What Logseq and Org write before a task: the state that it is in. */
@@ -164,10 +164,14 @@ function replacementIn(text: string, end: number): string | undefined {
  */
 export function pathIn(address: string): string | undefined {
   if (/^(?:[a-z][a-z\d+.-]*:|#|\/\/|:)/i.test(address)) return undefined;
-  const path = address.split("#")[0] ?? "";
+  return decoded(address.split("#")[0] ?? "");
+}
+
+/** A part of an address or of a file's name without its `%20`; unchanged if it has others than UTF-8. */
+export function decoded(part: string): string {
   try {
-    return decodeURIComponent(path).normalize("NFC");
+    return decodeURIComponent(part).normalize("NFC");
   } catch {
-    return path;
+    return part;
   }
 }
