@@ -14,6 +14,8 @@ export interface FoundMemory {
   readonly name: string;
   /** Another name that relationships may use for it. */
   readonly id?: string | undefined;
+  /** The same, unless it may be that of one of several texts about a thing: another thing of the name has another. */
+  readonly ownId?: string | undefined;
   /** A further one, which several memories may have: then it is the first one's. */
   readonly otherId?: string | undefined;
   readonly type?: string | undefined;
@@ -48,6 +50,8 @@ export interface FoundRelationship {
 export class GraphDraft {
   readonly #entries: Entry[] = [];
   readonly #byName = new Map<string, Entry>();
+  /** Memories that grow, by their names and own ids. */
+  readonly #growing = new Map<string, Map<string | undefined, Entry>>();
   readonly #byId = new Map<string, Entry>();
   readonly #byClientId = new Map<string, Entry>();
   readonly #found: FoundRelationship[] = [];
@@ -88,7 +92,7 @@ export class GraphDraft {
       this.refuseMemory(found, problem);
       return undefined;
     }
-    const known = found.grows ? this.#byName.get(found.name) : this.#byId.get(found.id ?? "");
+    const known = found.grows ? this.#growingAs(found) : this.#byId.get(found.id ?? "");
     if (known && !found.grows && !isRepeat(known, found)) {
       this.refuse("memory", found.place, `another memory already has the id ${quote(found.id ?? "")}`);
       return undefined;
@@ -104,6 +108,19 @@ export class GraphDraft {
     this.#entries.push(entry);
     if (grows || !this.#byName.has(name)) this.#byName.set(name, entry);
     return entry;
+  }
+
+  #growingAs({ name, ownId }: FoundMemory): Entry | undefined {
+    const namesakes = this.#growing.get(name);
+    if (ownId === undefined) return namesakes?.values().next().value;
+    return namesakes?.get(ownId) ?? namesakes?.get(undefined);
+  }
+
+  #noteGrowing(entry: Entry, ownId: string | undefined): void {
+    const namesakes = this.#growing.get(entry.name) ?? new Map<string | undefined, Entry>();
+    if (entry.id === undefined) namesakes.delete(undefined);
+    entry.id ??= ownId;
+    this.#growing.set(entry.name, namesakes.set(entry.id, entry));
   }
 
   /** Reports a memory that is not imported; so are its relationships. */
@@ -125,6 +142,7 @@ export class GraphDraft {
       this.addMemory({ place: name, name, texts: [], details: [], tags: [], grows: true });
     }
     for (const { to, line } of this.#found) if (line && !this.#entryOf(to)) line.of.details.add(line.text);
+    for (const entries of this.#growing.values()) if (entries.size > 1) entries.forEach(tellApart);
     this.#makeNotes();
     for (const found of this.#found) if (!found.line || this.#entryOf(found.to)) this.#makeLink(found);
     return {
@@ -140,13 +158,18 @@ export class GraphDraft {
     };
   }
 
+  /** A name that several have says less than an id. */
   #entryOf(nameOrId: string): Entry | undefined {
-    return this.#byName.get(nameOrId) ?? this.#byId.get(nameOrId);
+    const [named, ofId] = [this.#byName.get(nameOrId), this.#byId.get(nameOrId)];
+    const isShared = (this.#growing.get(nameOrId)?.size ?? 0) > 1;
+    return isShared ? (ofId ?? named) : (named ?? ofId);
   }
 
   /** A further line for the same name adds its content, and replaces nothing. */
-  #extend(entry: Entry, { id, otherId, type, texts, details, tags, summary, importance, kept }: FoundMemory): Entry {
+  #extend(entry: Entry, found: FoundMemory): Entry {
+    const { id, ownId, otherId, type, texts, details, tags, summary, importance, kept } = found;
     const also = (what: string, value: unknown) => void entry.details.add(`${what}: ${String(value)}`);
+    if (entry.grows) this.#noteGrowing(entry, ownId);
     for (const one of [id, otherId]) if (one !== undefined && !this.#byId.has(one)) this.#byId.set(one, entry);
     if (entry.type === "") entry.type = type ?? "";
     else if (type !== undefined && type !== entry.type) also("type", type);
@@ -279,6 +302,12 @@ export class GraphDraft {
     }
     return from.key === to.key ? "it links a memory to itself" : undefined;
   }
+}
+
+/** Of several memories with one name, a later import finds each by its text, which then says its id. */
+function tellApart(entry: Entry): void {
+  entry.grows = false;
+  entry.details.add(`id: ${entry.id}`);
 }
 
 /** Whether both are given, and the second is lost. */

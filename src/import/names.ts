@@ -26,8 +26,9 @@ const ENDS = [
   "hash",
 ];
 const endsOf = (...words: string[]) => words.flatMap((word) => ENDS.map((end) => word + end));
-export const FROM = [...endsOf("from", "source"), "head", "start", "subject"];
-export const TO = [...endsOf("to", "target", "destination"), "tail", "end", "object"];
+export const [SUBJECT, OBJECT] = ["subject", "object"];
+export const FROM = [...endsOf("from", "source"), "head", "start", SUBJECT];
+export const TO = [...endsOf("to", "target", "destination"), "tail", "end", OBJECT];
 /** For relationships inside a memory, which start at that memory by default. */
 export const OTHER_END = [...TO, "entity", "entityname", "name", "id", "memory"];
 export const RELATION_TYPES = [

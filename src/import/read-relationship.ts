@@ -1,6 +1,6 @@
 import type { GraphDraft } from "./draft.js";
 import { type Field, Fields, asKey, asPast, asShare, asText, showValue } from "./fields.js";
-import { FROM, IDS, NAMES, OTHER_END, RELATION_TYPES, TO, shapeOf } from "./names.js";
+import { FROM, IDS, NAMES, OBJECT, OTHER_END, RELATION_TYPES, SUBJECT, TO, shapeOf } from "./names.js";
 import type { Entry } from "./note.js";
 import { type JsonObject, isObject, quote } from "./text.js";
 import type { ObjectRecord } from "./record-reader.js";
@@ -50,8 +50,11 @@ export function readRelationship(
   draft: GraphDraft,
   owner?: { readonly name: string; readonly type: string },
 ): void {
-  const from = takeEnd(fields, FROM, "from");
-  const to = takeEnd(fields, owner && !from ? OTHER_END : TO, "to");
+  // Beside the subject and the object of a statement, its source is where it was found.
+  const isStatement = [SUBJECT, OBJECT].every((name) => fields.has([name], asEnd));
+  const ends = isStatement ? { from: [SUBJECT], to: [OBJECT] } : { from: FROM, to: TO };
+  const from = takeEnd(fields, ends.from, "from");
+  const to = takeEnd(fields, owner && !from ? OTHER_END : ends.to, "to");
   const [fromKey, toKey] = [from?.key ?? owner?.name, to?.key ?? owner?.name];
   if (fromKey === undefined || toKey === undefined || (!from && !to)) {
     const missing = [from ? "" : "from", to ? "" : "to"].filter(Boolean).join(" and ");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readGraphFile } from "../../src/import/read-file.js";
 import { RecordReader } from "../../src/import/record-reader.js";
-import { fileWith, jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
+import { entity, fileWith, jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
 
 const contentsOf = (graph: ReturnType<typeof readText>) =>
   Object.fromEntries(Array.from(graph.notes.values(), ({ title, content }) => [title, content]));
@@ -53,11 +53,53 @@ describe("files of memory servers and their forks", () => {
     expect(graph.notTaken).toEqual([]);
   });
 
+  it("reads the ends of a statement as its subject and object, and its source as where it is from", () => {
+    const said = { subject: "A", predicate: "inspired by", object: "B", source: "a talk", target: "all" };
+    const graph = readText(
+      jsonLines(entity("A", "x"), entity("B", "x"), said, { source: "B", target: "A", subject: "C" }),
+    );
+
+    expect(linksOf(graph)).toEqual([
+      ["A", "INSPIRED_BY", "B", "source: a talk; target: all"],
+      ["B", "RELATED_TO", "A", "subject: C"],
+    ]);
+  });
+
+  it("keeps apart the nodes of a graph that have the same name and ids of their own", () => {
+    const node = (id: string, more = {}) => ({ id, label: "package.json", kind: "file", ...more });
+    const [one, other, third] = [node("a/package.json", { size: 1 }), node("b/package.json"), node("package.json")];
+    const nodes = [third, one, other, other, { id: "main", label: "main.ts" }];
+    const links = [
+      { source: "main", target: "b/package.json", relation: "reads" },
+      { source: "package.json", target: "main", relation: "names" },
+    ];
+    const graph = readText(JSON.stringify({ directed: true, graph: {}, nodes, links }));
+
+    expect([...graph.notes.values()].map(({ title, content, lines }) => [title, content, lines !== undefined])).toEqual(
+      [
+        ["main.ts", "main.ts", true],
+        ["package.json", "id: package.json", false],
+        ["package.json", "size: 1\nid: a/package.json", false],
+        ["package.json", "id: b/package.json", false],
+      ],
+    );
+    const ends = [...graph.links.values()].map(({ from, type, to }) =>
+      [from, type, to].map((key) => graph.notes.get(key)?.content ?? key),
+    );
+    expect(ends).toEqual([
+      ["main.ts", "READS", "id: b/package.json"],
+      ["id: package.json", "NAMES", "main.ts"],
+    ]);
+    expect(graph.memories).toEqual({ read: 5, merged: 1 });
+    expect(graph.tag).toBeUndefined();
+  });
+
   it("reads separate observations, and lists of details and facts", () => {
     const graph = readText(
       jsonLines(
         { type: "entity", name: "A", entityType: "x" },
-        { type: "observation", entityName: "A", contents: ["one", "two"] },
+        { type: "observation", id: 1, entityName: "A", contents: ["one"] },
+        { type: "observation", id: 2, entityName: "A", contents: ["two"] },
         { title: "Goal", category: "goal", details: ["three", "four"], tags: ["x"], importance: 5, date: "2025-12-25" },
         { subject: "Repository", fact: "never observable", reason: "layers", category: "Domain Layer" },
         { id: "7", labels: ["Task", "Fix"], properties: { description: "Replace it.", status: "Completed" } },

@@ -433,6 +433,23 @@ describe("importing into the service", () => {
     expect(Note).toMatchObject({ content: "Text.\n\nstatus: open", tags: ["b"] });
   });
 
+  it("keeps apart nodes of one name with ids of their own, also when they are imported again", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const ann = await world.user();
+    const nodes = ["a", "b", "c"].map((id) => ({ id, name: "index.ts", folder: `src/${id}` }));
+    const edges = [{ source: "a", target: "b", type: "imports" }];
+    const counts = (done: "created" | "existing") =>
+      reportOf({ memories: { [done]: 3 }, relationships: { [done]: 1 } });
+
+    for (const done of ["created", "existing", "existing"] as const) {
+      expect(await importInto(url, ann, JSON.stringify({ nodes, edges }))).toMatchObject({
+        ...counts(done),
+        notCarried: expect.anything(),
+      });
+    }
+  });
+
   it("keeps different long names apart that are cut to the same title", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
