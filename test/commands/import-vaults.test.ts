@@ -385,6 +385,20 @@ it("takes the date of a note as its time, and keeps it as text, since it may be 
   });
 });
 
+it.each([
+  ["# 1. Use SQL\n\nDate: 2020-02-03\n\n## Status\n\nAccepted", "2020-02-03"],
+  ["# Use SQL\n\n* Status: accepted\n* Date: 2023-02-15 <!-- of the last change -->\n\n## Context", "2023-02-15"],
+  ["---\ntitle: Use SQL\n---\n\n- **Status:** accepted\n- **Date:** 3 March 2024\n", "2024-03-03"],
+  ["# Use SQL\n\n## Log\n\nDate: 2020-02-03", undefined],
+  ["# Use SQL\n\nUpdate: 2020-02-03\nDate: soon", undefined],
+  ["---\ndate: 2021-01-01\n---\n# Use SQL\n\nDate: 2020-02-03", "2021-01-01"],
+])("takes the date above the first section of %j as its time, as records of decisions have it", (text, day) => {
+  const { kept, body } = readMarkdownNote(text);
+
+  expect(kept.createdAt).toEqual(day === undefined ? undefined : new Date(day));
+  expect(text).toContain(body);
+});
+
 it("keeps the placeholders of templates, and lines that YAML would drop, as text", () => {
   const lines = ["#daily #log", "title: {{title}}", "created: <% tp.date.now() %>", "tags: {{tags}}"];
 

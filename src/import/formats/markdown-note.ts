@@ -61,7 +61,7 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   };
   const importance = left.take(["importance"], asShareText);
   // The date of a note may also be that of an event, so it stays in the text.
-  const date = left.all(["date"]).map(asNoteTime)[0];
+  const date = left.all(["date"]).map(asNoteTime)[0] ?? dateAbove(body);
   const timeIn = (names: readonly string[]) =>
     [...(page?.properties ?? [])].flatMap(([name, value]) =>
       names.includes(plainName(name)) ? (asNoteTime(value) ?? []) : [],
@@ -189,6 +189,17 @@ function propertiesOf(body: string): ReadonlyMap<string, string> {
     found.set(key.toLowerCase(), value.trim());
   }
   return found;
+}
+
+/** In records of decisions, a line above the first section: `Date: 2020-02-03`, also `* **Date:** …` in a list. */
+const DATE_LINE = /^(?:[*-] )?\*{0,2}Date(?::\*{0,2}|\*{0,2}:) {1,10}([^<\n]{1,50})/im;
+
+/** The longest such beginning of a note that is read. */
+const ABOVE_MAX = 2_000;
+
+function dateAbove(body: string): Date | undefined {
+  const [above = ""] = body.slice(0, ABOVE_MAX).split(/^##/m);
+  return asNoteTime(DATE_LINE.exec(above)?.[1]);
 }
 
 /** `#tag`, `[[tag]]`, `#[[tag]]` and `[[Note|tag]]` are the tag itself. */
