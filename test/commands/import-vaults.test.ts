@@ -307,6 +307,15 @@ it.each([
   ["created: [2024-03-05]", "2024-03-05T00:00:00Z"],
   ["created: 5. Mar. 2024", "2024-03-05T00:00:00Z"],
   ["created: Sept. 5, 2024", "2024-09-05T00:00:00Z"],
+  ["date created: Thu., Sep. 5, 2024, 1:16:12 pm", "2024-09-05T13:16:12Z"],
+  ["date created: 星期五, 十月 7日 2022, 9:56:06 晚上", "2022-10-07T21:56:06Z"],
+  ["date created: 星期四, 十一月 17日 2022, 8:20:32 早上", "2022-11-17T08:20:32Z"],
+  ["date created: 星期日, 九月 22日 2024, 11:46:24 中午", "2024-09-22T11:46:24Z"],
+  ["date created: 星期日, 九月 22日 2024, 12:06:24 中午", "2024-09-22T12:06:24Z"],
+  ["created: 2023年5月25日 19:44", "2023-05-25T19:44:00Z"],
+  ["created: 2023年05月25日", "2023-05-25T00:00:00Z"],
+  ["created: 2023년 5월 25일 오후 7:44", "2023-05-25T19:44:00Z"],
+  ["created: 2023年5月25日 上午12:04", "2023-05-25T00:04:00Z"],
 ])("reads the time %j", (line, time) => {
   expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({
     kept: { createdAt: new Date(time) },
@@ -316,6 +325,7 @@ it.each([
 
 it.each([
   ...["created: 3/6/2024", "created: 45.03.2024", "modified: next week", "created: 2999-01-01"],
+  ...["created: 2023年2月29日", "created: 十三月 7日 2022"],
   ...["created: 2023-02-29", "created: 31.04.2024 10:11", "modified: 2024-02-30T10:11:12+01:00"],
 ])("keeps what is no time that has passed as text: %s", (line) => {
   expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({

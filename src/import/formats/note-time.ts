@@ -8,8 +8,8 @@ const CLOCK = "(?:(?:,| at|T)? ?(?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second
 
 /** The forms that tools and people write, besides ISO 8601. `3/6/2024` is none: it may be March or June. */
 const FORMS = [
-  `(?:[a-z]{3,9},? )?${MONTH} ${DAY},? ${YEAR}${CLOCK}`,
-  `(?:[a-z]{3,9},? )?${DAY}\\.? ${MONTH},? ${YEAR}${CLOCK}`,
+  `(?:[a-z]{3,9}\\.?,? )?${MONTH} ${DAY},? ${YEAR}${CLOCK}`,
+  `(?:[a-z]{3,9}\\.?,? )?${DAY}\\.? ${MONTH},? ${YEAR}${CLOCK}`,
   `${YEAR}[-/.](?<month>\\d{1,2})[-/.]${DAY}${CLOCK}`,
   `${DAY}\\.(?<month>\\d{1,2})\\.${YEAR}${CLOCK}`,
   `${YEAR}(?<month>\\d{2})(?<day>\\d{2})(?:T?(?<hour>\\d{2})(?<minute>\\d{2})(?<second>\\d{2})?)?`,
@@ -21,8 +21,23 @@ export function asNoteTime(value: unknown): Date | undefined {
   const text = value.trim();
   // Ten digits are seconds since 1970, thirteen are milliseconds.
   if (/^(?:\d{10}|\d{13})$/.test(text)) return asPast(Number(text));
-  return asPast(text) ?? asPast(isoOf(text));
+  return asPast(text) ?? asPast(isoOf(inEnglish(text)));
 }
+
+const CHINESE_MONTHS = ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"];
+
+/** A time as Notion and Obsidian's Linter write it in Chinese, Japanese and Korean, as they do in English. */
+const inEnglish = (text: string): string =>
+  text
+    .replace(/^星期.,? /, "")
+    .replace(/^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]/, "$1-$2-$3")
+    .replace(/^([一二三四五六七八九十]{1,2})月 ?(\d{1,2})日/, (all, month: string, day) => {
+      const name = MONTHS[CHINESE_MONTHS.indexOf(month)];
+      return name === undefined ? all : `${name} ${day}`;
+    })
+    .replace(/(?<= 11:[\d:]{2,5} )中午|凌晨|早上|上午|午前|오전/, "am")
+    .replace(/中午|下午|晚上|午後|오후/, "pm")
+    .replace(/([ap]m) ?(\d{1,2}:[\d:]{2,5})$/, "$2 $1");
 
 /** The name of a daily note, and the beginning of one in a Zettelkasten, which names notes by when they were made. */
 const DAY_NAME = /^(\d{4})([-_.]?)(\d\d)\2(\d\d)$/;
