@@ -58,6 +58,7 @@ name, such as README and SKILL, get that of their folder, too.
   #tags         tags; in a graph of Logseq also LINKS_TO, if a page has the name
   properties    of a page of Notion, below its title: tags, times, and relationships to other pages
   drawings      of Excalidraw: their texts and links, without their data
+  decisions     "Date: 2024-03-05" above the first section of a record: created
   names         a day, as of daily notes, or a time in front, as in a Zettelkasten: created, unless the note says it
 A link finds a note by path, title, name, permalink, alias or id. At most ${LIMITS.importFolder.files} files are read, with ${inMiB(LIMITS.importFolder.fileBytes)} each
 and ${inMiB(LIMITS.importFolder.bytes)} together, in UTF-8. Symbolic links are not followed, hidden files

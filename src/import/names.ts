@@ -13,11 +13,14 @@ export const TEXTS = [
 export const CREATED = [
   ...["created", "createdat", "createdon", "createddate", "datecreated", "creationdate", "createdatiso", "createtime"],
   ...["createdtime", "ctime"],
+  // As Notion and others name it in Chinese, Japanese and Korean.
+  ...["创建时间", "创建日期", "建立時間", "作成日時", "생성일시"],
 ];
 export const UPDATED = [
   ...["updated", "updatedat", "updatedon", "updatedatiso", "dateupdated", "lastupdated", "modified", "modifiedat"],
   ...["datemodified", "lastmodified", "lastmod", "modificationdate", "mtime"],
   ...["lasteditedtime", "lastedited"],
+  ...["更新时间", "修改时间", "上次编辑时间", "上次編輯時間", "更新日時", "最終更新日時", "최종편집일시"],
 ];
 export const TAGS = ["tags", "keywords", "categories", "topics"];
 
