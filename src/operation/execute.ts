@@ -68,9 +68,9 @@ async function run<Input extends object, Output extends object>(
   const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
   const { effect, team, limits: declared = [] } = operation;
   const limits = declared.filter(({ by }) => by !== "handler");
-  const prepare = effect === "transaction" ? operation.prepare : undefined;
-  // What runs before the transaction must not run again, either.
-  const early = prepare || limits.length > 0 ? idempotency : undefined;
+  const prepare = effect === "transaction" || effect === "statement" ? operation.prepare : undefined;
+  // What runs before the transaction must not run again, either, unless it only reads.
+  const early = (prepare && effect !== "statement") || limits.length > 0 ? idempotency : undefined;
   const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
   const earlier = early && (await findEarlier(early));
   if (earlier) return earlier;
@@ -79,8 +79,8 @@ async function run<Input extends object, Output extends object>(
     await takeUses(context, limits, input);
     prepared = prepare && (await prepare(context, input, await (team && readStanding(context, team, input))));
   } catch (error) {
-    // The first request may have ended meanwhile, and left a state that refuses a second one.
-    const meanwhile = early && error instanceof Failure && (await findEarlier(early));
+    // The first request may have ended, and left a state that refuses a second one.
+    const meanwhile = idempotency && error instanceof Failure && (await findEarlier(idempotency));
     if (meanwhile) return meanwhile;
     throw error;
   }
@@ -88,7 +88,7 @@ async function run<Input extends object, Output extends object>(
     return readOlder(context, (here) => operation.handle(here, input, team && standingByKey(context, team, input)));
   }
   if (effect === "ownTransactions" || (effect === "statement" && !idempotency)) {
-    return operation.handle(context, input);
+    return operation.handle(context, input, undefined, prepared);
   }
   return context.database.transaction((inner) => {
     const here = within(context, inner);

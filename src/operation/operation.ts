@@ -85,10 +85,12 @@ type Recorded<Input, Output, Place extends unknown[]> =
   | { readonly audit: NotRecordedHere };
 
 /** The handler writes with one SQL statement, which is atomic: a transaction is only needed for an Idempotency-Key. */
-interface WritesOnce<Input, Output> {
+interface WritesOnce<Input, Output, Answer> {
   readonly effect: "statement";
   readonly audit: NotRecordedHere;
-  handle(context: Context, input: Input): Promise<Output>;
+  /** What takes longer and only reads. As in `Changes`, it runs before the transaction; for a repeated request again. */
+  prepare?(context: Context, input: Input): Promise<Answer>;
+  handle(context: Context, input: Input, ...placeAndAnswer: [...MaybePlace, Answer]): Promise<Output>;
 }
 
 /** The handler makes its own transactions. An Idempotency-Key is ignored: its result could not be stored with them. */
@@ -109,14 +111,16 @@ export type Operation<Input extends object = object, Output extends object = obj
 } & (
     | Reads<Input, Output, [standing?: Standing<CallersTeam> | undefined]>
     | (Changes<Input, Output, MaybePlace, unknown> & Recorded<Input, Output, MaybePlace>)
-    | WritesOnce<Input, Output>
+    | WritesOnce<Input, Output, unknown>
     | MakesTransactions<Input, Output>
   );
 
-type PlainOperation<Input extends object, Output extends object> = Facts<Input, Output> & { readonly team?: never } & (
+type PlainOperation<Input extends object, Output extends object, Answer> = Facts<Input, Output> & {
+  readonly team?: never;
+} & (
     | Reads<Input, Output, []>
     | (Changes<Input, Output, [], unknown> & Recorded<Input, Output, []>)
-    | WritesOnce<Input, Output>
+    | WritesOnce<Input, Output, Answer>
     | MakesTransactions<Input, Output>
   );
 
@@ -176,8 +180,8 @@ export const keepsResults = ({ effect, permission }: Pick<Operation, "effect" | 
 const kindOf = (effect: Operation["effect"]): Operation["kind"] => (effect === "reads" ? "query" : "mutation");
 
 /** Defines an operation. The compiler checks the declaration against its own input and output types. */
-export function defineOperation<Input extends object, Output extends object>(
-  operation: PlainOperation<Input, Output>,
+export function defineOperation<Input extends object, Output extends object, Answer = unknown>(
+  operation: PlainOperation<Input, Output, Answer>,
 ): Operation<Input, Output> {
   return Object.freeze({ ...operation, kind: kindOf(operation.effect) });
 }

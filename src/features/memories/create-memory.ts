@@ -1,5 +1,6 @@
 import { Field, InputType } from "type-graphql";
 import { Nullable } from "../../operation/bounds.js";
+import type { Context } from "../../operation/context.js";
 import { defineOperation } from "../../operation/operation.js";
 import { ClientIdExists } from "./client-id-exists.js";
 import { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId } from "./graph.js";
@@ -63,15 +64,19 @@ export const createMemory = defineOperation({
     output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0, supersededBy: null },
   },
   audit: { none: "A memory says who made it and when." },
-  async handle(context, input) {
+  async prepare(context, input) {
     assertHolds(context, input);
-    const graphId = chosenGraphId(context.caller, input);
-    const isWanted = input.similar ?? (context.door !== "rest" && context.selects("similar"));
     // A key that may only write gets none: they would show what is stored.
-    const mayRead = context.caller.scopes.has("memories:read");
-    const similar = isWanted && mayRead ? await findSimilar(context, graphId, input) : null;
-    const stored = await insertMemory(context, graphId, contentsOf(input));
+    if (!isWanted(context, input) || !context.caller.scopes.has("memories:read")) return null;
+    return findSimilar(context, chosenGraphId(context.caller, input), input);
+  },
+  async handle(context, input, _standing, similar) {
+    const stored = await insertMemory(context, chosenGraphId(context.caller, input), contentsOf(input));
     if (!stored) throw new ClientIdExists();
-    return isWanted ? { ...stored, similar } : stored;
+    return isWanted(context, input) ? { ...stored, similar } : stored;
   },
 });
+
+/** Whether the client wants `similar` memories. */
+const isWanted = ({ door, selects }: Context, { similar }: CreateMemoryInput): boolean =>
+  similar ?? (door !== "rest" && selects("similar"));

@@ -181,6 +181,28 @@ it("stores a memory under an Idempotency-Key even if those with its meaning cann
   expect(stored).toMatchObject({ ok: true, output: { similar: [{ memoryId: id }] } });
 });
 
+it("finds those with the same meaning for several memories that are stored at once under Idempotency-Keys", async () => {
+  using _patient = withLimits("similar", PATIENT);
+  await using server = await startEmbeddingsServer();
+  const meaning = new Meaning(server.client(), undefined, { searchMs: 60_000 });
+  await using world = await createWorld({ meaning });
+  const ann = await world.user();
+  const [automobile] = await memoriesTitled(ann, "The automobile stalls", "A physician calls");
+  const context = { ...world.services, meaning };
+  while (await fillModel(context));
+  while (await embedDueMemories(context));
+
+  const stored = await Promise.all(
+    ["one", "two", "three", "four"].map((key) =>
+      ann.does(createMemory, { ...NOTE, title: "My vehicle", ...ASKED }, { key, part: "", request: key }),
+    ),
+  );
+
+  for (const one of stored) {
+    expect(one).toMatchObject({ ok: true, output: { similar: [{ memoryId: automobile.id }] } });
+  }
+});
+
 /** How many statements wait for a lock. */
 async function countBlocked({
   database,

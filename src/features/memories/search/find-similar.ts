@@ -20,9 +20,7 @@ const { most, scoreMin, compared, comparedCharacters, queryLength, ...bounds } =
 export const findSimilar = (context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> =>
   withinTime(search(context, graphId, memory), LIMITS.similar.waitMs, () => null);
 
-/** Uses other connections than a transaction that is to store the memory: a failure would abort it. */
-async function search(storing: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
-  const context = { ...storing, database: storing.shares.of(storing.caller.userId) };
+async function search(context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
   const wishes = {
     query: wordsOf(memory),
     limit: compared,
