@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
-import { UNAVAILABLE, type WhyUnavailable, whyUnavailable } from "./database/database-errors.js";
+import { UNAVAILABLE, type WhyUnavailable, isWhyUnavailable, whyUnavailable } from "./database/database-errors.js";
 import type { Logger } from "./telemetry/logger.js";
 import { warnSeldom } from "./telemetry/warn-seldom.js";
 import { withinTime } from "../within-time.js";
@@ -16,7 +16,7 @@ export interface Chore {
 
 /**
  * Runs each chore at once and then at every interval, one run after the other. After a failure it runs again at the next
- * interval. Failures are logged at most once a minute: for each chore, or for all if the database is the reason. A run
+ * interval. Failures are logged at most once a minute: for each chore, or for all if the database is unavailable. A run
  * that takes longer than `runMs` is abandoned and counts as a failure, since it may wait forever: it may still go on
  * beside the next ones. Disposing waits for the current runs.
  */
@@ -50,12 +50,12 @@ async function repeat(
         throw new Error(`The background job has not ended after ${runMs} ms; it was abandoned.`);
       });
     } catch (err) {
-      const why = whyUnavailable(err) ?? saidBy(err);
+      const why = whyUnavailable(err) ?? whyWaitFailed(err);
       const todo = why ? `. ${UNAVAILABLE[why]}` : "";
       // While the database is unavailable, all chores fail repeatedly for the same reason.
       warnSeldom(
         log,
-        `chore ${why ?? name}`,
+        `chore ${why === undefined || OF_ONE_CHORE.has(why) ? name : why}`,
         { err, chore: name, why },
         `a background job failed; it will run again later${todo}`,
       );
@@ -64,8 +64,12 @@ async function repeat(
   }
 }
 
-/** Why a chore gave up waiting for its share of the database: that failure says so itself. */
-function saidBy(error: unknown): WhyUnavailable | undefined {
+/** Reasons that may lie in a chore's own statements. */
+const OF_ONE_CHORE: ReadonlySet<WhyUnavailable> = new Set(["slow", "collision"]);
+
+/** What a failure says itself, such as that of a wait for a connection. Chores share a few, which they alone use. */
+function whyWaitFailed(error: unknown): WhyUnavailable | undefined {
   const { why } = (error ?? {}) as { why?: unknown };
-  return Object.keys(UNAVAILABLE).find((known): known is WhyUnavailable => known === why);
+  if (!isWhyUnavailable(why)) return undefined;
+  return why === "share" ? "busy" : why;
 }

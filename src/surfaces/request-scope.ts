@@ -8,13 +8,14 @@ import { Patience } from "../operation/patience.js";
 import { Waits } from "../operation/waits.js";
 import { type Logger, firstFew } from "../platform/telemetry/logger.js";
 import type { Meter, RequestFacts as MeteredRequest } from "../platform/telemetry/meter.js";
+import { isWhyUnavailable } from "../platform/database/database-errors.js";
 import { readPosition, writePosition } from "../platform/database/replica.js";
 import type { RequestSpan, Tracer } from "../platform/telemetry/tracer.js";
 import { arrivalOf } from "./arrival.js";
 import { NOT_CACHED } from "./caching.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
-import { isWhyUnavailable, noteUnavailable } from "./unavailable.js";
+import { noteUnavailable } from "./unavailable.js";
 import type { Work } from "./work.js";
 
 /** Shared by all requests of a server. */
@@ -110,6 +111,7 @@ export class RequestScope {
   }
 
   noteUnavailable(why: string, error?: unknown): void {
+    // Other reasons are those of `/readyz`.
     if (isWhyUnavailable(why)) this.meter?.unavailable(why);
     noteUnavailable(this.#log, why, error);
   }

@@ -1,9 +1,6 @@
-import { UNAVAILABLE, type WhyUnavailable } from "../platform/database/database-errors.js";
+import { UNAVAILABLE, isWhyUnavailable } from "../platform/database/database-errors.js";
 import type { Logger } from "../platform/telemetry/logger.js";
 import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
-
-/** Whether requests got 503 for this reason, and not only `/readyz`. */
-export const isWhyUnavailable = (why: string): why is WhyUnavailable => why in UNAVAILABLE;
 
 /**
  * Logs why requests get 503 and what to do: once a minute per reason, with the number of further cases. A reason that

@@ -27,6 +27,9 @@ export const UNAVAILABLE = {
 
 export type WhyUnavailable = keyof typeof UNAVAILABLE;
 
+export const isWhyUnavailable = (why: unknown): why is WhyUnavailable =>
+  typeof why === "string" && Object.hasOwn(UNAVAILABLE, why);
+
 /** The service itself did not start a statement, or stopped waiting for it. */
 export class DatabaseUnavailable extends Error {
   constructor(
