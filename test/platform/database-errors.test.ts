@@ -65,6 +65,18 @@ const RAISE_FOR_ROWS = `
   CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON sign_up_code DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION raise_it(true)`;
 
+// Those of databases and users came with 1.24.
+it.each([
+  ["no more connections allowed (max_client_conn)", "exhausted"],
+  ["client connections exceeded (max_db_client_connections)", "exhausted"],
+  ["client connections exceeded (max_user_client_connections)", "exhausted"],
+  ["query_wait_timeout", "busy"],
+  ["client_login_timeout", "lost"],
+])("knows what it means when PgBouncer says %s", (message, why) => {
+  const error = Object.assign(new Error(message), { code: "08P01", severity: "FATAL" });
+  expect(whyUnavailable(error)).toBe(why);
+});
+
 it.each(Object.entries(WAYS))("classifies every error of PostgreSQL from %s", async (_name, way) => {
   await using world = await createWorld();
   await world.database.pool.query(RAISE_FOR_ROWS);

@@ -9,7 +9,9 @@ export const UNAVAILABLE = {
   full: "The database's disk is full, so it accepts no changes: make room there, or use a larger disk.",
   broken: "The database cannot use its own disk or files: check its log.",
   slow: "Statements take too long: check locks and load in pg_stat_activity.",
-  busy: "All connections are in use: check locks and load in pg_stat_activity, SHOW POOLS of a pooler, or run more servers.",
+  busy:
+    "All connections are in use: check locks and load in pg_stat_activity, SHOW POOLS of a pooler, or run more " +
+    "servers.",
   share:
     "An account or address waited too long for its own share, since it sends much at once: `waited_ms` in the log " +
     "shows by `account` and `slot` whose requests (`user_id`), and docs/operations.md#abuse what to do. If it concerns " +
@@ -124,8 +126,9 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
   const { code, errorCode, kind, syscall, severity, message } = layer;
   const state = sqlStateOfLayer(layer);
   if (state) {
-    const said = layer["originalMessage"] ?? message;
-    const why = BY_POOLER.get(said) ?? BY_STATE.find(([pattern]) => pattern.test(state))?.[1];
+    const said = String(layer["originalMessage"] ?? message);
+    const why =
+      BY_POOLER.find(([pattern]) => pattern.test(said))?.[1] ?? BY_STATE.find(([pattern]) => pattern.test(state))?.[1];
     // An error of this severity ends or refuses the connection, with any state. All errors of poolers have it.
     return why ?? (severity === "FATAL" || severity === "PANIC" || isEssential(message) ? "lost" : undefined);
   }
@@ -141,10 +144,10 @@ const isEssential = (message: unknown): boolean =>
   typeof message === "string" && message.startsWith("failure on connection marked as essential");
 
 /** What PgBouncer says at its limits, all with one state. */
-const BY_POOLER: ReadonlyMap<unknown, WhyUnavailable> = new Map([
-  ["no more connections allowed (max_client_conn)", "exhausted"],
-  ["query_wait_timeout", "busy"],
-] as const);
+const BY_POOLER: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
+  [/^(no more connections allowed|client connections exceeded) \(max_\w+\)$/, "exhausted"],
+  [/^query_wait_timeout$/, "busy"],
+];
 
 /** From PostgreSQL's documentation, appendix A: the errors that the statement itself did not cause. */
 const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
