@@ -42,8 +42,8 @@ export function explainSystem(error: unknown): string | undefined {
     return `This process may not use enough memory (${error.message}): start it with \`ulimit -v unlimited\`.`;
   }
   const why = whyUnavailable(error);
-  // PostgreSQL may have committed, and only its answer been lost.
-  const left = why === "lost" ? " Its last change may have been made: look before you repeat it." : "";
+  // PostgreSQL may have committed, and only its answer been lost. Others, such as `npm run user -- show`, change nothing.
+  const left = why === "lost" ? " If it was making a change, look whether that was made before you repeat it." : "";
   return why && `This process stops: ${conclusionOf(error).replace(/\.$/, "")}. ${UNAVAILABLE[why]}${left}`;
 }
 

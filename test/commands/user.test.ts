@@ -36,7 +36,7 @@ async function run(
 
 const EMAIL = "ann@example.com";
 const OF_ANN = ["--email", "Ann@Example.com", "--json"];
-const MAYBE_DONE = "Its last change may have been made";
+const MAYBE_DONE = "If it was making a change, look whether that was made before you repeat it.";
 
 it("changes plan, name and verification beside a running server, and shows the result", async () => {
   await using world = await createWorld();
