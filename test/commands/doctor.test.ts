@@ -201,7 +201,7 @@ it.each([
   ["runs scripts only by their text", "evalsha", "ERR unknown command 'evalsha'", "one Redis, no cluster, that runs"],
   ["loads its data", "eval", "LOADING Redis is loading the dataset in memory", "wait until it has"],
   ["is full", "eval", "OOM command not allowed when used memory > 'maxmemory'.", "maxmemory-policy"],
-  ["runs a script for too long", "eval", "BUSY Redis is busy running a script.", "by SCRIPT KILL"],
+  ["runs a script for too long", "eval", "BUSY Redis is busy running a script.", "by SCRIPT KILL or FUNCTION KILL"],
   [
     "cannot save",
     "eval",

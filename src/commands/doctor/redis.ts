@@ -65,7 +65,7 @@ const TODOS = [
   [/^(READONLY|MASTERDOWN)/, "It is a replica: name its primary in REDIS_URL."],
   [/^LOADING/, "It reads its data after a start: wait until it has."],
   [/^OOM/, "Raise its maxmemory, or set its maxmemory-policy to allkeys-lru."],
-  [/^BUSY/, "Another program's script runs for too long: end it by SCRIPT KILL."],
+  [/^BUSY/, "Another program's script or function runs for too long: end it by SCRIPT KILL or FUNCTION KILL."],
   [/^MISCONF/, "It cannot save its data: look at its log, its disk, and INFO persistence."],
   [/^NOREPLICAS/, "Too few replicas follow it: look at INFO replication, or lower its min-replicas-to-write."],
   [/^ERR max number of clients/, "Raise its maxclients, or let fewer programs use it."],
