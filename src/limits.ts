@@ -252,9 +252,9 @@ export const LIMITS = {
   },
   idempotency: {
     keptHours: 24, // The first result of an Idempotency-Key; operators may keep it longer.
-    // Larger results of an account take together at most as many bytes as a graph of its plan, and so do the smaller ones
-    // of a day, as many as its budget allows. They outlast the memories: else whoever stores and deletes again and again
-    // could fill the disk.
+    // Larger results of an account take together at most as many bytes as a graph of its plan: they outlast the memories,
+    // so whoever stores and deletes again and again could fill the disk. Smaller ones, as many as its budget allows in a
+    // day, take no more than that.
     smallResultBytes: 1_024,
   },
   /** Data of one memory, which is deleted with it. */

@@ -108,7 +108,7 @@ const keyOf = ({ fromId, type, toId }: End): string => `${fromId} ${type} ${toId
 async function makeOrFindLinks(context: Context, graphId: string, links: readonly LinkToStore[]) {
   const made: LinkToStore[] = [];
   const known = new Map<string, string>();
-  // More than once only if one existed, and was deleted before its id was read.
+  // More than once only if one existed, and was deleted before its id was read; at most until the transaction times out.
   for (let missing = links; missing.length > 0; missing = links.filter((link) => !known.has(keyOf(link)))) {
     const some = await makeLinks(context, graphId, missing);
     made.push(...some);

@@ -39,7 +39,9 @@ export async function assertFits(client: pg.Client, { host, variable }: Pick<Pla
         `with ${CREATE}, and name it in ${variable}.`,
     );
   }
-  const setPath = `run ALTER ROLE ${user} IN DATABASE ${database} SET search_path = ${[...new Set(["public", ...hidden])].join(", ")}.`;
+  // An extension may be hidden in public.
+  const path = [...new Set(["public", ...hidden])].join(", ");
+  const setPath = `run ALTER ROLE ${user} IN DATABASE ${database} SET search_path = ${path}.`;
   if (schema !== "public") {
     throw new StartError(
       `In the database ${database} at ${host}, ${user} works in ${schema === null ? "no schema" : `the schema ${schema}`}` +
