@@ -119,7 +119,7 @@ type PlainOperation<Input extends object, Output extends object, Answer> = Facts
   readonly team?: never;
 } & (
     | Reads<Input, Output, []>
-    | (Changes<Input, Output, [], unknown> & Recorded<Input, Output, []>)
+    | (Changes<Input, Output, [standing: undefined], Answer> & Recorded<Input, Output, [standing: undefined]>)
     | WritesOnce<Input, Output, Answer>
     | MakesTransactions<Input, Output>
   );
