@@ -3,7 +3,7 @@ import { reconcileAccount } from "../../src/features/billing/reconcile.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { brokenInvariants } from "../support/teams.js";
 import { Disagreement, difference } from "./agree.js";
-import { ANY, KEPT_MS, type Memory, type Model, type Team, presentOf, versionOf } from "./model.js";
+import { KEPT_MS, type Memory, type Model, type Team, presentOf, versionOf } from "./model.js";
 import type { World } from "../support/world.js";
 import type { Real } from "./real.js";
 
@@ -121,10 +121,11 @@ async function bothStates(model: Model, { world }: Real): Promise<Record<string,
      FROM audit_entry WHERE actor_id = ANY($1) OR team_id = ANY($2) ORDER BY id`,
     [users, teams],
   );
+  const { results, unclear } = resultsOf(model);
   const kept = await query(
     `SELECT user_id AS id, count(*)::int FROM idempotent_result
      WHERE user_id = ANY($1) AND created_at > now() - interval '24 hours' GROUP BY user_id ORDER BY user_id`,
-    [users],
+    [users.filter((id) => !unclear.has(id))],
   );
   return {
     memories: { stored: memories, known: model.memories.map(placed(model)).sort(byPlace) },
@@ -141,7 +142,7 @@ async function bothStates(model: Model, { world }: Real): Promise<Record<string,
     members: { stored: members, known: membersOf(model).sort(byId) },
     keys: { stored: keys, known: keysOf(model).sort(byId) },
     audit: { stored: audit, known: model.audit },
-    "results that are kept": { stored: kept, known: keptOf(model).sort(byId) },
+    "results that are kept": { stored: kept, known: results.sort(byId) },
   };
 }
 
@@ -175,9 +176,16 @@ const keysOf = ({ users }: Model) =>
     keys.map(({ id, secret, revoked }) => ({ id, revoked, hash: createHash("sha256").update(secret).digest("hex") })),
   );
 
-function keptOf(model: Model) {
-  const live = model.kept.filter(({ keptAt }) => keptAt + KEPT_MS > model.now());
-  const users = [...new Set(live.map(({ user }) => user))];
-  // The time of the cleanup of old results is unknown; only the number of recent ones is certain.
-  return users.map((user) => ({ id: user.id, count: live.filter((kept) => kept.user === user).length || ANY }));
+/** The model learns of a result so much later than it is stored, at most. */
+const LEARNT_MS = 30_000;
+
+/** How many results are kept of each user; and the users of whom one may have ended, who are left out. */
+function resultsOf(model: Model) {
+  const live = model.kept.flatMap(({ user: { id }, keptAt }) => {
+    const msLeft = keptAt + KEPT_MS - model.now();
+    return msLeft > 0 ? [{ id, msLeft }] : [];
+  });
+  const unclear = new Set(live.filter(({ msLeft }) => msLeft < LEARNT_MS).map(({ id }) => id));
+  const users = [...new Set(live.map(({ id }) => id))].filter((id) => !unclear.has(id));
+  return { unclear, results: users.map((id) => ({ id, count: live.filter((result) => result.id === id).length })) };
 }

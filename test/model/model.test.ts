@@ -16,7 +16,7 @@ const timeoutMs = (steps: number): number => 360_000 + steps * 400;
 
 for (const { steps, together } of RUNS) {
   it(
-    `says the same as a small model of it, through ${steps} steps at every door, often ${together ?? 1} at once`,
+    `says the same as a small model of it, through ${steps} steps at every door${together ? `, often ${together} at once` : ""}`,
     async () => {
       const wishes = { steps, together, seed: SEED, path: process.env["MODEL_PATH"] };
       const found = await lookForDisagreement(wishes, (done) => tell(done, steps));
