@@ -42,7 +42,8 @@ mcp-memory-service, exports of MemoryGraph, nodes and edges of Graphiti, blocks 
 claude.ai, and answers of MCP tools with any of these. Memories that are marked as deleted are left out.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC; a day as its end in
 expires_at), confidence, the context of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and
-embeddings are only counted in the report. Fields that memories do not have become lines of the content: "status: open".
+embeddings are only counted in the report; nodes that share a name get their ids as a part of it: "index.ts (src/a)".
+Fields that memories do not have become lines of the content: "status: open".
 Relationship types that say the same as a well-known one are stored as that: fixes as SOLVES, "caused by" as CAUSES
 from the other memory. All others are kept: "part of" as PART_OF.
 A file has at most ${inMiB(LIMITS.importFile.bytes)}.

@@ -14,7 +14,7 @@ export interface FoundMemory {
   readonly name: string;
   /** Another name that relationships may use for it. */
   readonly id?: string | undefined;
-  /** The same, unless it may be that of one of several texts about a thing: another thing of the name has another. */
+  /** The id, if another memory of the same name has another one; the id of one text of several says nothing. */
   readonly ownId?: string | undefined;
   /** A further one, which several memories may have: then it is the first one's. */
   readonly otherId?: string | undefined;
@@ -30,11 +30,11 @@ export interface FoundMemory {
   readonly grows: boolean;
 }
 
-/** A relationship as it is described in the file. */
+/** A relationship as it is described in the file. Its ends are names or ids, or the memory that contains it. */
 export interface FoundRelationship {
   readonly place: string;
-  readonly from: string;
-  readonly to: string;
+  readonly from: string | Entry;
+  readonly to: string | Entry;
   readonly type: string;
   readonly context: readonly string[];
   readonly strength?: number | undefined;
@@ -49,9 +49,10 @@ export interface FoundRelationship {
 /** The graph of a file while it is read. It reports what cannot be stored. */
 export class GraphDraft {
   readonly #entries: Entry[] = [];
+  /** The first memory of each name. One that grows comes before others. */
   readonly #byName = new Map<string, Entry>();
-  /** Memories that grow, by their names and own ids. */
-  readonly #growing = new Map<string, Map<string | undefined, Entry>>();
+  /** Memories that grow and have the same name, by that name and their own ids. */
+  readonly #namesakes = new Map<string, Map<string | undefined, Entry>>();
   readonly #byId = new Map<string, Entry>();
   readonly #byClientId = new Map<string, Entry>();
   readonly #found: FoundRelationship[] = [];
@@ -106,21 +107,26 @@ export class GraphDraft {
     const entry: Entry = { name, type: "", texts: new Set(), details: new Set(), tags: new Set(), kept: {}, grows };
     this.#extend(entry, found);
     this.#entries.push(entry);
-    if (grows || !this.#byName.has(name)) this.#byName.set(name, entry);
+    this.#nameEntry(entry);
     return entry;
   }
 
+  /** The memory that grows by this text. Without an own id, that is the first one of the name. */
   #growingAs({ name, ownId }: FoundMemory): Entry | undefined {
-    const namesakes = this.#growing.get(name);
-    if (ownId === undefined) return namesakes?.values().next().value;
-    return namesakes?.get(ownId) ?? namesakes?.get(undefined);
+    const first = this.#byName.get(name);
+    if (!first?.grows) return undefined;
+    const isFirst = first.ownId === undefined || (ownId ?? first.ownId) === first.ownId;
+    return isFirst ? first : this.#namesakes.get(name)?.get(ownId);
   }
 
-  #noteGrowing(entry: Entry, ownId: string | undefined): void {
-    const namesakes = this.#growing.get(entry.name) ?? new Map<string | undefined, Entry>();
-    if (entry.id === undefined) namesakes.delete(undefined);
-    entry.id ??= ownId;
-    this.#growing.set(entry.name, namesakes.set(entry.id, entry));
+  #nameEntry(entry: Entry): void {
+    const { name, grows, ownId } = entry;
+    const first = this.#byName.get(name);
+    if (!first || (grows && !first.grows)) this.#byName.set(name, entry);
+    else if (grows) {
+      const namesakes = this.#namesakes.get(name) ?? new Map([[first.ownId, first]]);
+      this.#namesakes.set(name, namesakes.set(ownId, entry));
+    }
   }
 
   /** Reports a memory that is not imported; so are its relationships. */
@@ -135,14 +141,14 @@ export class GraphDraft {
 
   /** Call it once. @param createMissing whether names that occur only in relationships become memories. */
   finish({ createMissing = false }: FinishOptions = {}): ImportedGraph {
+    for (const entries of this.#namesakes.values()) for (const entry of entries.values()) this.#tellApart(entry);
     const missing = this.#found.flatMap(({ from, to, line }) =>
-      line ? [] : [from, to].filter((end) => !this.#entryOf(end)),
+      line ? [] : [from, to].filter((end): end is string => !this.#entryOf(end)),
     );
     for (const name of createMissing ? new Set(missing) : []) {
       this.addMemory({ place: name, name, texts: [], details: [], tags: [], grows: true });
     }
     for (const { to, line } of this.#found) if (line && !this.#entryOf(to)) line.of.details.add(line.text);
-    for (const entries of this.#growing.values()) if (entries.size > 1) entries.forEach(tellApart);
     this.#makeNotes();
     for (const found of this.#found) if (!found.line || this.#entryOf(found.to)) this.#makeLink(found);
     return {
@@ -159,17 +165,25 @@ export class GraphDraft {
   }
 
   /** A name that several have says less than an id. */
-  #entryOf(nameOrId: string): Entry | undefined {
-    const [named, ofId] = [this.#byName.get(nameOrId), this.#byId.get(nameOrId)];
-    const isShared = (this.#growing.get(nameOrId)?.size ?? 0) > 1;
-    return isShared ? (ofId ?? named) : (named ?? ofId);
+  #entryOf(end: string | Entry): Entry | undefined {
+    if (typeof end !== "string") return end;
+    const [named, ofId] = [this.#byName.get(end), this.#byId.get(end)];
+    return this.#namesakes.has(end) ? (ofId ?? named) : (named ?? ofId);
+  }
+
+  /** Memories that grow are known by their names, also to a later import: each namesake gets its id as a part of it. */
+  #tellApart(entry: Entry): void {
+    const end = ` (${entry.ownId})`;
+    do entry.name += end;
+    while (this.#byName.has(entry.name));
+    this.#byName.set(entry.name, entry);
   }
 
   /** A further line for the same name adds its content, and replaces nothing. */
   #extend(entry: Entry, found: FoundMemory): Entry {
     const { id, ownId, otherId, type, texts, details, tags, summary, importance, kept } = found;
     const also = (what: string, value: unknown) => void entry.details.add(`${what}: ${String(value)}`);
-    if (entry.grows) this.#noteGrowing(entry, ownId);
+    if (entry.grows) entry.ownId ??= ownId;
     for (const one of [id, otherId]) if (one !== undefined && !this.#byId.has(one)) this.#byId.set(one, entry);
     if (entry.type === "") entry.type = type ?? "";
     else if (type !== undefined && type !== entry.type) also("type", type);
@@ -255,12 +269,13 @@ export class GraphDraft {
     const named = relationshipType(found.type) ?? "RELATED_TO";
     const better = betterTypeFor(named);
     const { name: type, isTurned } = better && !better.mayBeNoun ? better : { name: named, isTurned: false };
-    const findEnd = (end: string): End => {
+    const findEnd = (end: string | Entry): End => {
       const entry = this.#entryOf(end);
-      return { end, entry, key: entry && this.#keys.get(entry) };
+      const name = typeof end === "string" ? (entry?.name ?? end) : end.name;
+      return { name, entry, key: entry && this.#keys.get(entry) };
     };
     const [first, second] = [findEnd(found.from), findEnd(found.to)];
-    const said = [first.entry?.name ?? found.from, found.type, second.entry?.name ?? found.to];
+    const said = [first.name, found.type, second.name];
     const label = `relationship ${said.map(quote).join(" ")} (${found.place})`;
     const [from, to] = isTurned ? [second, first] : [first, second];
     const own = [lostInType(found.type, named), ...found.context].filter((text) => text !== undefined);
@@ -295,19 +310,13 @@ export class GraphDraft {
   }
 
   #linkProblem(from: End, to: End): string | undefined {
-    for (const { end, entry, key } of [from, to]) {
-      const isRefused = entry ? key === undefined || !this.#notes.has(key) : this.#refused.has(end);
-      if (isRefused) return `the memory ${quote(entry?.name ?? end)} was not imported`;
-      if (!entry) return `the file has no memory called ${quote(end)}: --create-missing creates one`;
+    for (const { name, entry, key } of [from, to]) {
+      const isRefused = entry ? key === undefined || !this.#notes.has(key) : this.#refused.has(name);
+      if (isRefused) return `the memory ${quote(name)} was not imported`;
+      if (!entry) return `the file has no memory called ${quote(name)}: --create-missing creates one`;
     }
     return from.key === to.key ? "it links a memory to itself" : undefined;
   }
-}
-
-/** Of several memories with one name, a later import finds each by its text, which then says its id. */
-function tellApart(entry: Entry): void {
-  entry.grows = false;
-  entry.details.add(`id: ${entry.id}`);
 }
 
 /** Whether both are given, and the second is lost. */
@@ -325,7 +334,7 @@ export interface FinishOptions {
 }
 
 interface End {
-  readonly end: string;
+  readonly name: string;
   readonly entry: Entry | undefined;
   readonly key: string | undefined;
 }

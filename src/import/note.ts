@@ -11,9 +11,9 @@ export const TAG = "mcp-memory";
 
 /** A memory while its file is read. */
 export interface Entry {
-  readonly name: string;
-  /** The own id of one that grows. */
-  id?: string | undefined;
+  name: string;
+  /** @see FoundMemory.ownId; only of one that grows. */
+  ownId?: string | undefined;
   type: string;
   /** In the order of their first occurrence. */
   readonly texts: Set<string>;
@@ -23,7 +23,7 @@ export interface Entry {
   importance?: number | undefined;
   kept: Kept;
   /** Whether further texts with the same name are added to it. */
-  grows: boolean;
+  readonly grows: boolean;
 }
 
 type Refuse = (what: string, reason: string) => void;

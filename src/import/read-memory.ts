@@ -28,7 +28,7 @@ import { readNested } from "./read-relationship.js";
 
 const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP, LETTA_BLOCK, OWN_MEMORY];
 
-/** Names of a record itself, and not of what it tells of. */
+/** Fields that name a record itself, and not what it tells of. */
 const OWN_NAMES = new Set(["name", "title", "label"]);
 
 /** How many characters of a text without a name become its title. */
@@ -38,8 +38,8 @@ const TITLE_FROM_TEXT = 100;
 export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: GraphDraft): void {
   // A text with a topic is one of several; so is one with a title.
   const isNamed = fields.has(["name", "entityname", "entity", "observation", "fact"], asKey);
-  // Memory servers know their entities by name; an id beside it says nothing.
-  const isEntity = fields.has(["observations", "entitytype"], (field) => field);
+  // Memory servers know their entities by name, and several texts may be about one thing: then an id says nothing.
+  const isKnownByName = fields.has(["observations", "entitytype", "observation", "fact"], (field) => field);
   // A name in the metadata is not the name of a text: several texts may have the same one.
   const isOwn = hasText(value);
   const { label: nameOf = "", value: called } = fields.takeLabelled(NAMES, asKey, { isOwn }) ?? {};
@@ -73,8 +73,7 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
   if (tool) leaveOutDerived(tool, fields, draft);
   if (identifier && id !== name && kept.clientId !== id) draft.notCarry(identifier.label);
   const otherId = tool?.alsoNamed === undefined ? undefined : new Fields(value).take([tool.alsoNamed], asKey);
-  // One of several texts about a thing has an id of its own, which is not that of the thing.
-  const ownId = !isEntity && OWN_NAMES.has(plainName(nameOf)) ? id : undefined;
+  const ownId = !isKnownByName && OWN_NAMES.has(plainName(nameOf)) ? id : undefined;
   const memory = { place, name, id, ownId, otherId, type, tags, summary, importance, kept, grows };
   const entry = draft.addMemory({ ...memory, texts: found?.lines ?? [], details: fields.rest() });
   for (const field of nested) readNested(field, { place, draft, entry, name });

@@ -19,14 +19,14 @@ interface Owner {
 
 /** Reads the relationships inside a memory: objects, names, or names by type. */
 export function readNested({ label, value }: Field, owner: Owner): void {
-  const { place, draft, name, entry } = owner;
+  const { place, draft, entry } = owner;
   const readNames = (type: string, names: unknown) => {
     for (const to of Array.isArray(names) ? names : [names]) {
       const key = asKey(to);
       if (isObject(to)) readEnds(to, { ...owner, place: `${place}.${label}` }, type);
       else if (key !== undefined && entry) {
         const line = { of: entry, text: `${type}: ${key}` };
-        draft.addRelationship({ place, from: name, to: key, type, context: [], line });
+        draft.addRelationship({ place, from: entry, to: key, type, context: [], line });
       } else if (showValue(to) !== "") {
         draft.refuse("relationship", `${place}.${label}: ${quote(JSON.stringify(to))}`, "it names no memory");
       }
@@ -37,25 +37,25 @@ export function readNested({ label, value }: Field, owner: Owner): void {
   for (const [type, names] of Object.entries(value)) readNames(type, names);
 }
 
-function readEnds(value: JsonObject, { place, draft, name }: Owner, type: string): void {
+function readEnds(value: JsonObject, { place, draft, entry, name }: Owner, type: string): void {
   const fields = new Fields(value);
   fields.takeAll((field) => field.name === "type" && shapeOf(field.value) !== undefined);
-  readRelationship({ place, value }, fields, draft, { name, type });
+  readRelationship({ place, value }, fields, draft, { end: entry ?? name, type });
 }
 
-/** @param owner the memory that contains it, and the name of the list there. */
+/** @param owner the memory that contains it, or its name if it is not stored, and the name of the list there. */
 export function readRelationship(
   { place, value }: ObjectRecord,
   fields: Fields,
   draft: GraphDraft,
-  owner?: { readonly name: string; readonly type: string },
+  owner?: { readonly end: string | Entry; readonly type: string },
 ): void {
   // Beside the subject and the object of a statement, its source is where it was found.
   const isStatement = [SUBJECT, OBJECT].every((name) => fields.has([name], asEnd));
   const ends = isStatement ? { from: [SUBJECT], to: [OBJECT] } : { from: FROM, to: TO };
   const from = takeEnd(fields, ends.from, "from");
   const to = takeEnd(fields, owner && !from ? OTHER_END : ends.to, "to");
-  const [fromKey, toKey] = [from?.key ?? owner?.name, to?.key ?? owner?.name];
+  const [fromKey, toKey] = [from?.key ?? owner?.end, to?.key ?? owner?.end];
   if (fromKey === undefined || toKey === undefined || (!from && !to)) {
     const missing = [from ? "" : "from", to ? "" : "to"].filter(Boolean).join(" and ");
     return draft.refuse("relationship", `${place}: ${quote(JSON.stringify(value))}`, `it has no field ${missing}`);

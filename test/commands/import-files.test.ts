@@ -77,21 +77,48 @@ describe("files of memory servers and their forks", () => {
 
     expect([...graph.notes.values()].map(({ title, content, lines }) => [title, content, lines !== undefined])).toEqual(
       [
+        ["package.json (package.json)", "package.json (package.json)", true],
+        ["package.json (a/package.json)", "size: 1", true],
+        ["package.json (b/package.json)", "package.json (b/package.json)", true],
         ["main.ts", "main.ts", true],
-        ["package.json", "id: package.json", false],
-        ["package.json", "size: 1\nid: a/package.json", false],
-        ["package.json", "id: b/package.json", false],
       ],
     );
-    const ends = [...graph.links.values()].map(({ from, type, to }) =>
-      [from, type, to].map((key) => graph.notes.get(key)?.content ?? key),
-    );
-    expect(ends).toEqual([
-      ["main.ts", "READS", "id: b/package.json"],
-      ["id: package.json", "NAMES", "main.ts"],
+    expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([
+      ["main.ts", "READS", "package.json (b/package.json)"],
+      ["package.json (package.json)", "NAMES", "main.ts"],
     ]);
     expect(graph.memories).toEqual({ read: 5, merged: 1 });
-    expect(graph.tag).toBeUndefined();
+    expect(graph.tag).toBe("mcp-memory");
+  });
+
+  it("gives each of several nodes with one name its own relationships, and those by name to the first", () => {
+    const nodes = [
+      { id: "a", name: "index.ts", links: [{ target: "main", type: "reads" }] },
+      { id: "b", name: "index.ts", links: [{ target: "main", type: "writes" }], uses: "x" },
+      { name: "index.ts", role: "entry" },
+      { id: "c", name: "index.ts (b)" },
+      { id: "main", name: "main.ts", links: { reads: ["index.ts"] } },
+    ];
+    const graph = readText(JSON.stringify({ nodes, edges: [{ source: "b", target: "index.ts", type: "knows" }] }));
+
+    expect(contentsOf(graph)).toEqual({
+      "index.ts (a)": "role: entry",
+      "index.ts (b) (b)": "uses: x",
+      "index.ts (b)": "index.ts (b)",
+      "main.ts": "main.ts",
+    });
+    expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([
+      ["index.ts (a)", "READS", "main.ts"],
+      ["index.ts (b) (b)", "WRITES", "main.ts"],
+      ["main.ts", "READS", "index.ts (a)"],
+      ["index.ts (b) (b)", "KNOWS", "index.ts (a)"],
+    ]);
+  });
+
+  it.each(["observation", "fact", "observations"])("adds each %s about a thing to it, whatever its id", (field) => {
+    const said = [1, 2].map((id) => ({ id, name: "Ann", [field]: `says ${id}` }));
+
+    expect(contentsOf(readText(jsonLines(...said)))).toEqual({ Ann: "says 1\nsays 2" });
   });
 
   it("reads separate observations, and lists of details and facts", () => {

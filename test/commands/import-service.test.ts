@@ -433,21 +433,26 @@ describe("importing into the service", () => {
     expect(Note).toMatchObject({ content: "Text.\n\nstatus: open", tags: ["b"] });
   });
 
-  it("keeps apart nodes of one name with ids of their own, also when they are imported again", async () => {
+  it("keeps apart nodes of one name with ids of their own, and updates each when they are imported again", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const ann = await world.user();
     const nodes = ["a", "b", "c"].map((id) => ({ id, name: "index.ts", folder: `src/${id}` }));
     const edges = [{ source: "a", target: "b", type: "imports" }];
-    const counts = (done: "created" | "existing") =>
-      reportOf({ memories: { [done]: 3 }, relationships: { [done]: 1 } });
+    const changed = nodes.map((node) => (node.id === "b" ? { ...node, owner: "Ann" } : node)).reverse();
 
-    for (const done of ["created", "existing", "existing"] as const) {
-      expect(await importInto(url, ann, JSON.stringify({ nodes, edges }))).toMatchObject({
-        ...counts(done),
-        notCarried: expect.anything(),
-      });
+    for (const [some, memories] of [
+      [nodes, { created: 3 }],
+      [nodes, { existing: 3 }],
+      [changed, { updated: 1, existing: 2 }],
+    ] as const) {
+      expect(await importInto(url, ann, JSON.stringify({ nodes: some, edges }))).toMatchObject({ memories });
     }
+    expect(await memoriesOf(ann)).toMatchObject({
+      "index.ts (a)": { content: "folder: src/a" },
+      "index.ts (b)": { content: "folder: src/b\nowner: Ann" },
+      "index.ts (c)": { content: "folder: src/c" },
+    });
   });
 
   it("keeps different long names apart that are cut to the same title", async () => {
