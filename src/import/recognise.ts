@@ -58,12 +58,9 @@ function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, sh
     const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, reason);
   }
-  if (isRoamPage(value)) {
-    return draft.refuse(
-      "other",
-      `${place}: ${quote(value.title)}`,
-      "a page of Roam: export all pages as Markdown instead",
-    );
+  const advice = isRoamPage(value) ? ROAM_ADVICE : isChat(value) ? CHAT_ADVICE : undefined;
+  if (advice !== undefined) {
+    return draft.refuse("other", `${place}: ${quote(asText(value["title"] ?? value["name"]) ?? "")}`, advice);
   }
   const fields = new Fields(value);
   // Beside `record`, as in exports of this service, `type` is the type of the memory itself.
@@ -91,10 +88,16 @@ function withoutWrapper(value: JsonObject): JsonObject {
 }
 
 /** In Roam's JSON, a page has blocks, each with its text in `string`. */
-const isRoamPage = (value: JsonObject): value is { title: string } =>
+const isRoamPage = (value: JsonObject): boolean =>
   typeof value["title"] === "string" &&
   Array.isArray(value["children"]) &&
   value["children"].some((block) => isObject(block) && typeof block["string"] === "string");
+const ROAM_ADVICE = "a page of Roam: export all pages as Markdown instead";
+
+/** In `conversations.json`, a chat of claude.ai has a list of messages; one of ChatGPT has a tree of them. */
+const isChat = (value: JsonObject): boolean =>
+  Array.isArray(value["chat_messages"]) || (isObject(value["mapping"]) && "current_node" in value);
+const CHAT_ADVICE = "a whole chat, which is no memory: ask its program what it remembers, and import a list of that";
 
 const asSomething = (value: unknown) => showValue(value) || undefined;
 

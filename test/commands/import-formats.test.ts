@@ -644,6 +644,21 @@ it("reads logs of agents: messages with their times and kinds, and plain texts",
   ]);
 });
 
+it("refuses whole chats of ChatGPT and claude.ai, and says what to import instead", () => {
+  const message = { author: { role: "user" }, content: { content_type: "text", parts: ["Hello"] } };
+  const chats = [
+    { title: "Greeting", mapping: { a: { id: "a", message, children: [] } }, current_node: "a", id: "b" },
+    { uuid: "c", name: "", chat_messages: [{ uuid: "d", text: "Hello", sender: "human" }] },
+  ];
+  const graph = readText(JSON.stringify([...chats, { name: "Map", mapping: { a: "b" } }]));
+
+  expect(leftOut(graph)).toEqual([
+    expect.stringMatching(/"Greeting": a whole chat, which is no memory: .* import a list of that$/),
+    expect.stringMatching(/"": a whole chat/),
+  ]);
+  expect([...graph.notes.keys()]).toEqual(["Map"]);
+});
+
 it("says what to do with the pages of Roam", () => {
   const graph = readText(
     JSON.stringify([{ title: "March 26th, 2020", children: [{ string: "met [[Ann]]" }] }, { title: "Ann" }]),
