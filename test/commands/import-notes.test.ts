@@ -283,16 +283,18 @@ it("reads a Logseq graph: names with slashes, properties, tags of words; leaves 
       "pages/Project.md":
         "title:: My Project\ntags:: alpha, [[beta]], #gamma\nalias:: Proj\n\n- see [[Team/Ann]] for #[[two words]]\nlate:: no property",
       "pages/Team___Ann.md":
-        '- knows [[Proj]], wrote [[Old/Page]], asked [[What: C# "1:1"?]], [[100% of é]] and [[50%]]',
+        '- knows [[Proj]], wrote [[Old/Page]], asked [[What: C# "1:1"?]], [[100% of é]], [[50%]], [[.NET]] and [[Acme Inc.]]',
       "pages/Old%2FPage.md": "- old",
       "pages/What%3A C%23 %221%3A1%22%3F.md": "- in names of files",
       "pages/100%25 of %C3%A9.md": "- all",
       "pages/50%.md": "- half",
+      "pages/%2ENET.md": "- not hidden",
+      "pages/Acme Inc.___.md": "- a dot at the end",
     }),
   );
 
   const notes = new Map([...graph.notes.values()].map((note) => [note.title, note]));
-  const escaped = ['What: C# "1:1"?', "100% of é", "50%"];
+  const escaped = ['What: C# "1:1"?', "100% of é", "50%", ".NET", "Acme Inc."];
   expect([...notes.keys()].sort()).toEqual([...escaped, "My Project", "Old/Page", "Team/Ann"].sort());
   expect(notes.get("My Project")?.tags).toEqual(["alpha", "beta", "gamma", "two words"]);
   expect(linksOf(graph).map((link) => link.slice(0, 3))).toEqual([

@@ -7,9 +7,15 @@ const MONTHS = [
 ];
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** In names of files, Logseq writes `/` as `___`, and other signs, in earlier versions `/` too, as `%2F`. */
+/**
+ * In names of files, Logseq writes `/` as `___`, and other signs, in earlier versions `/` too, as `%2F`. It adds a `___`
+ * to names that Windows does not allow, such as those with a dot at their end.
+ */
 export const pageTitle = (name: string): string =>
-  name.replaceAll("___", "/").replaceAll(/(?:%[\da-f]{2})+/gi, decoded);
+  name
+    .replace(/(?<=.)___$/, "")
+    .replaceAll("___", "/")
+    .replaceAll(/(?:%[\da-f]{2})+/gi, decoded);
 
 /**
  * Reads Logseq's settings, and returns a function from the path of a note to its title. The title of a journal, such as
