@@ -405,6 +405,7 @@ it.each([
   ["---\ntitle: Use SQL\n---\n\n- **Status:** accepted\n- **Date:** 3 March 2024\n", "2024-03-03"],
   ["# Use SQL\n\n## Log\n\nDate: 2020-02-03", undefined],
   ["# Use SQL\n\nUpdate: 2020-02-03\nDate: soon", undefined],
+  [`# Use SQL\n\n${" ".repeat(1_973)}\nDate: 2020-02-13`, undefined],
   ["---\ndate: 2021-01-01\n---\n# Use SQL\n\nDate: 2020-02-03", "2021-01-01"],
 ])("takes the date above the first section of %j as its time, as records of decisions have it", (text, day) => {
   const { kept, body } = readMarkdownNote(text);

@@ -192,13 +192,13 @@ function propertiesOf(body: string): ReadonlyMap<string, string> {
 }
 
 /** In records of decisions, a line above the first section: `Date: 2020-02-03`, also `* **Date:** …` in a list. */
-const DATE_LINE = /^(?:[*-] )?\*{0,2}Date(?::\*{0,2}|\*{0,2}:) {1,10}([^<\n]{1,50})/im;
+const DATE_LINE = /^(?:[*-] )?\*{0,2}Date(?::\*{0,2}|\*{0,2}:) {1,10}([^<\n]{1,50})[<\n]/im;
 
 /** The longest such beginning of a note that is read. */
 const ABOVE_MAX = 2_000;
 
 function dateAbove(body: string): Date | undefined {
-  const [above = ""] = body.slice(0, ABOVE_MAX).split(/^##/m);
+  const [above = ""] = `${body}\n`.slice(0, ABOVE_MAX).split(/^##/m);
   return asNoteTime(DATE_LINE.exec(above)?.[1]);
 }
 
