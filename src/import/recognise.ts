@@ -58,7 +58,7 @@ function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, sh
     const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, reason);
   }
-  const advice = isRoamPage(value) ? ROAM_ADVICE : isChat(value) ? CHAT_ADVICE : undefined;
+  const advice = insteadOf(value);
   if (advice !== undefined) {
     return draft.refuse("other", `${place}: ${quote(asText(value["title"] ?? value["name"]) ?? "")}`, advice);
   }
@@ -87,17 +87,22 @@ function withoutWrapper(value: JsonObject): JsonObject {
   return { ...memory, ...(Object.fromEntries(beside) as JsonObject) };
 }
 
+/** What a record of another program is, and what to import instead; undefined for any other record. */
+function insteadOf(value: JsonObject): string | undefined {
+  if (isRoamPage(value)) return "a page of Roam: export all pages as Markdown instead";
+  if (!isChat(value)) return undefined;
+  return "a whole chat, which is no memory: ask its program what it remembers, and import a list of that";
+}
+
 /** In Roam's JSON, a page has blocks, each with its text in `string`. */
 const isRoamPage = (value: JsonObject): boolean =>
   typeof value["title"] === "string" &&
   Array.isArray(value["children"]) &&
   value["children"].some((block) => isObject(block) && typeof block["string"] === "string");
-const ROAM_ADVICE = "a page of Roam: export all pages as Markdown instead";
 
 /** In `conversations.json`, a chat of claude.ai has a list of messages; one of ChatGPT has a tree of them. */
 const isChat = (value: JsonObject): boolean =>
   Array.isArray(value["chat_messages"]) || (isObject(value["mapping"]) && "current_node" in value);
-const CHAT_ADVICE = "a whole chat, which is no memory: ask its program what it remembers, and import a list of that";
 
 const asSomething = (value: unknown) => showValue(value) || undefined;
 
