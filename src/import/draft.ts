@@ -14,7 +14,7 @@ export interface FoundMemory {
   readonly name: string;
   /** Another name that relationships may use for it. */
   readonly id?: string | undefined;
-  /** The id, if another memory of the same name has another one; the id of one text of several says nothing. */
+  /** The same id, if it tells memories of one name apart. That of one of several texts about a thing does not. */
   readonly ownId?: string | undefined;
   /** A further one, which several memories may have: then it is the first one's. */
   readonly otherId?: string | undefined;
@@ -51,7 +51,7 @@ export class GraphDraft {
   readonly #entries: Entry[] = [];
   /** The first memory of each name. One that grows comes before others. */
   readonly #byName = new Map<string, Entry>();
-  /** Memories that grow and have the same name, by that name and their own ids. */
+  /** Memories that grow and share their name with another one that grows, by that name and their own ids. */
   readonly #namesakes = new Map<string, Map<string | undefined, Entry>>();
   readonly #byId = new Map<string, Entry>();
   readonly #byClientId = new Map<string, Entry>();

@@ -29,7 +29,8 @@ const ENDS = [
   "hash",
 ];
 const endsOf = (...words: string[]) => words.flatMap((word) => ENDS.map((end) => word + end));
-export const [SUBJECT, OBJECT] = ["subject", "object"];
+export const SUBJECT = "subject";
+export const OBJECT = "object";
 export const FROM = [...endsOf("from", "source"), "head", "start", SUBJECT];
 export const TO = [...endsOf("to", "target", "destination"), "tail", "end", OBJECT];
 /** For relationships inside a memory, which start at that memory by default. */

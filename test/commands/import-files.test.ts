@@ -68,7 +68,7 @@ describe("files of memory servers and their forks", () => {
   it("keeps apart the nodes of a graph that have the same name and ids of their own", () => {
     const node = (id: string, more = {}) => ({ id, label: "package.json", kind: "file", ...more });
     const [one, other, third] = [node("a/package.json", { size: 1 }), node("b/package.json"), node("package.json")];
-    const nodes = [third, one, other, other, { id: "main", label: "main.ts" }];
+    const nodes = [one, third, other, other, { id: "main", label: "main.ts" }];
     const links = [
       { source: "main", target: "b/package.json", relation: "reads" },
       { source: "package.json", target: "main", relation: "names" },
@@ -77,8 +77,8 @@ describe("files of memory servers and their forks", () => {
 
     expect([...graph.notes.values()].map(({ title, content, lines }) => [title, content, lines !== undefined])).toEqual(
       [
-        ["package.json (package.json)", "package.json (package.json)", true],
         ["package.json (a/package.json)", "size: 1", true],
+        ["package.json (package.json)", "package.json (package.json)", true],
         ["package.json (b/package.json)", "package.json (b/package.json)", true],
         ["main.ts", "main.ts", true],
       ],
