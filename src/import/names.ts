@@ -32,7 +32,8 @@ const endsOf = (...words: string[]) => words.flatMap((word) => ENDS.map((end) =>
 export const SUBJECT = "subject";
 export const OBJECT = "object";
 export const FROM = [...endsOf("from", "source"), "head", "start", SUBJECT];
-export const TO = [...endsOf("to", "target", "destination"), "tail", "end", OBJECT];
+export const TARGETS = endsOf("to", "target", "destination");
+export const TO = [...TARGETS, "tail", "end", OBJECT];
 /** For relationships inside a memory, which start at that memory by default. */
 export const OTHER_END = [...TO, "entity", "entityname", "name", "id", "memory"];
 export const RELATION_TYPES = [

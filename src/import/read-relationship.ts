@@ -1,6 +1,6 @@
 import type { GraphDraft } from "./draft.js";
 import { type Field, Fields, asKey, asPast, asShare, asText, showValue } from "./fields.js";
-import { FROM, IDS, NAMES, OBJECT, OTHER_END, RELATION_TYPES, SUBJECT, TO, shapeOf } from "./names.js";
+import { FROM, IDS, NAMES, OBJECT, OTHER_END, RELATION_TYPES, SUBJECT, TARGETS, TO, shapeOf } from "./names.js";
 import type { Entry } from "./note.js";
 import { type JsonObject, isObject, quote } from "./text.js";
 import type { ObjectRecord } from "./record-reader.js";
@@ -50,8 +50,8 @@ export function readRelationship(
   draft: GraphDraft,
   owner?: { readonly end: string | Entry; readonly type: string },
 ): void {
-  // Beside the subject and the object of a statement, its source is where it was found.
-  const isStatement = [SUBJECT, OBJECT].every((name) => fields.has([name], asEnd));
+  // Beside a subject and an object, a source without a target is where the statement was found.
+  const isStatement = [SUBJECT, OBJECT].every((name) => fields.has([name], asEnd)) && !fields.has(TARGETS, asEnd);
   const ends = isStatement ? { from: [SUBJECT], to: [OBJECT] } : { from: FROM, to: TO };
   const from = takeEnd(fields, ends.from, "from");
   const to = takeEnd(fields, owner && !from ? OTHER_END : ends.to, "to");

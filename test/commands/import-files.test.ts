@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readGraphFile } from "../../src/import/read-file.js";
 import { RecordReader } from "../../src/import/record-reader.js";
-import { entity, fileWith, jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
+import { fileWith, jsonLines, leftOut, linksOf, readText } from "../support/imports.js";
 
 const contentsOf = (graph: ReturnType<typeof readText>) =>
   Object.fromEntries(Array.from(graph.notes.values(), ({ title, content }) => [title, content]));
@@ -54,14 +54,14 @@ describe("files of memory servers and their forks", () => {
   });
 
   it("reads the ends of a statement as its subject and object, and its source as where it is from", () => {
-    const said = { subject: "A", predicate: "inspired by", object: "B", source: "a talk", target: "all" };
-    const graph = readText(
-      jsonLines(entity("A", "x"), entity("B", "x"), said, { source: "B", target: "A", subject: "C" }),
-    );
+    const said = { subject: "A", predicate: "inspired by", object: "B", source: "a talk", end: "2020" };
+    const edge = { source_id: "2", target_id: "1", subject: "Mr. B", object: "Ms. A" };
+    const nodes = ["A", "B"].map((name, index) => ({ id: index + 1, name }));
+    const graph = readText(jsonLines(...nodes, said, { source: "B", target: "A", subject: "C" }, edge));
 
     expect(linksOf(graph)).toEqual([
-      ["A", "INSPIRED_BY", "B", "source: a talk; target: all"],
-      ["B", "RELATED_TO", "A", "subject: C"],
+      ["A", "INSPIRED_BY", "B", "source: a talk; end: 2020"],
+      ["B", "RELATED_TO", "A", "subject: C; subject: Mr. B; object: Ms. A"],
     ]);
   });
 
