@@ -89,7 +89,7 @@ interface WritesOnce<Input, Output, Answer> {
   readonly effect: "statement";
   readonly audit: NotRecordedHere;
   /** What takes longer and only reads. As in `Changes`, it runs before the transaction; for a repeated request again. */
-  prepare?(context: Context, input: Input): Promise<Answer>;
+  prepare?(context: Context, input: Input): Promise<Answer> | Answer;
   handle(context: Context, input: Input, ...placeAndAnswer: [...MaybePlace, Answer]): Promise<Output>;
 }
 

@@ -64,7 +64,7 @@ export const createMemory = defineOperation({
     output: { ...MEMORY_EXAMPLE, relationships: [], relationshipsTotal: 0, supersededBy: null },
   },
   audit: { none: "A memory says who made it and when." },
-  async prepare(context, input) {
+  prepare(context, input) {
     assertHolds(context, input);
     // A key that may only write gets none: they would show what is stored.
     if (!isWanted(context, input) || !context.caller.scopes.has("memories:read")) return null;
