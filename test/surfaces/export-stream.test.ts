@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { callersByKeys } from "../../src/features/access/caller-statement.js";
+import { createApiKey } from "../../src/features/access/create-api-key.js";
 import { revokeApiKey } from "../../src/features/access/revoke-api-key.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
 import { leaveTeam } from "../../src/features/teams/leave-team.js";
@@ -76,20 +77,26 @@ it("resets the connection of HTTP/1.0 when it ends early: to nginx, any other en
   for (let call = 0; call < 25; call++) await ann.did(createMemories, { memories: LARGE });
   const { hostname, port } = new URL(url);
   /** How the connection ends, if the client reads nothing while `change` happens. */
-  const endAround = async (change: () => Promise<unknown>) => {
+  const endAround = async (key: string, change: () => Promise<unknown>) => {
     const socket = connect(Number(port), hostname);
     const end = new Promise<string>((resolve) => {
       socket.on("end", () => resolve("end")).on("error", ({ code }: NodeJS.ErrnoException) => resolve(code ?? ""));
     });
-    socket.write(`GET /v1/export HTTP/1.0\r\nAuthorization: Bearer ${ann.key}\r\n\r\n`);
+    socket.write(`GET /v1/export HTTP/1.0\r\nAuthorization: Bearer ${key}\r\n\r\n`);
     await once(socket, "readable");
     await change();
     socket.resume();
     return end;
   };
 
-  expect(await endAround(async () => {})).toBe("end");
-  expect(await endAround(() => ann.did(revokeApiKey, { id: ann.caller.keyId }))).toBe("ECONNRESET");
+  expect(await endAround(ann.key, async () => {})).toBe("end");
+  // A client with Node takes a reset for an end if some of the answer is still to be read then: about one in ten.
+  let end = "";
+  for (let tries = 0; tries < 5 && end !== "ECONNRESET"; tries++) {
+    const { id, key } = await ann.did(createApiKey, { name: "Export" });
+    end = await endAround(key, () => ann.did(revokeApiKey, { id }));
+  }
+  expect(end).toBe("ECONNRESET");
 });
 
 it("keeps nobody from being served while its client does not read", async () => {
