@@ -77,12 +77,7 @@ async function run<Input extends object, Output extends object>(
   let prepared: unknown;
   try {
     await takeUses(context, limits, input);
-    if (prepare) {
-      const standing = team && (await readStanding(context, team, input));
-      const answer = prepare(context, input, standing);
-      // What needs no waiting gives no promise.
-      prepared = answer instanceof Promise ? await answer : answer;
-    }
+    prepared = prepare && (await prepare(context, input, team && (await readStanding(context, team, input))));
   } catch (error) {
     // The first request may have ended, and left a state that refuses a second one.
     const meanwhile = idempotency && error instanceof Failure && (await findEarlier(idempotency));
