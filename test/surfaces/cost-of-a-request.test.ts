@@ -64,6 +64,7 @@ const requestsFor = (id: string) => ({
   }),
   "MCP get": mcp("get_memory", { id }),
   "REST export": rest("/v1/export"),
+  "alias get": rest(`/memories/${id}`),
 });
 
 async function memoryIn(world: World) {
@@ -136,6 +137,7 @@ it("takes few statements and round trips to the database: it does not wait for B
 
   expect(costs).toEqual({
     "REST get": { trips: 2, statements: ["memories_with_links"] },
+    "alias get": { trips: 2, statements: ["memories_with_links"] },
     "REST related": { trips: 2, statements: ["related_memories_1"] },
     "REST search": { trips: 4, statements: SEARCH },
     "REST list": { trips: 4, statements: ["BEGIN", "SELECT", "SELECT", "COMMIT"] },
@@ -220,6 +222,7 @@ const MOST: Readonly<Record<string, Cost>> = {
   "GraphQL nested": { promises: 230, turns: 4, proxies: 0, routes: 17 },
   "GraphQL create": { promises: 129, turns: 3, proxies: 0, routes: 17 },
   "MCP get": { promises: 89, turns: 2, proxies: 0, routes: 14 },
+  "alias get": { promises: 80, turns: 2, proxies: 0, routes: 81 },
 };
 
 /** Express's class for what it compares with a request's path. */
