@@ -230,8 +230,8 @@ it("keeps of an account's large results no more bytes than a graph of its plan m
   const { url, metricsUrl = "" } = await world.serve({ METRICS_PORT: "0" });
   const ann = await world.user();
   const large = { ...NOTE, content: "\u{1F600}".repeat(25_000) };
-  const storeAndDelete = async (idempotencyKey: string) => {
-    const answer = await store(url, ann.key, idempotencyKey, large);
+  const storeAndDelete = async (idempotencyKey: string, note: typeof NOTE = large) => {
+    const answer = await store(url, ann.key, idempotencyKey, note);
     const { id } = answer.body as { id?: string };
     if (id !== undefined) await ask(`${url}/v1/memories/${id}`, { method: "DELETE", key: ann.key });
     return answer;
@@ -248,7 +248,11 @@ it("keeps of an account's large results no more bytes than a graph of its plan m
   // A refused request had no effect. Repetitions, small results and requests without the header are not refused.
   expect(await titles(world)).toEqual([]);
   expect((await store(url, ann.key, "a", large)).body).toEqual(answers[0]?.body);
-  expect((await store(url, ann.key, "small")).status).toBe(201);
+  const noteOf = (length: number) => ({ ...NOTE, content: "x".repeat(length) });
+  for (let length = 32_000; length > 800; length /= 2) await storeAndDelete(`${length}`, noteOf(length));
+  const small = [];
+  for (const idempotencyKey of ["f", "g", "h"]) small.push((await storeAndDelete(idempotencyKey, noteOf(500))).status);
+  expect(small).toEqual([201, 201, 201]);
   expect((await ask(`${url}/v1/memories`, { key: ann.key, body: large })).status).toBe(201);
 });
 
