@@ -84,9 +84,14 @@ async function main([...args]) {
 
 function checkNodeVersion() {
   const { engines } = readJson("package.json");
-  const [wanted, actual] = [engines.node.replace(">=", ""), process.versions.node].map((v) => v.split(".").map(Number));
-  const difference = wanted.map((part, index) => actual[index] - part).find((part) => part !== 0) ?? 0;
-  if (difference < 0) throw new Failure(`Node.js ${engines.node} is needed; this is ${process.versions.node}.`);
+  const { node } = process.versions;
+  const [major, minor] = node.split(".").map(Number);
+  const isFine = engines.node.split(" || ").some((range) => {
+    const [, sign, leastMajor, leastMinor] = /^(\^|>=)(\d+)\.(\d+)$/.exec(range);
+    return major === Number(leastMajor) ? minor >= Number(leastMinor) : sign === ">=" && major > Number(leastMajor);
+  });
+  if (!isFine)
+    throw new Failure(`Node.js ${engines.node} is needed; this is ${node}. Install a newer one, such as 24.`);
 }
 
 /** Bundlers take # and ? for parts of an address, and PostgreSQL's programs build shell commands from the others. */

@@ -63,7 +63,7 @@ it.each([
     writeFileSync(join(root, path), text);
   };
   for (const file of ["run.mjs", "old-builds.mjs"]) cpSync(`.config/${file}`, join(root, ".config", file));
-  write("package.json", JSON.stringify({ type: "module", engines: { node: ">=20" } }));
+  write("package.json", JSON.stringify({ type: "module", engines: { node: ">=20.0" } }));
   for (const file of ["package-lock.json", "node_modules/.package-lock.json"]) write(file, '{ "packages": {} }');
   for (const file of ["prisma/schema.prisma", ".config/prisma.ts"]) write(file, "");
   write("node_modules/prisma/package.json", JSON.stringify({ bin: "made.js" }));
