@@ -113,14 +113,23 @@ function makeReady(wanted) {
   }
 }
 
-/** Compares the lock file with npm's list of installed packages. File times are no help: copying changes them. */
+/**
+ * Compares the lock file with npm's list of installed packages. File times are no help: copying changes them. Packages
+ * for this platform are missing if they were installed on another one, or by a Node.js that npm found too old for them.
+ */
 function installed() {
   if (!fs.existsSync(join(root, "node_modules", ".package-lock.json"))) return false;
   const present = readJson("node_modules/.package-lock.json").packages;
-  return Object.entries(readJson("package-lock.json").packages).every(
-    ([path, { version, optional }]) =>
-      path === "" || present[path]?.version === version || (optional && present[path] === undefined),
-  );
+  const isNeeded = (path, { optional, os, cpu }) => {
+    if (!optional) return true;
+    // Linux has two C libraries, and one package for each.
+    const other = path.replace(/(?:gnu|musl)(?=\w*$)/, (libc) => (libc === "gnu" ? "musl" : "gnu"));
+    return os?.includes(process.platform) && cpu?.includes(process.arch) && present[other] === undefined;
+  };
+  return Object.entries(readJson("package-lock.json").packages).every(([path, locked]) => {
+    const found = present[path];
+    return path === "" || (found ? found.version === locked.version : !isNeeded(path, locked));
+  });
 }
 
 function install() {

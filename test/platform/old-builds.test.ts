@@ -56,6 +56,41 @@ it.each([
   ["nothing, by a process that was killed before it wrote its number", ""],
   ["the number of a process that was killed", "999999999"],
 ])("does not wait for a lock that holds %s", (_what, held) => {
+  const { root, write, run } = smallProject();
+  write("dist/.lock", held);
+  utimesSync(join(root, "dist/.lock"), 60, Date.now() / 1_000 - 60);
+
+  const { status, stderr } = run();
+
+  expect([status, stderr]).toEqual([0, expect.stringContaining("Generating the database client")]);
+  expect(existsSync(join(root, "dist/.lock"))).toBe(false);
+});
+
+it.each<[string, object, boolean]>([
+  ["nothing", {}, true],
+  ["the packages of another platform", { "node_modules/of-other": { version: "1.0.0" } }, true],
+  ["another version", { "node_modules/of-this-gnu": { version: "0.9.0" } }, true],
+  ["the packages of this platform", { "node_modules/of-this-gnu": { version: "1.0.0" } }, false],
+  ["those of this platform's other C library", { "node_modules/of-this-musl": { version: "1.0.0" } }, false],
+])("installs if needed where %s of what only some platforms need was installed", (_what, present, isNeeded) => {
+  const { write, run } = smallProject();
+  const here = { version: "1.0.0", optional: true, os: [process.platform], cpu: [process.arch] };
+  const locked = {
+    "node_modules/of-this-gnu": { ...here, libc: ["glibc"] },
+    "node_modules/of-this-musl": { ...here, libc: ["musl"] },
+    "node_modules/of-other": { ...here, os: ["other"] },
+    "node_modules/of-any": { version: "1.0.0", optional: true },
+  };
+  write("package-lock.json", JSON.stringify({ packages: locked }));
+  write("node_modules/.package-lock.json", JSON.stringify({ packages: present }));
+
+  const { status, stderr } = run();
+
+  expect([status, stderr.includes("Installing the dependencies")]).toEqual([0, isNeeded]);
+});
+
+/** The least project that the start script makes ready, with an npm and a Prisma that do nothing. */
+function smallProject() {
   const root = mkdtempSync(join(tmpdir(), "memory-graph-"));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const write = (path: string, text: string) => {
@@ -65,20 +100,17 @@ it.each([
   for (const file of ["run.mjs", "old-builds.mjs"]) cpSync(`.config/${file}`, join(root, ".config", file));
   write("package.json", JSON.stringify({ type: "module", engines: { node: ">=20.0" } }));
   for (const file of ["package-lock.json", "node_modules/.package-lock.json"]) write(file, '{ "packages": {} }');
-  for (const file of ["prisma/schema.prisma", ".config/prisma.ts"]) write(file, "");
+  for (const file of ["prisma/schema.prisma", ".config/prisma.ts", "npm-cli.js"]) write(file, "");
   write("node_modules/prisma/package.json", JSON.stringify({ bin: "made.js" }));
   write("node_modules/prisma/made.js", "");
-  write("dist/.lock", held);
-  utimesSync(join(root, "dist/.lock"), 60, Date.now() / 1_000 - 60);
-
-  const { status, stderr } = spawnSync(process.execPath, [join(root, ".config/run.mjs"), "--no-build"], {
-    encoding: "utf8",
-    timeout: 20_000,
-  });
-
-  expect([status, stderr]).toEqual([0, expect.stringContaining("Generating the database client")]);
-  expect(existsSync(join(root, "dist/.lock"))).toBe(false);
-});
+  const run = () =>
+    spawnSync(process.execPath, [join(root, ".config/run.mjs"), "--no-build"], {
+      env: { ...process.env, npm_execpath: join(root, "npm-cli.js") },
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+  return { root, write, run };
+}
 
 interface Builds {
   clearForBuild(dist: string, now: number): void;
