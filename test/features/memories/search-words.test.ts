@@ -919,6 +919,31 @@ it("finds a name as it is written where most memories have its one word that the
 });
 
 it.each([
+  ["out of time", "The build ran out of time on Monday and on Friday.", ["Time is money", "Out for some time"]],
+  ["not found", "The page was not found, as the log of the proxy says.", ["Found a cause", "What we have found"]],
+  ["is null", "Whether a column is null.", ["A null byte", "Null safety"]],
+  ["the wait", "The wait for the lock.", ["Wait for this", "Wait a while"]],
+])(
+  "ranks what has the quoted words %j side by side first, also of words that the index lacks",
+  async (phrase, content, titles) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { title: "Right", content });
+    await memoriesTitled(ann, ...titles);
+
+    expect((await found(ann, `"${phrase}"`))[0]).toBe("Right");
+  },
+);
+
+it("ranks the title first that has quoted words of which the index has none side by side", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "And what if it is not?", "If so, what then");
+
+  expect(await found(ann, '"what if"')).toEqual(["And what if it is not?", "If so, what then"]);
+});
+
+it.each([
   ["policy", "The retention policy.", ["Police report", "Call the police"]],
   ["factory", "A factory of objects.", ["Two factors", "The main factor"]],
   ["directory", "A directory of the user.", ["Director of sales", "New directors"]],

@@ -138,11 +138,12 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const numbers = query.numbers.flatMap((number) => findNumber(number, resolved));
   // The forms of a number are worth the same with its signs and without.
   const inNumbers = new Set(numbers.flatMap(({ parts }) => parts));
+  const quoted = query.quoted.flatMap((phrase) => findQuoted(phrase, resolved));
   const shortened = query.shortened.flatMap((name) => findShortened(name, resolved));
   const others = signed.filter(({ parts }) => !parts.every((part) => inNumbers.has(part)));
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
-    names: [...numbers, ...others, ...shortened].slice(0, LIMITS.search.names),
+    names: [...quoted, ...numbers, ...others, ...shortened].slice(0, LIMITS.search.names),
     unknown: unknown
       .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
@@ -225,6 +226,13 @@ function findNumber({ pattern, words }: SearchQuery["numbers"][number], { concep
   const isInParts = ({ text, lexemes }: Variant): boolean => lexemes.length > 1 && /^\d/.test(text);
   const mayBeApart = words.length > 1 || parts.some(({ variants }) => variants.some(isInParts));
   return mayBeApart && parts.length > 0 ? [{ pattern, parts, wholes: [] }] : [];
+}
+
+/** A phrase with words that the index lacks, such as "not found": it finds all memories that have the others. */
+function findQuoted({ pattern, words }: SearchQuery["quoted"][number], { concepts }: Resolved): FoundName[] {
+  const parts = concepts.filter(({ text }) => words.some((word) => word.text === text));
+  const isWhole = words.every((word) => parts.some(({ text }) => text === word.text));
+  return isWhole || parts.length === 0 ? [] : [{ pattern, parts, wholes: [] }];
 }
 
 /** A name of several words: the memories that have its words may have them apart. */

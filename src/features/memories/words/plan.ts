@@ -50,7 +50,7 @@ export function planSearch(
  */
 export function planLiterally(
   concept: Concept,
-  { signs, signed }: SearchQuery,
+  { signs, signed, quoted }: SearchQuery,
   { narrowing, memories, bounds }: { narrowing: Narrowing; memories: number; bounds: SearchBounds },
 ): Plan {
   const mark = signs.length > 0 ? TEXT : TITLE;
@@ -60,7 +60,9 @@ export function planLiterally(
   return {
     scored: [concept],
     pairs: [],
-    names: signed.map(({ pattern }) => ({ pattern, share: lostApart(1 / signed.length) })),
+    names: [...signed, ...quoted]
+      .slice(0, LIMITS.search.names)
+      .map(({ pattern }, _, { length }) => ({ pattern, share: lostApart(1 / length) })),
     shareMin: TUNING.shareMin.few,
     gates: [gate],
     isFirstSpared: false,

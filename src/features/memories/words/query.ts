@@ -5,7 +5,7 @@ import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
 import { idleAmong, withoutAsking } from "./idle-words.js";
-import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
+import { type SignedName, patternOfForms, patternOfNames, signedNamesOf } from "./names.js";
 import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
 import { namesLike, synonymsOf, typesNamed } from "./synonyms.js";
@@ -66,6 +66,8 @@ export interface SearchQuery {
   readonly shortened: readonly ShortenedName[];
   /** Quoted texts, whose words must stand in this order. */
   readonly phrases: readonly string[];
+  /** The same, to look for as they are written. */
+  readonly quoted: ReadonlyArray<{ readonly pattern: string; readonly words: readonly QueryWord[] }>;
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
 }
@@ -124,6 +126,7 @@ export function readQuery(query: string): SearchQuery {
   const endsInName = NAME_AT_END.exec(text);
   const lastName = endsInName && names.at(-1);
   const umlauts = umlautsIn(query);
+  const phrases = kept.filter(({ term, isPhrase }) => isPhrase && wordsAlone(term).length > 1).map(({ term }) => term);
   return {
     ...(lastName && { lastName }),
     words: words.map((word, place) => {
@@ -142,9 +145,20 @@ export function readQuery(query: string): SearchQuery {
     })),
     numbers: read.flatMap(numberOf),
     shortened: shortenedOf(words),
-    phrases: kept.filter(({ term, isPhrase }) => isPhrase && wordsAlone(term).length > 1).map(({ term }) => term),
+    phrases,
+    quoted: phrases.filter(({ length }) => length <= QUOTED_MAX).flatMap(quotedOf),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
+}
+
+/** Longer phrases have enough words that the index has. */
+const QUOTED_MAX = 100;
+
+function quotedOf(phrase: string) {
+  const words = wordsAlone(phrase);
+  return words.some(({ isPair }) => isPair)
+    ? []
+    : [{ pattern: patternOfNames([words.map(({ text }) => text).join(" ")]), words }];
 }
 
 function numberOf({ term, words }: { readonly term: string; readonly words: readonly QueryWord[] }) {
