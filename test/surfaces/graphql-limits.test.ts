@@ -19,6 +19,7 @@ it.each([
     "longer than",
   ],
   ["too many tokens", `{ ${"viewer { id } ".repeat(400)} }`, "1000"],
+  ["full of one field", `{ viewer { ${"id ".repeat(900)} } }`, "500,000 steps. Select each field once."],
   [
     "too costly",
     `{ memories(limit: 100) { memories { relationships { memory { relationships { memory { id title } } } } } } }`,

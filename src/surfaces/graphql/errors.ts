@@ -55,6 +55,10 @@ const PLAINLY: ReadonlyMap<string, string> = new Map([
     "Persisted queries have version 1. Send `version: 1`, or the document alone.",
   ],
   ["provided sha does not match query", "The hash is not the one of this document. Send its SHA-256, or no hash."],
+  [
+    "Validation aborted.",
+    "The document selects the same fields too often: comparing them takes more than 500,000 steps. Select each field once.",
+  ],
 ]);
 
 /** Keeps as many of the errors as fit into a refusal, at least the first. */
