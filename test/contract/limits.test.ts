@@ -18,7 +18,7 @@ interface Probe {
   /** If no key is needed to get to this bound, the request is also tried without one. */
   readonly needsKey: boolean;
   readonly status?: number;
-  /** What the refusal says, so that another bound's refusal does not pass for this one. */
+  /** What the refusal says, with the bound, so that another bound's refusal does not pass for this one. */
   readonly says: string;
 }
 
@@ -67,7 +67,7 @@ const PROBES: readonly Probe[] = [
     max: json.depth,
     request: (size) => ({ path: "/mcp", body: ping(1, levels(size - 2, {}) as object) }),
     needsKey: true,
-    says: "nested deeper",
+    says: "nested deeper than 64 levels",
   },
   {
     step: "MCP: message",
@@ -83,7 +83,7 @@ const PROBES: readonly Probe[] = [
     max: json.depth,
     request: (size) => store(levels(size - 1, {})),
     needsKey: true,
-    says: "nested deeper",
+    says: "nested deeper than 64 levels",
   },
   {
     step: "JSON",
@@ -91,7 +91,7 @@ const PROBES: readonly Probe[] = [
     max: json.depth,
     request: (size) => document("{ __typename }", levels(size - 2, {}) as object),
     needsKey: false,
-    says: "nested deeper",
+    says: "nested deeper than 64 levels",
   },
   {
     step: "JSON",
@@ -115,7 +115,7 @@ const PROBES: readonly Probe[] = [
     max: json.nameBytes,
     request: (size) => store({ ["a".repeat(size)]: 1 }),
     needsKey: true,
-    says: "name in the JSON",
+    says: "name in the JSON is longer than 1,024 bytes",
   },
   {
     step: "GraphQL: document",
@@ -131,7 +131,7 @@ const PROBES: readonly Probe[] = [
     max: graphql.nameLength,
     request: (size) => document(`{ ${"a".repeat(size)}: __typename }`),
     needsKey: false,
-    says: "name in the document",
+    says: "name in the document is longer than 128 characters",
   },
   {
     step: "GraphQL: document",
@@ -147,7 +147,7 @@ const PROBES: readonly Probe[] = [
     max: graphql.tokens,
     request: (size) => document(`{ ${repeated(size - 2, () => "__typename")} }`),
     needsKey: false,
-    says: "tokens",
+    says: "1000 tokens",
   },
   {
     step: "GraphQL: selections",
@@ -162,7 +162,7 @@ const PROBES: readonly Probe[] = [
         )}`,
       ),
     needsKey: false,
-    says: "too many selections",
+    says: "more than 1,000 selections",
   },
   {
     step: "GraphQL: shape",
@@ -170,7 +170,7 @@ const PROBES: readonly Probe[] = [
     max: graphql.fragments,
     request: (size) => document(`{ ...F0 } ${chain(size, "__typename")}`),
     needsKey: false,
-    says: "Fragments limit",
+    says: "Fragments limit of 50",
   },
   {
     step: "GraphQL: shape",
@@ -178,7 +178,7 @@ const PROBES: readonly Probe[] = [
     max: graphql.directives,
     request: (size) => document(`{ ${repeated(size, () => `... @skip(if: false) { __typename }`)} }`),
     needsKey: false,
-    says: "Directives limit",
+    says: "Directives limit of 20",
   },
   {
     step: "GraphQL: shape",
@@ -186,7 +186,7 @@ const PROBES: readonly Probe[] = [
     max: graphql.aliases,
     request: (size) => document(`{ ${repeated(size, (n) => `a${n}: __typename`)} }`),
     needsKey: false,
-    says: "Aliases limit",
+    says: "Aliases limit of 15",
   },
   {
     step: "GraphQL: shape",
@@ -200,7 +200,7 @@ const PROBES: readonly Probe[] = [
           : `{ memories { memories { ${"relationships { memory { ".repeat((size - 3) / 2)}id${" } }".repeat((size - 3) / 2)} } } }`,
       ),
     needsKey: true,
-    says: "depth limit",
+    says: "depth limit of 10",
   },
   {
     step: "GraphQL: cost",
@@ -220,7 +220,7 @@ const PROBES: readonly Probe[] = [
     max: text.combiningMarks,
     request: (size) => store({ ...note, title: `a${"\u0301".repeat(size)}` }),
     needsKey: true,
-    says: "combining marks",
+    says: "more than 30 combining marks",
   },
   {
     step: "Text",

@@ -35,12 +35,20 @@ export function formatError({ locations, ...shown }: GraphQLFormattedError, erro
   if (failure) return { ...formatted, ...failureAnswer(failure) };
   const code = codeOf(error);
   if (code === "INTERNAL_ERROR") return { ...formatted, message: BUG_MESSAGE, extensions: { code } };
-  const message = shorten(PLAINLY.get(formatted.message) ?? formatted.message, LIMITS.refusal.issueLength);
+  const message = shorten(plainly(formatted.message), LIMITS.refusal.issueLength);
   const details = formatted.extensions?.["details"] ?? (code === "BAD_REQUEST" ? [{ path: "", message }] : undefined);
   return { ...formatted, message, extensions: { code, ...(details ? { details } : {}) } };
 }
 
-/** What to do, in place of messages of the libraries that do not say so. */
+/** Apollo's refusal, which begins with the operation's name. */
+const TOO_MANY_SELECTIONS = "recursively requests too many selections.";
+const SELECTIONS_MAX = LIMITS.graphql.selections.toLocaleString("en");
+const FEWER_SELECTIONS = `has more than ${SELECTIONS_MAX} selections, with fragments expanded. Select fewer fields.`;
+
+const plainly = (message: string): string =>
+  PLAINLY.get(message) ?? message.replace(TOO_MANY_SELECTIONS, FEWER_SELECTIONS);
+
+/** The limit or what to do, in place of messages of the libraries that do not say so. */
 const PLAINLY: ReadonlyMap<string, string> = new Map([
   [
     "GET requests only support query operations, not mutation operations",
