@@ -1,5 +1,5 @@
 import { LIMITS } from "./limits.js";
-import { ConfigError, Variables, WEB, isUrl } from "./variables.js";
+import { Variables, WEB, isUrl } from "./variables.js";
 
 interface EmbeddingsConfig {
   readonly url: string;
@@ -111,26 +111,10 @@ const PREFIX_LENGTH_MAX = 500;
 /** The product of vectors is made with signed addresses of 32 bits. */
 const VECTORS_MB_MAX = 2_000;
 
-/**
- * Checks that billing is configured completely or not at all: a missing part would make seats free. Not called
- * where a command creates the parts.
- * @throws ConfigError naming what is missing.
- */
-export function assertBillingWhole(config: Config): void {
-  const { stripeSecretKey, stripeWebhookSecret, stripePriceId, stripeYearlyPriceId, stripePortalId } = config;
-  const parts = {
-    STRIPE_SECRET_KEY: stripeSecretKey,
-    STRIPE_WEBHOOK_SECRET: stripeWebhookSecret,
-    STRIPE_TEAM_PRICE_ID: stripePriceId,
-  };
-  const missing = Object.entries(parts).flatMap(([name, value]) => (value === undefined ? [name] : []));
-  const isOff = missing.length === 3 && (stripeYearlyPriceId ?? stripePortalId) === undefined;
-  if (missing.length === 0 || isOff) return;
-  throw new ConfigError(
-    missing.map(
-      (name) => `  ${name} must be set with the other STRIPE_ variables; \`npm run billing -- setup\` prints them.`,
-    ),
-  );
+/** What a process needs of its configuration. */
+export interface Needs {
+  /** Billing completely or not at all: a missing part would make seats free. Not where a command creates the parts. */
+  readonly wholeBilling?: boolean;
 }
 
 interface Place {
@@ -143,7 +127,10 @@ const LOOPBACK = "127.0.0.1";
 const POSTGRES = ["postgres:", "postgresql:"];
 
 /** @throws ConfigError naming every wrong variable, and what it must be. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  { wholeBilling = false }: Needs = {},
+): Config {
   const variables = new Variables(environment);
   const development =
     variables.choice("NODE_ENV", ["development", "test", "production"], "development") !== "production";
@@ -155,7 +142,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicUrl: variables.base("PUBLIC_URL"),
     ...readDatabases(variables),
     ...readMail(variables, development),
-    ...readBilling(variables),
+    ...readBilling(variables, wholeBilling),
     embeddings: readEmbeddings(variables),
     allowedOrigins: readOrigins(variables),
     trustedProxies: variables.whole("TRUSTED_PROXIES", 0, 16),
@@ -231,7 +218,14 @@ function readMail(variables: Variables, development: boolean) {
   return { smtpUrl, mailFrom: mailFrom ?? "Memory Graph <no-reply@localhost>" };
 }
 
-function readBilling(variables: Variables) {
+function readBilling(variables: Variables, whole: boolean) {
+  const parts = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_TEAM_PRICE_ID"];
+  const isSet = (name: string) => variables.text(name) !== undefined;
+  if (whole && [...parts, "STRIPE_YEARLY_PRICE_ID", "STRIPE_PORTAL_ID"].some(isSet)) {
+    for (const name of parts.filter((part) => !isSet(part))) {
+      variables.report(name, "must be set with the other STRIPE_ variables; `npm run billing -- setup` prints them.");
+    }
+  }
   const secretKey = [/^(?!pk_|whsec_|price_)[!-~]+$/, "a secret key, as sk_… or rk_…"] as const;
   const webhookSecret = [/^(?!sk_|rk_|pk_|we_)[!-~]+$/, "the secret of the webhook, as whsec_…"] as const;
   return {

@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
-import { type Config, readConfig } from "./config.js";
+import { type Config, type Needs, readConfig } from "./config.js";
 import { ConfigError } from "./variables.js";
 
 /**
  * The configuration of this process. In development, a `.env` file adds variables that are not set.
  * @throws ConfigError naming every variable that is wrong, or the file if it cannot be read.
  */
-export function configOfProcess(): Config {
+export function configOfProcess(needs?: Needs): Config {
   if (process.env["NODE_ENV"] !== "production") {
     for (const [name, value] of Object.entries(variablesIn(".env"))) process.env[name] ??= value;
   }
-  return readConfig(process.env);
+  return readConfig(process.env, needs);
 }
 
 /** By the byte order mark: Windows PowerShell writes UTF-16 by default. */

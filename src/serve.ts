@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { type RunningApp, startApp } from "./app.js";
 import { forOperator } from "./commands/for-operator.js";
-import { type Config, assertBillingWhole } from "./config.js";
+import type { Config } from "./config.js";
 import { configOfProcess } from "./environment.js";
 import { prepareDemoKey } from "./features/access/index.js";
 import { LIMITS } from "./limits.js";
@@ -16,8 +16,7 @@ import { giveMemoryBack } from "./platform/young-memory.js";
 /** Starts the service with the settings in the environment, and serves until SIGTERM, SIGINT or SIGHUP. */
 async function main(): Promise<void> {
   optimizeWasmLate();
-  const config = configOfProcess();
-  assertBillingWhole(config);
+  const config = configOfProcess({ wholeBilling: true });
   // Registered first, so that a signal during the start also leads to a graceful shutdown.
   const signal = stopSignal();
   await using telemetry = await telemetryOf(config);

@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Config, assertBillingWhole } from "../config.js";
+import type { Config } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { checkDatabase, checkPooler, checkReplica } from "./doctor/database.js";
@@ -77,8 +77,7 @@ const CHECKS: Readonly<Record<string, { readonly check: Check; readonly without:
 async function examine(): Promise<readonly Finding[]> {
   let config: Config;
   try {
-    config = configOfProcess();
-    assertBillingWhole(config);
+    config = configOfProcess({ wholeBilling: true });
   } catch (error) {
     return [{ part: "configuration", state: "wrong", says: sentenceFor(error).replaceAll(/\s+/g, " ") }];
   }

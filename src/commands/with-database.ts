@@ -1,4 +1,3 @@
-import { assertBillingWhole } from "../config.js";
 import { configOfProcess } from "../environment.js";
 import { timeOf } from "../operation/clock-statement.js";
 import { type Services, createServices } from "../operation/context.js";
@@ -46,8 +45,7 @@ export function tellTable(table: string, rows: number): void {
  */
 export function withServices<T>(work: (services: Services) => Promise<T>): Promise<T> {
   const log = loggerTo(process.stderr, "warn");
-  const config = configOfProcess();
-  assertBillingWhole(config);
+  const config = configOfProcess({ wholeBilling: true });
   const publicUrl = () => config.publicUrl ?? "http://localhost:4000";
   const others = { budgets: new ProcessBudgets(), billing: billingOf(config), log, publicUrl };
   return withDatabase(async (database) => {
