@@ -111,6 +111,29 @@ it.each<[string, Race]>([
   expect(await miscounted(world)).toEqual([]);
 });
 
+it("lets restorations wait for each other whose ids and client ids are in no common order", async () => {
+  await using world = await createWorld({ fresh: true });
+  const ann = await world.user();
+  const note = (number: number, clientId: string) => ({ ...NOTE, ...TIMES, id: idOf(0, number, 1), clientId });
+  const inTheMiddle = note(0, "m");
+  await ann.did(restoreMemories, { memories: [inTheMiddle] });
+  const holder = await world.database.pool.connect();
+  await holder.query("BEGIN");
+  await holder.query("DELETE FROM memory WHERE id = $1", [inTheMiddle.id]);
+
+  // Each would store its first memory, wait in the middle, and then need the id that the other one has stored.
+  const first = ann.does(restoreMemories, { memories: [note(1, "a"), inTheMiddle, note(2, "z")] });
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  const second = ann.does(restoreMemories, { memories: [note(2, "b"), inTheMiddle, note(1, "y")] });
+  await expect.poll(() => waitingForLocks(world)).toBe(2);
+  await holder.query("ROLLBACK");
+  holder.release();
+
+  expect([await first, await second]).toMatchObject([{ ok: true }, { ok: true }]);
+  expect(await deadlocks(world)).toBe(0);
+  expect(await miscounted(world)).toEqual([]);
+});
+
 /** Links the second of two memories to the first one: foreign keys would lock them in this order. */
 const LINKS: Readonly<Record<string, (ann: Actor, first: string, second: string) => Promise<Verdict<object>>>> = {
   createRelationship: (ann, first, second) =>
