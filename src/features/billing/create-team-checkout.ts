@@ -111,9 +111,12 @@ export const createTeamCheckout = defineTeamOperation({
   },
   async prepare(context, input, { team: { id }, again }) {
     await withBillingSession(context, id, async (session) => {
-      await session.requests.resend();
+      const { requests, prices } = session;
+      await requests.resend();
+      // Another request with the Idempotency-Key may have opened one for another period: its page stays.
+      await requests.wasDone("checkout", requesterOf(context));
       // The lock may have taken a while: the team may have another owner or size now.
-      const price = priceFor(session.prices, input);
+      const price = priceFor(prices, input);
       await openCheckout(context, session, { team: await again(), price, returns: buildReturns(context, input) });
     });
   },

@@ -10,6 +10,7 @@ import type { CheckoutSettings } from "../../../src/platform/billing/billing.js"
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../../src/stand-in/stripe/index.js";
 import { type StripeWorld, aPayer, createStripeWorld, endGrace } from "../../support/billing.js";
+import { ask } from "../../support/http.js";
 import { createWorld } from "../../support/world.js";
 
 const DAY_MS = 24 * 3_600_000;
@@ -66,6 +67,26 @@ it("opens the checkout of each of two simultaneous requests for different period
 
   const sessions = await api.checkout.sessions.list({ limit: 10 });
   expect(sessions.data.map(({ status }) => status).toSorted()).toEqual(["expired", "open"]);
+});
+
+it("opens one checkout for two simultaneous requests for different periods under one Idempotency-Key", async () => {
+  await using stripe = await startStandInStripe();
+  const api = stripeClient(stripe.secretKey, stripe.url);
+  const { product } = await api.prices.retrieve(stripe.priceId);
+  const yearly = { product: String(product), currency: "usd", unit_amount: 8_000 };
+  const { id: yearlyPriceId } = await api.prices.create({ ...yearly, recurring: { interval: "year" } });
+  await using world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
+  const { url } = await world.serve({ STRIPE_YEARLY_PRICE_ID: yearlyPriceId });
+  const { owner } = await aPayer(world);
+
+  const order = { key: owner.key, headers: { "idempotency-key": "k" } };
+  const answers = await Promise.all(
+    ["month", "year"].map((interval) => ask(`${url}/billing/team-checkout`, { ...order, body: { interval } })),
+  );
+
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+  const sessions = await api.checkout.sessions.list({ limit: 10 });
+  expect(sessions.data.map(({ status }) => status)).toEqual(["open"]);
 });
 
 it("refuses the year where it is not sold", async () => {
