@@ -21,7 +21,7 @@ export function forgetAbandonedGraph({ database }: { readonly database: Database
 }
 
 /**
- * Locks an abandoned graph and its root. Other servers then take the next one, and requests that still run cannot store
+ * Locks the root of an abandoned graph. Other servers then take the next one, and requests that still run cannot store
  * anything in it.
  */
 async function claimAbandonedGraph(inner: Database): Promise<string | undefined> {
@@ -32,9 +32,9 @@ async function claimAbandonedGraph(inner: Database): Promise<string | undefined>
     take: CANDIDATES,
   });
   for (const { id } of candidates) {
-    if (!(await lockRow(inner, "graph", { id }, { skipLocked: true }))) continue;
     if (await lockRow(inner, "graph_root", { graph_id: id }, { skipLocked: true })) return id;
-    // On another node than the graph, the root may have been deleted alone by a run that crashed.
+    // On another node than the graph, the root may have been deleted alone by a run that crashed. Then all rows went with
+    // it, and of several servers that delete the graph, the last ones delete nothing.
     if (!(await inner.models.graphRoot.findUnique({ where: { graphId: id } }))) return id;
   }
   return undefined;
