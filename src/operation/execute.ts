@@ -69,7 +69,10 @@ async function run<Input extends object, Output extends object>(
   const { effect, team, limits: declared = [] } = operation;
   const limits = declared.filter(({ by }) => by !== "handler");
   const prepare = effect === "transaction" || effect === "statement" ? operation.prepare : undefined;
-  // What runs before the transaction must not run again, either, unless it only reads.
+  // What runs before the transaction must not run again, either, unless it only reads. Another request with the key may
+  // still be the first to store its result meanwhile: then this one is refused, though its effect at the payment provider
+  // stays. A claim of the key before would outlive a crash; and under a new key it charges nothing again, since it names
+  // the seats that are wanted, not how many more.
   const early = (prepare && effect !== "statement") || limits.length > 0 ? idempotency : undefined;
   const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
   const earlier = early && (await findEarlier(early));
