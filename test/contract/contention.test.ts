@@ -4,10 +4,9 @@ import type { RunningApp } from "../../src/app.js";
 import { LIMITS } from "../../src/limits.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import type { Operation } from "../../src/operation/operation.js";
-import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import type { StandInStripe } from "../../src/stand-in/stripe/index.js";
 import { brokenOfGraphs } from "../model/invariants.js";
-import { asksProvider, createStripeWorld, eventOf, sendEvent } from "../support/billing.js";
+import { asksProvider, brokenBilling, createStripeWorld, eventOf, sendEvent } from "../support/billing.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import type { Answer } from "../support/http.js";
@@ -49,19 +48,10 @@ function isWrong(answer: Answer): boolean {
   return status >= 500 || code === "internal_error" || code === "payment_provider_error";
 }
 
-/** What is half done, also at the payment provider: there a team has at most one subscription, with its seats. */
-async function halfDone(world: World & { readonly stripe?: StandInStripe }): Promise<string[]> {
+/** What is half done, also at the payment provider. */
+async function halfDone({ stripe, ...world }: World & { readonly stripe?: StandInStripe }): Promise<string[]> {
   const broken = [...(await brokenInvariants(world)), ...(await brokenOfGraphs(world))];
-  if (!world.stripe) return broken;
-  const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
-  for (const account of await world.database.models.billingAccount.findMany()) {
-    const { customerId, seats, nextSeats } = account;
-    const { data } = customerId === null ? { data: [] } : await stripe.subscriptions.list({ customer: customerId });
-    const known = nextSeats ?? seats ?? undefined;
-    const sold = data.map(({ items }) => items.data[0]?.quantity);
-    if (sold.length > 1 || sold[0] !== known) broken.push(`a team has ${known} seats, and at Stripe ${sold.join()}`);
-  }
-  return broken;
+  return stripe ? [...broken, ...(await brokenBilling({ ...world, stripe }))] : broken;
 }
 
 interface Calls {

@@ -102,6 +102,7 @@ export const upgradeTeam = defineMove<{ maxMembers: number }>({
         await world.stripe.delivered();
         billing.seats = maxMembers;
         billing.upgrades += 1;
+        billing.invoices += 1;
         team.maxMembers = maxMembersOf(team);
       },
     };

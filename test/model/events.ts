@@ -1,5 +1,9 @@
 import { createHmac, randomUUID } from "node:crypto";
 import type fc from "fast-check";
+import { AccountBusy } from "../../src/features/billing/failures.js";
+import { reconcileAccount } from "../../src/features/billing/reconcile.js";
+import { TeamNotFound } from "../../src/operation/standing.js";
+import { eventOf, sendEvent as sendEventTo } from "../support/billing.js";
 import { ask } from "../support/http.js";
 import { Draw } from "./draw.js";
 import type { Model, Team } from "./model.js";
@@ -46,6 +50,14 @@ export class TimePasses extends Event {
 
 const waitsToBePaid = ({ billing, deleted }: Team) => !deleted && billing.checkout !== null;
 
+/** What the payment of this checkout changes. */
+function buy(team: Team, seats: number): void {
+  const { billing } = team;
+  const bought = { checkout: null, status: "active", seats, nextSeats: null, ending: false, upgrades: 0 } as const;
+  Object.assign(billing, { ...bought, invoices: billing.invoices + 1 });
+  team.maxMembers = maxMembersOf(team);
+}
+
 export class CheckoutPaid extends Event {
   check = ({ teams }: Readonly<Model>): boolean => teams.some(waitsToBePaid);
 
@@ -56,15 +68,7 @@ export class CheckoutPaid extends Event {
     this.told = `the checkout of ${model.readable(team.id)} for ${checkout.seats} seats is paid`;
     await world.stripe.pay(checkout.sessionId);
     await world.stripe.delivered();
-    Object.assign(team.billing, {
-      checkout: null,
-      status: "active",
-      seats: checkout.seats,
-      nextSeats: null,
-      ending: false,
-      upgrades: 0,
-    });
-    team.maxMembers = maxMembersOf(team);
+    buy(team, checkout.seats);
   }
 }
 
@@ -77,13 +81,74 @@ export class MonthPasses extends Event {
     this.told = "a month passes at the payment provider";
     await world.stripe.advance(32 * DAY_MS);
     await world.stripe.delivered();
-    for (const team of model.teams.filter(({ billing, deleted }) => !deleted && billing.status === "active")) {
-      team.maxMembers = maxMembersOf(team);
-      const { seats, nextSeats, ending } = team.billing;
-      Object.assign(team.billing, { seats: ending ? seats : (nextSeats ?? seats), nextSeats: null });
-      if (ending) Object.assign(team.billing, { status: "canceled", upgrades: 0 });
-    }
+    letMonthPass(model);
   }
+}
+
+function letMonthPass({ teams }: Model): void {
+  for (const team of teams.filter(({ billing, deleted }) => !deleted && billing.status === "active")) {
+    team.maxMembers = maxMembersOf(team);
+    const { seats, nextSeats, ending, invoices } = team.billing;
+    Object.assign(team.billing, { seats: ending ? seats : (nextSeats ?? seats), nextSeats: null });
+    if (ending) Object.assign(team.billing, { status: "canceled", upgrades: 0 });
+    else team.billing.invoices = invoices + 1;
+  }
+}
+
+/** What reaches the service without a request of a user. */
+export interface News {
+  readonly told: string;
+  /** Returns what it changes, if it happens. */
+  happen(): Promise<((model: Model) => void) | undefined>;
+}
+
+/**
+ * News of a team's payments that come at any moment, to any server: events that say nothing new, the page after a
+ * payment, the background job, and sometimes a payment or the end of a month.
+ */
+export function newsOf(team: Team, model: Model, real: Real, draw: Draw): News[] {
+  const { world, urls } = real;
+  const { stripe, database, services } = world;
+  const { checkout } = team.billing;
+  const nothing = (told: string, work: () => Promise<unknown>): News => ({
+    told,
+    happen: async () => void (await work()),
+  });
+  const sendEvent = async () => {
+    const account = await database.models.billingAccount.findUnique({ where: { teamId: team.id } });
+    const event = eventOf(`evt_${randomUUID().slice(-12)}`, account?.customerId ?? "");
+    const sent = [...urls, ...urls].map((url) => sendEventTo({ stripe, app: { url } }, event));
+    const wrong = (await Promise.all(sent)).find(({ status }) => status !== 200 && status !== 503);
+    if (wrong) throw new Disagreement(`The webhook answered ${wrong.status}.`);
+  };
+  const look = async () => {
+    const { status } = await ask(`${urls.at(-1)}/billing/return?session_id=${checkout?.sessionId}`);
+    if (status >= 500 && status !== 503) throw new Disagreement(`The page after a payment answered ${status}.`);
+  };
+  const reconcile = () =>
+    reconcileAccount(services, team.id).catch((error: unknown) => {
+      if (!(error instanceof TeamNotFound || error instanceof AccountBusy)) throw error;
+    });
+  const pay = async () => {
+    const seats = checkout?.seats ?? 0;
+    const isPaid = await stripe.pay(checkout?.sessionId ?? "").then(
+      () => true,
+      () => false,
+    );
+    return isPaid ? (known: Model) => buy(known.teams.find(({ id }) => id === team.id) ?? team, seats) : undefined;
+  };
+  const month = async () => {
+    await stripe.advance(32 * DAY_MS);
+    return letMonthPass;
+  };
+  const all: News[] = [
+    nothing("an event comes twice to each server", sendEvent),
+    nothing("it is reconciled", reconcile),
+  ];
+  if (checkout)
+    all.push(nothing("somebody looks at its checkout", look), { told: "its checkout is paid", happen: pay });
+  else if (!model.teams.some(waitsToBePaid) && draw.once(3)) all.push({ told: "a month passes", happen: month });
+  return draw.some(all);
 }
 
 /** An event with nothing new is delivered twice, and an event without a valid signature. */

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { accountOf } from "../../src/features/billing/account.js";
 import { reconcileAccount } from "../../src/features/billing/reconcile.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
+import { brokenBilling } from "../support/billing.js";
 import { brokenInvariants } from "../support/teams.js";
 import { Disagreement, difference } from "./agree.js";
 import { KEPT_MS, type Memory, type Model, type Team, presentOf, versionOf } from "./model.js";
@@ -12,9 +14,10 @@ import type { Real } from "./real.js";
  * @throws Disagreement
  */
 export async function assertInvariants(model: Model, real: Real): Promise<void> {
-  const broken = [...(await brokenInvariants(real.world)), ...(await brokenOfGraphs(real.world))];
-  if (broken.length > 0) throw new Disagreement(`In the database: ${broken.join("; ")}.`);
-  for (const team of model.teams) await assertPayer(team, real);
+  const { world } = real;
+  const broken = [await brokenInvariants(world), await brokenOfGraphs(world), await brokenBilling(world)].flat();
+  if (broken.length > 0) throw new Disagreement(`In the database, or at the payment provider: ${broken.join("; ")}.`);
+  for (const team of model.teams) await assertPayments(team, real);
   if (real.world.bugs.length > 0)
     throw new Disagreement(`It logged: ${JSON.stringify(real.world.bugs).slice(0, 2_000)}`);
   for (const [what, { stored, known }] of Object.entries(await bothStates(model, real))) {
@@ -65,11 +68,21 @@ export async function brokenOfGraphs({ database }: World): Promise<string[]> {
   return rows.map(({ broken }) => broken);
 }
 
-/** When the customer at the payment provider has been compared with the team's owner, it has the owner's address. */
-async function assertPayer({ id, billing, members, deleted }: Team, { world }: Real): Promise<void> {
-  if (deleted || !billing.hasCustomer) return;
-  const { customerId } = await reconcileAccount(world.services, id);
-  const { customers } = stripeClient(world.stripe.secretKey, world.stripe.url);
+/**
+ * The team has paid for what it got, and for nothing twice. When the customer at the payment provider has been compared
+ * with the team's owner, it has the owner's address.
+ */
+async function assertPayments({ id, billing, members, deleted }: Team, { world }: Real): Promise<void> {
+  if (!billing.hasCustomer) return;
+  const { customers, invoices } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const { customerId, seats } = await accountOf(world.services, id);
+  const { data: paid } = await invoices.list({ customer: customerId ?? "", status: "paid", limit: 100 });
+  if (paid.length !== billing.invoices || seats !== billing.seats)
+    throw new Disagreement(
+      `It has ${seats} seats by ${paid.length} paid invoices, not ${billing.seats} by ${billing.invoices}.`,
+    );
+  if (deleted) return;
+  await reconcileAccount(world.services, id);
   const customer = await customers.retrieve(customerId ?? "");
   const owner = [...members.keys()].find((user) => members.get(user) === "owner");
   const address = "deleted" in customer ? null : customer.email;

@@ -14,11 +14,14 @@ const PAGES_MAX = 200;
 const BUSY_TRIES = 5;
 const BUSY_PAUSE_MS = 2_000;
 
-/** On a busy machine the service may answer that it is busy, and has changed nothing. Such a request is retried. */
+/** Codes of a busy machine: nothing was changed, or the change is finished by whoever asks again. */
+const LATER: ReadonlySet<string> = new Set(["unavailable", "payment_provider_error"]);
+
+/** On a busy machine the service may say so, or may lose a billing lock. Such a request is retried. */
 async function patiently(ask: () => Promise<Verdict>): Promise<Verdict> {
   for (let tries = 1; ; tries++) {
     const verdict = await ask();
-    if (verdict.ok || verdict.code !== "unavailable" || tries === BUSY_TRIES) return verdict;
+    if (verdict.ok || !LATER.has(verdict.code) || tries === BUSY_TRIES) return verdict;
     await sleep(BUSY_PAUSE_MS);
   }
 }
@@ -152,20 +155,28 @@ async function take(
  * other, in any order.
  * @throws Disagreement that says what is wrong with each order.
  */
-export async function judgeTogether(model: Model, real: Real, asked: readonly AnsweredQuestion[]): Promise<void> {
+export async function judgeTogether(
+  model: Model,
+  real: Real,
+  asked: readonly AnsweredQuestion[],
+  changes: readonly Change[] = [],
+): Promise<void> {
   const reasons: string[] = [];
-  for (const order of ordersOf(asked)) {
+  const all = [...asked, ...changes];
+  for (const order of ordersOf(all)) {
     const copy = model.copy();
     try {
-      for (const { question, verdict } of order) {
-        if (!isTurnedAway(question, verdict, asked)) await judge(copy, real, within(copy, question), verdict);
+      for (const each of order) {
+        if (typeof each === "function") each(copy);
+        else if (!isTurnedAway(each.question, each.verdict, asked))
+          await judge(copy, real, within(copy, each.question), each.verdict);
       }
       await assertState(copy, real, Math.max(0, copy.audit.length - model.audit.length));
       model.become(copy);
       return;
     } catch (error) {
       if (!(error instanceof Disagreement)) throw error;
-      reasons.push(`${order.map((each) => asked.indexOf(each) + 1).join()}: ${error.message}`);
+      reasons.push(`${order.map((each) => all.indexOf(each) + 1).join()}: ${error.message}`);
     }
   }
   throw new Disagreement(`No order of them explains it.\n${reasons.join("\n")}`);
@@ -201,6 +212,9 @@ async function assertState(model: Model, real: Real, entries: number): Promise<v
     throw error;
   }
 }
+
+/** What happened at the same moment without a request. */
+export type Change = (model: Model) => void;
 
 export interface AnsweredQuestion {
   readonly question: Question;

@@ -51,6 +51,8 @@ export interface Billing {
   ending: boolean;
   /** The number of upgrades: only so many are allowed in a time. */
   upgrades: number;
+  /** How many invoices the provider has made, all of them paid. */
+  invoices: number;
 }
 
 export interface Said {

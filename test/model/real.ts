@@ -9,6 +9,7 @@ import type { Message } from "../../src/platform/mailer.js";
 import type { Budgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { type StripeWorld, createStripeWorld } from "../support/billing.js";
 import { codeIn, tokenIn } from "../support/mail-server.js";
+import { PATIENT_PAYMENTS } from "../support/patience.js";
 import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { environmentOf } from "../support/world.js";
 import { Disagreement } from "./agree.js";
@@ -50,13 +51,14 @@ export interface Service {
 }
 
 export async function startReal({ way, isDouble = false }: Service = {}): Promise<Real> {
-  const world = await createStripeWorld(way ? { fresh: true } : {});
+  const world = await createStripeWorld({ fresh: way !== undefined, paymentWaits: PATIENT_PAYMENTS });
   const proxy = isDouble ? await startUnevenProxy(world.databaseUrl) : undefined;
   // In production without SMTP the server sends no mail, so each mail can be read here.
   const url = (await way?.(world.databaseUrl)) ?? proxy?.url ?? world.databaseUrl;
   const addresses = way && { DATABASE_URL: url, DIRECT_DATABASE_URL: world.databaseUrl };
   const config = readConfig({ ...environmentOf(world.stripe), ...addresses, NODE_ENV: "production", PORT: "0" });
-  const start = () => startApp(config, url, world.services.log, { budgets: WITHOUT_END, leaveMs: 0 });
+  const overrides = { budgets: WITHOUT_END, leaveMs: 0, paymentWaits: PATIENT_PAYMENTS };
+  const start = () => startApp(config, url, world.services.log, overrides);
   const [app, ...others] = [await start(), ...(isDouble ? [await start()] : [])];
   world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
   const { database, services } = world;

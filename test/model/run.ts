@@ -6,6 +6,7 @@ import { Disagreement } from "./agree.js";
 import { CheckoutPaid, MonthPasses, NewsAgain, TimePasses } from "./events.js";
 import { type Candidate, type Failed, Place, shortened } from "./attempt.js";
 import { Model, type User } from "./model.js";
+import { operations } from "../../src/operations.js";
 import { moves } from "./moves.js";
 import type { Real, Way } from "./real.js";
 import { Again, type Choice, Step } from "./step.js";
@@ -41,19 +42,33 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   }),
 );
 
-const several = fc.array(choice, { minLength: DRAWN_TOGETHER, maxLength: DRAWN_TOGETHER });
+/** What changes a team's payments, or who may do so, each as often. */
+const OF_PAYMENTS = [
+  ...operations.flatMap(({ name, permission }) => (permission.startsWith("billing:") ? [name] : [])),
+  ...["updateTeam", "deleteTeam", "leaveTeam", "transferTeam", "removeMember"],
+  ...["inviteMember", "acceptInvitation", "deleteAccount"],
+];
+const choiceOfPayments: fc.Arbitrary<Choice> = fc.record({ name: fc.constantFrom(...OF_PAYMENTS), door, numbers });
 
+const severalOf = (one: fc.Arbitrary<Choice>) =>
+  fc.array(one, { minLength: DRAWN_TOGETHER, maxLength: DRAWN_TOGETHER });
 /** Requests, alone or some at once, and events without a request. */
 const commandOf = (together: number | undefined): fc.Arbitrary<fc.AsyncCommand<Model, Real>> =>
   fc.oneof(
     { weight: 130, arbitrary: choice.map((drawn): fc.AsyncCommand<Model, Real> => new Step(drawn)) },
     {
       weight: together === undefined ? 16 : 130,
-      arbitrary: fc.tuple(several, numbers).map((drawn) => new Together(together ?? 2, ...drawn)),
+      arbitrary: fc.tuple(severalOf(choice), numbers).map((drawn) => new Together(together ?? 2, ...drawn)),
+    },
+    {
+      weight: together === undefined ? 0 : 65,
+      arbitrary: fc
+        .tuple(severalOf(choiceOfPayments), numbers, numbers)
+        .map((drawn) => new Together(together ?? 2, ...drawn)),
     },
     { weight: 6, arbitrary: numbers.map((drawn) => new Again(drawn)) },
     { weight: 4, arbitrary: numbers.map((drawn) => new TimePasses(drawn)) },
-    { weight: 4, arbitrary: numbers.map((drawn) => new CheckoutPaid(drawn)) },
+    { weight: together === undefined ? 4 : 12, arbitrary: numbers.map((drawn) => new CheckoutPaid(drawn)) },
     { weight: 1, arbitrary: numbers.map((drawn) => new MonthPasses(drawn)) },
     { weight: 1, arbitrary: numbers.map((drawn) => new NewsAgain(drawn)) },
   );

@@ -60,7 +60,7 @@ function newTeam({ id, name, maxMembers, owner }: { id: string; name: string; ma
   const graph: { team: Team | null } = { team: null };
   const billing: Billing = {
     ...{ checkout: null, hasCustomer: false, status: "none" },
-    ...{ seats: null, nextSeats: null, ending: false, upgrades: 0 },
+    ...{ seats: null, nextSeats: null, ending: false, upgrades: 0, invoices: 0 },
   };
   const members = new Map<User, TeamRole>([[owner, "owner"]]);
   const team: Team = { id, name, maxMembers, members, graph, billing, deleted: false };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Draw } from "./draw.js";
+import { newsOf } from "./events.js";
 import { type AnsweredQuestion, answered, inWords, judgeTogether } from "./judge.js";
 import { type Model, presentOf } from "./model.js";
 import { type Question, questionAgain, told } from "./question.js";
@@ -10,6 +11,9 @@ import { Asking, type Choice, drawn } from "./step.js";
 export const DRAWN_TOGETHER = 16;
 /** By so much a request begins later than the others, at most. */
 const LATER_MAX_MS = 8;
+/** So many answers of the payment provider are late beside news, by so much at most. */
+const LATE_ANSWERS = 6;
+const LATE_MAX_MS = 120;
 
 /** Several operations at the same moment, at any of the servers. The first one is a change. */
 export class Together extends Asking {
@@ -17,6 +21,8 @@ export class Together extends Asking {
     private readonly size: number,
     private readonly choices: readonly Choice[],
     private readonly numbers: readonly number[],
+    /** Decides which news of payments come at the same moment, and how late the payment provider answers. */
+    private readonly news?: readonly number[],
   ) {
     super();
   }
@@ -30,16 +36,37 @@ export class Together extends Asking {
     const ways = questions.map((question) => {
       return { question, url: draw.one(real.urls) ?? real.url, later: draw.one([0, draw.number(LATER_MAX_MS)]) };
     });
-    const asked = await real.unevenly(() =>
-      Promise.all(
-        ways.map(async ({ question, url, later }): Promise<AnsweredQuestion> => {
-          await sleep(later);
-          return { question, verdict: await answered(real, question, url) };
-        }),
-      ),
-    );
+    const { stripe } = real.world;
+    const news = this.newsBeside(questions, model, real);
+    const asking = ways.map(async ({ question, url, later }): Promise<AnsweredQuestion> => {
+      await sleep(later);
+      return { question, verdict: await answered(real, question, url) };
+    });
+    const happening = news.map(async ({ happen, later }) => {
+      await sleep(later);
+      return happen();
+    });
+    const [asked, happened] = await real.unevenly(() => Promise.all([Promise.all(asking), Promise.all(happening)]));
+    stripe.clearFaults();
+    await stripe.delivered();
+    this.told += news.map(({ told }) => `\n  beside: ${told}`).join("");
     this.told += ` → ${asked.map(({ verdict }) => inWords(verdict)).join(" and ")}`;
-    await judgeTogether(model, real, asked);
+    await judgeTogether(
+      model,
+      real,
+      asked,
+      happened.filter((change) => change !== undefined),
+    );
+  }
+
+  /** Each answer of the payment provider is late by another time, in which others can come between. */
+  private newsBeside([first]: readonly Question[], model: Model, real: Real) {
+    const team = first && model.teamOf(first.me.user);
+    if (!this.news || !team?.billing.hasCustomer) return [];
+    const draw = new Draw(this.news);
+    for (let answer = 0; answer < LATE_ANSWERS; answer++)
+      real.world.stripe.fail({ kind: "slow", delayMs: draw.number(LATE_MAX_MS) });
+    return newsOf(team, model, real, draw).map((each) => ({ ...each, later: draw.number(LATE_MAX_MS) }));
   }
 
   /** A change, and others: the same again, the same by somebody else, or what touches the same things. */
@@ -47,7 +74,7 @@ export class Together extends Asking {
     const ask = (choice: Choice): Question[] => inOnePage(drawn(model, choice, real));
     const choice = this.choices.find((each) => ask(each).some(isChange));
     const [change] = choice ? ask(choice) : [];
-    if (!choice || !change) return undefined;
+    if (!choice || !change || (this.news && !model.teamOf(change.me.user))) return undefined;
     const first = draw.once(3) ? { ...change, ...onlyOnce(model, change) } : change;
     const questions = [first];
     const others = this.choices.filter((each) => each !== choice).flatMap(ask);

@@ -6,8 +6,9 @@ import type { RunningApp } from "../../src/app.js";
 import { billingChores } from "../../src/features/billing/chores.js";
 import { createTeamCheckout } from "../../src/features/billing/create-team-checkout.js";
 import { PaymentProviderError } from "../../src/features/billing/failures.js";
-import { type BillingAccount, accountOf } from "../../src/features/billing/account.js";
+import { type BillingAccount, accountOf, isLive } from "../../src/features/billing/account.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
+import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import type { Operation } from "../../src/operation/operation.js";
 import { type Answer, ask } from "./http.js";
 import { listenTo } from "./statements.js";
@@ -117,6 +118,39 @@ export function sendEvent(
     headers: { ...headers, "stripe-signature": signature },
     body: payload,
   });
+}
+
+/**
+ * What teams have at the provider and should not: a second subscription, or other seats than the service knows; anything
+ * that is sold beside a subscription, or for fewer seats than the team has; and what is sold to a deleted team.
+ */
+export async function brokenBilling({ database: { models }, stripe }: StripeWorld): Promise<string[]> {
+  const { subscriptions, checkout, invoices } = stripeClient(stripe.secretKey, stripe.url);
+  const broken: string[] = [];
+  for (const { customerId: customer, ...account } of await models.billingAccount.findMany()) {
+    if (customer === null) continue;
+    const [{ data: live }, { data: open }, { data: due }] = await Promise.all([
+      subscriptions.list({ customer }),
+      checkout.sessions.list({ customer, status: "open" }),
+      invoices.list({ customer, status: "open" }),
+    ]);
+    const team = await models.team.findUnique({ where: { id: account.teamId } });
+    const known = account.nextSeats ?? account.seats ?? undefined;
+    const sold = live.map(({ items }) => items.data[0]?.quantity);
+    const size = team && Math.max(team.memberCount, sold[0] ?? 0);
+    const offered = open.map(({ metadata }) => Number(metadata?.["seats"]));
+    if (sold.length > 1 || (sold.length > 0 && sold[0] !== known))
+      broken.push(`a team has ${known} seats, and at Stripe ${sold.join()}`);
+    if (sold.length === 0 && isLive(account)) broken.push("a team has a subscription that Stripe does not know");
+    if (!team && sold.length + open.length > 0) broken.push("something is sold to a deleted team");
+    if (sold.length > 0 && team && team.maxMembers !== size)
+      broken.push(`a team of ${size} has ${team.maxMembers} seats`);
+    if (open.length > 1 || (sold.length > 0 && open.length > 0)) broken.push("a team could buy a second subscription");
+    if (team && offered.some((seats) => seats < team.maxMembers))
+      broken.push("a checkout is for fewer seats than its team");
+    if (due.length > 0) broken.push("an invoice is not paid");
+  }
+  return broken;
 }
 
 /** The local copy of the team's billing account. */
