@@ -50,7 +50,7 @@ export interface InputIssue {
 }
 
 export class InvalidInput extends CommonFailure {
-  static readonly example = new InvalidInput([{ path: "title", message: "must have 1 to 500 characters" }]);
+  static readonly example = InvalidInput.at("title", "must have 1 to 500 characters");
   readonly kind = "bad_request";
   override readonly details: readonly InputIssue[];
 
@@ -65,6 +65,11 @@ export class InvalidInput extends CommonFailure {
     // A character becomes at most 6 bytes of JSON.
     super(shorten(text, bytes / 16));
     this.details = details;
+  }
+
+  /** One problem, at this path; an empty path stands for the input as a whole. */
+  static at(path: string, message: string): InvalidInput {
+    return new InvalidInput([{ path, message }]);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Field } from "type-graphql";
 import { Nullable } from "./bounds.js";
 import { combine } from "./combine.js";
+import { InvalidInput } from "./failure.js";
 
 interface FieldOptions {
   readonly description: string;
@@ -23,6 +24,11 @@ export const inputField =
 
 /** Requires the fields that an input type lacks: passing such an input does not compile, and the error names them. */
 export type MissingFields<Fields, Input> = Record<Exclude<keyof Fields, keyof Input>, unknown>;
+
+/** @throws InvalidInput for an update without any field to change; `advice` follows the message. */
+export function assertChanges(changes: object, advice = ""): void {
+  if (Object.keys(changes).length === 0) throw InvalidInput.at("", `Give at least one field to change.${advice}`);
+}
 
 /** The values of these fields for a new object; null where the input omits one. */
 export const pickOrNull = <Fields extends object>(names: readonly (keyof Fields)[], input: Partial<Fields>): Fields =>

@@ -88,7 +88,7 @@ export function inputReader<Input extends object>(
     const addAll = (others: readonly InputIssue[]) => others.forEach((one) => issues.add([one.path], one.message));
     addAll(found);
     if (body !== undefined && (typeof body !== "object" || body === null || Array.isArray(body))) {
-      throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
+      throw InvalidInput.at("", "The body must be a JSON object.");
     }
     const raw = new Map<string, unknown>();
     const mistakeIn = (field: GraphQLInputField, value: unknown, isQuery: boolean) => {

@@ -145,8 +145,7 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
       body.take();
       settle(() => reject(failure));
     };
-    const breakOff = () =>
-      refuse(new InvalidInput([{ path: "", message: "The body ended before it was complete. Send it again." }]));
+    const breakOff = () => refuse(InvalidInput.at("", "The body ended before it was complete. Send it again."));
     const keep = (chunk: Buffer) => {
       if (body.length + chunk.length > limit) return refuse(new BodyTooLarge(limit));
       try {
@@ -169,8 +168,7 @@ function collect(request: Request, decoder: Transform | undefined, { limit, hold
     };
     request.on("data", receive).on("end", end).on("close", breakOff).on("error", breakOff);
     if (!decoder) return;
-    const refuseCorrupt = () =>
-      refuse(new InvalidInput([{ path: "", message: "The body is not compressed as its Content-Encoding says." }]));
+    const refuseCorrupt = () => refuse(InvalidInput.at("", "The body is not compressed as its Content-Encoding says."));
     decoder.on("data", keep).on("error", refuseCorrupt);
     decoder.on("end", () => settle(accept));
     request.pipe(decoder);

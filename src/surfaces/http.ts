@@ -121,7 +121,7 @@ export function jsonBody(request: Pick<Request, "body">): unknown {
     return JSON.parse(bytes.toString().replace(/^\uFEFF/, ""));
   } catch (error) {
     if (error instanceof InvalidInput) throw error;
-    throw new InvalidInput([{ path: "", message: "The body must be JSON in UTF-8." }]);
+    throw InvalidInput.at("", "The body must be JSON in UTF-8.");
   }
 }
 

@@ -36,4 +36,4 @@ export function assertJsonFits(bytes: Uint8Array): void {
   }
 }
 
-const refusal = (message: string): InvalidInput => new InvalidInput([{ path: "", message }]);
+const refusal = (message: string): InvalidInput => InvalidInput.at("", message);

@@ -226,7 +226,7 @@ function doorOf({ originalUrl }: Request, { door }: RequestScope): MeteredReques
 /** @throws InvalidInput when the Idempotency-Key is not 1 to 255 visible ASCII characters. */
 export function assertIdempotencyKey({ idempotencyKey }: Pick<RequestScope, "idempotencyKey">): void {
   if (idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
-    throw new InvalidInput([{ path: "Idempotency-Key", message: "must have 1 to 255 visible ASCII characters" }]);
+    throw InvalidInput.at("Idempotency-Key", "must have 1 to 255 visible ASCII characters");
   }
 }
 

@@ -273,9 +273,7 @@ describe.each(withInput.map((operation) => [operation.name, operation] as const)
   });
 
   it("is named by its route in the message of a refusal and in the details", () => {
-    const failure = new InvalidInput([
-      { path: "maxMembers", message: `is too large; \`${operation.name}\` takes more` },
-    ]);
+    const failure = InvalidInput.at("maxMembers", `is too large; \`${operation.name}\` takes more`);
     const { error } = restError(failure, routesOf(operations)) as { error: { message: string; details: InputIssue[] } };
 
     expect(error.details.map(({ path, message }) => `${path}: ${message}`)).toEqual([error.message]);

@@ -61,9 +61,7 @@ export const createApiKey = defineOperation({
   audit: (_context, _input, { id, scopes }) => ({ teamId: null, subject: id, detail: scopes.join(" ") }),
   async handle(context, { name, scopes, expiresAt }) {
     const { caller, database, newId, now } = context;
-    if (expiresAt && expiresAt <= now()) {
-      throw new InvalidInput([{ path: "expiresAt", message: "must be in the future" }]);
-    }
+    if (expiresAt && expiresAt <= now()) throw InvalidInput.at("expiresAt", "must be in the future");
     const wanted = scopes ?? [...caller.scopes];
     assertHeld(context, wanted);
     await assertRoomForKey(context, caller.userId);

@@ -25,7 +25,7 @@ export function normalEmail(text: string): string | null {
  */
 export function emailIn(address: string): string {
   const email = normalEmail(address);
-  if (email === null) throw new InvalidInput([{ path: "email", message: "must be an e-mail address, in ASCII" }]);
+  if (email === null) throw InvalidInput.at("email", "must be an e-mail address, in ASCII");
   return email;
 }
 

@@ -37,7 +37,7 @@ export const deleteAccount = defineOperation({
   async handle(context, { email }) {
     const { caller } = context;
     if (normalEmail(email) !== caller.email) {
-      throw new InvalidInput([{ path: "email", message: "must be the e-mail address of the account to delete" }]);
+      throw InvalidInput.at("email", "must be the e-mail address of the account to delete");
     }
     const { userId: id, keyId } = caller;
     await deleteUser(context, id, { action: "deleteAccount", actor: { userId: id, keyId }, isTold: true });

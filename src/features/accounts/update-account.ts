@@ -1,6 +1,7 @@
 import { Field, InputType } from "type-graphql";
 import { NotBlank, Nullable, TextLength } from "../../operation/bounds.js";
-import { InvalidInput, Unauthorized } from "../../operation/failure.js";
+import { Unauthorized } from "../../operation/failure.js";
+import { assertChanges, pickGiven } from "../../operation/input-fields.js";
 import { defineOperation } from "../../operation/operation.js";
 import { ACCOUNT_EXAMPLE, AccountProfile, toProfile } from "./account-profile.js";
 
@@ -30,9 +31,7 @@ export const updateAccount = defineOperation({
   example: { input: { name: "Ann" }, output: ACCOUNT_EXAMPLE },
   // Without the names, since the audit is kept after the user is deleted.
   audit: (_context, _input, { userId }) => ({ teamId: null, subject: userId }),
-  check(_context, { name }) {
-    if (name === undefined) throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
-  },
+  check: (_context, input) => assertChanges(pickGiven<UpdateAccountInput>(["name"], input)),
   async handle({ caller, database }, { name = null }) {
     const where = { id: caller.userId };
     const [user] = await database.models.user.updateManyAndReturn({ where, data: { name } });

@@ -135,15 +135,14 @@ export const createMemories = defineOperation({
 export function assertItemsFit({ memories, relationships }: Items): void {
   const items = memories.length + relationships.length;
   if (items > 0 && items <= ITEMS_MAX) return;
-  throw new InvalidInput([{ path: "", message: `Give 1 to ${ITEMS_MAX} memories and relationships together.` }]);
+  throw InvalidInput.at("", `Give 1 to ${ITEMS_MAX} memories and relationships together.`);
 }
 
 /** Checks what the bounds of each list cannot express. */
 function assertStorable(input: CreateMemoriesInput): void {
   assertItemsFit(input);
   const refs = input.memories.flatMap(({ ref }) => ref ?? []);
-  if (new Set(refs).size < refs.length)
-    throw new InvalidInput([{ path: "memories", message: "two have the same ref" }]);
+  if (new Set(refs).size < refs.length) throw InvalidInput.at("memories", "two have the same ref");
 }
 
 /**
@@ -167,6 +166,6 @@ async function findEnds(
     if (fromId === undefined) throw new MemoryNotFound(`the id that ${place} starts from`, `${place}.fromMemoryId`);
     if (toId === undefined) throw new MemoryNotFound(`the id that ${place} leads to`, `${place}.toMemoryId`);
     if (fromId !== toId) return { relationship, fromId, toId };
-    throw new InvalidInput([{ path: `${place}.toMemoryId`, message: MUST_DIFFER }]);
+    throw InvalidInput.at(`${place}.toMemoryId`, MUST_DIFFER);
   });
 }

@@ -129,7 +129,7 @@ function costOfDeleting({ ids, dryRun }: DeleteMemoriesInput): number {
 /** @throws InvalidInput unless either ids or a filter is given: nobody deletes everything by leaving out a field. */
 function assertChosen(input: DeleteMemoriesInput): void {
   if (isNarrowed(input) === (input.ids != null)) {
-    throw new InvalidInput([{ path: "ids", message: "give either ids or at least one field of the filter" }]);
+    throw InvalidInput.at("ids", "give either ids or at least one field of the filter");
   }
 }
 

@@ -82,7 +82,7 @@ export const exportGraph = defineOperation({
     const begin = { graphId, list: "m", until: context.newId(), after: NIL_ID } as const;
     const place = readPlace(placeOf(cursor)) ?? begin;
     // If the caller has left the team since the last page, the export must not go on in their own graph.
-    if (place.graphId !== graphId) throw new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
+    if (place.graphId !== graphId) throw InvalidInput.at("cursor", NOT_A_CURSOR);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
     const rows = await readForPage<StoredRecord>(limit, (last, take) =>
       readRecords(context, { ...place, after: last?.id ?? place.after }, take),

@@ -190,13 +190,13 @@ function assertRestorable({ newId, now }: Context, input: RestoreMemoriesInput):
   const { memories, relationships } = input;
   for (const [path, list] of Object.entries({ memories, relationships })) {
     const ids = list.map(({ id }) => id.toLowerCase());
-    if (ids.includes(NIL_ID)) throw new InvalidInput([{ path: `${path}.${ids.indexOf(NIL_ID)}.id`, message: NO_ID }]);
-    if (new Set(ids).size < ids.length) throw new InvalidInput([{ path, message: "two have the same id" }]);
+    if (ids.includes(NIL_ID)) throw InvalidInput.at(`${path}.${ids.indexOf(NIL_ID)}.id`, NO_ID);
+    if (new Set(ids).size < ids.length) throw InvalidInput.at(path, "two have the same id");
   }
   const [last, latest] = [newId(), now().getTime() + SKEW_MS];
   const isFuture = (time: Date): boolean => time.getTime() > latest;
   const check = (path: string, isWrong: boolean, message: string) => {
-    if (isWrong) throw new InvalidInput([{ path, message }]);
+    if (isWrong) throw InvalidInput.at(path, message);
   };
   for (const [index, { id, createdAt, updatedAt }] of memories.entries()) {
     check(`memories.${index}.id`, id.toLowerCase() > last, "must be an id of the past");

@@ -138,7 +138,7 @@ async function findLinkIds(
   if (others.some((link) => !known.has(keyOf(link)))) await assertEnds(context, graphId, links);
   const index = links.findIndex((link) => ids.has(link.id) && !known.has(keyOf(link)));
   if (index < 0) return;
-  throw new InvalidInput([{ path: `relationships.${index}.id`, message: "must not be that of another relationship" }]);
+  throw InvalidInput.at(`relationships.${index}.id`, "must not be that of another relationship");
 }
 
 /** @throws MemoryNotFound naming the first relationship with an end that is not in the graph. */

@@ -53,8 +53,7 @@ export const memories = defineOperation({
     output: { memories: [MEMORY_EXAMPLE], nextCursor: null },
   },
   check(_context, { cursor, offset }) {
-    if (cursor != null && offset > 0)
-      throw new InvalidInput([{ path: "offset", message: "give either `cursor` or `offset`" }]);
+    if (cursor != null && offset > 0) throw InvalidInput.at("offset", "give either `cursor` or `offset`");
   },
   async handle(context, input) {
     const { caller, database } = context;

@@ -73,5 +73,5 @@ export const ChangedMemory = <Base extends BaseClass>(base: Base) =>
 
 /** @throws InvalidInput if a new memory has expired already: nobody would find it. */
 export function assertHolds({ now }: Pick<Context, "now">, { expiresAt }: Partial<Contents>, path = "expiresAt"): void {
-  if (expiresAt && expiresAt <= now()) throw new InvalidInput([{ path, message: "must be in the future" }]);
+  if (expiresAt && expiresAt <= now()) throw InvalidInput.at(path, "must be in the future");
 }

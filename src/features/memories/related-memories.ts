@@ -146,7 +146,7 @@ export const relatedMemories = defineOperation({
     },
   },
   check(_context, { limit, eachRelationship }) {
-    if (limit > MEMORIES_MAX && !eachRelationship) throw new InvalidInput([{ path: "limit", message: LIMIT_BOUND }]);
+    if (limit > MEMORIES_MAX && !eachRelationship) throw InvalidInput.at("limit", LIMIT_BOUND);
   },
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);

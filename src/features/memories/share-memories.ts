@@ -114,7 +114,7 @@ export const shareMemories = defineOperation({
     detail: `memories: ${memories}, relationships: ${relationships}, dropped versions: ${droppedVersions}`,
   }),
   check(_context, { ids, all }) {
-    if (all === (ids != null)) throw new InvalidInput([{ path: "ids", message: "give either ids or all" }]);
+    if (all === (ids != null)) throw InvalidInput.at("ids", "give either ids or all");
   },
   async handle(context, { ids, dropRelationships: mayDrop }) {
     const { caller, database } = context;

@@ -2,7 +2,7 @@ import { Field, InputType, Int } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between, Nullable } from "../../operation/bounds.js";
 import { isMarked } from "../../operation/class-bounds.js";
-import { InvalidInput } from "../../operation/failure.js";
+import { assertChanges } from "../../operation/input-fields.js";
 import { MemoryIdField } from "../../operation/id.js";
 import { snakeCase } from "../../operation/names.js";
 import { defineOperation } from "../../operation/operation.js";
@@ -93,11 +93,7 @@ export const updateMemory = defineOperation({
     },
   },
   audit: { none: "The versions of a memory say who changed what and when." },
-  check({ door }, input) {
-    if (Object.keys(changesOf(input)).length > 0) return;
-    const message = `Give at least one field to change.${door === "mcp" ? HOW_TO_CLEAR : ""}`;
-    throw new InvalidInput([{ path: "", message }]);
-  },
+  check: ({ door }, input) => assertChanges(changesOf(input), door === "mcp" ? HOW_TO_CLEAR : ""),
   async handle(context, input) {
     const { caller } = context;
     const changes = changesOf(input);

@@ -139,7 +139,7 @@ export const createRelationship = defineOperation({
  */
 async function findEnds(context: Context, graphId: string, input: CreateRelationshipInput) {
   const ends = await resolveEnds(context, graphId, input, "relationship");
-  if (ends.from === ends.to) throw new InvalidInput([{ path: "toMemoryId", message: MUST_DIFFER }]);
+  if (ends.from === ends.to) throw InvalidInput.at("toMemoryId", MUST_DIFFER);
   return ends;
 }
 
@@ -154,7 +154,7 @@ function assertFollowed(type: string): void {
   const message = better.isTurned
     ? `reads backwards: swap the two ids, and say ${better.name}`
     : `say ${better.name} instead`;
-  throw new InvalidInput([{ path: "relationshipType", message }]);
+  throw InvalidInput.at("relationshipType", message);
 }
 
 /**
@@ -170,8 +170,7 @@ async function assertNotTurned({ models }: Database, { graphId, fromId, type, to
   const typeOf = (id: string) => ends.find((end) => end.id === id)?.type ?? "";
   const [from, to] = [typeOf(fromId), typeOf(toId)];
   if (!isTurned(from, type, to)) return;
-  const message = `is the ${from}, which the ${to} ${type}: swap the two ids`;
-  throw new InvalidInput([{ path: "fromMemoryId", message }]);
+  throw InvalidInput.at("fromMemoryId", `is the ${from}, which the ${to} ${type}: swap the two ids`);
 }
 
 /** The two names for replacing: each says it in the other direction. */
@@ -195,9 +194,10 @@ async function assertNotReplaced(database: Database, { graphId, fromId, type, to
     (await findLink(database, { graphId, fromId, type: turned, toId }));
   if (!opposite) return;
   const path = type === "REPLACES" ? "toMemoryId" : "fromMemoryId";
-  const message =
-    "REPLACES the other already. Read both: update the one that is to hold, or delete the one that is wrong";
-  throw new InvalidInput([{ path, message }]);
+  throw InvalidInput.at(
+    path,
+    "REPLACES the other already. Read both: update the one that is to hold, or delete the one that is wrong",
+  );
 }
 
 interface Link {

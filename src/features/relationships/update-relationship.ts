@@ -1,5 +1,5 @@
 import { InputType } from "type-graphql";
-import { InvalidInput } from "../../operation/failure.js";
+import { assertChanges } from "../../operation/input-fields.js";
 import { IdField } from "../../operation/id.js";
 import { defineOperation } from "../../operation/operation.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
@@ -38,11 +38,7 @@ export const updateRelationship = defineOperation({
     output: { ...RELATIONSHIP_EXAMPLE, strength: 0.7, context: null },
   },
   audit: { none: "A relationship is only a link; deleting a memory is recorded." },
-  check(_context, input) {
-    if (Object.keys(linkChangesOf(input)).length === 0) {
-      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
-    }
-  },
+  check: (_context, input) => assertChanges(linkChangesOf(input)),
   async handle(here, input) {
     const { caller, database } = here;
     const { id } = input;

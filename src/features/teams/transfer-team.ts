@@ -54,7 +54,7 @@ export const transferTeam = defineTeamOperation({
   }),
   async handle(context, { teamId, userId }) {
     if (userId === context.caller.userId) {
-      throw new InvalidInput([{ path: "userId", message: "must be another member: you already own the team" }]);
+      throw InvalidInput.at("userId", "must be another member: you already own the team");
     }
     const { team, teamMember, user } = context.database.models;
     const suspended = { teamId, userId, user: { suspendedAt: { not: null } } };

@@ -1,6 +1,7 @@
 import { Field, InputType, Int } from "type-graphql";
 import { Between, NotBlank, TextLength } from "../../operation/bounds.js";
-import { Failure, InvalidInput } from "../../operation/failure.js";
+import { Failure } from "../../operation/failure.js";
+import { assertChanges } from "../../operation/input-fields.js";
 import { IdField } from "../../operation/id.js";
 import { defineTeamOperation } from "../../operation/operation.js";
 import { TeamNotFound } from "../../operation/standing.js";
@@ -67,11 +68,7 @@ export const updateTeam = defineTeamOperation({
     subject: changed.id,
     detail: tellSettings(before, changed),
   }),
-  check(_context, input) {
-    if (Object.keys(changedSettingsOf(input)).length === 0) {
-      throw new InvalidInput([{ path: "", message: "Give at least one field to change." }]);
-    }
-  },
+  check: (_context, input) => assertChanges(changedSettingsOf(input)),
   async prepare(context, { teamId, maxMembers }, { team }) {
     if (maxMembers !== undefined && maxMembers > team.maxMembers)
       await withdrawSmallerCheckout(context, teamId, maxMembers);

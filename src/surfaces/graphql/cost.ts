@@ -117,7 +117,7 @@ function costOf(schema: GraphQLSchema, { document, operation, given }: ParsedReq
     return { values, introspection: Math.ceil(introspection) };
   } catch (error) {
     // An argument does not fit its type, which can be known only with the values of variables.
-    if (error instanceof GraphQLError) throw new InvalidInput([{ path: "", message: error.message }]);
+    if (error instanceof GraphQLError) throw InvalidInput.at("", error.message);
     throw error;
   }
 }

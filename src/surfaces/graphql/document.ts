@@ -33,7 +33,7 @@ export function assertDocumentFits(source: string): void {
   }
 }
 
-const refusal = (message: string): InvalidInput => new InvalidInput([{ path: "query", message }]);
+const refusal = (message: string): InvalidInput => InvalidInput.at("query", message);
 
 function hasLongName(source: string): boolean {
   // Fast path: most documents have no word of this length, in a name or in a string.

@@ -140,9 +140,7 @@ const refuseOthers = refuseOtherMethods(["GET", "HEAD", "POST"]);
 
 /** @throws InvalidInput naming each parameter of GraphQL over HTTP that is missing or wrong; Apollo would name none. */
 function assertParameters(body: unknown): void {
-  if (!isObject(body)) {
-    throw new InvalidInput([{ path: "", message: "The body must be one JSON object. Batches are not supported." }]);
-  }
+  if (!isObject(body)) throw InvalidInput.at("", "The body must be one JSON object. Batches are not supported.");
   const { query, operationName, variables, extensions } = body;
   const issues = new Issues();
   if (query == null && extensions == null) issues.add(["query"], "is required: the GraphQL document");

@@ -118,7 +118,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
     isFor: ({ scopes }) => scopesOf(operation.permission).every((scope) => scopes.has(scope)),
     async call(services, scope, args) {
       scope.operations.push(operation.name);
-      if (!isObject(args)) throw new InvalidInput([{ path: "arguments", message: "must be an object" }]);
+      if (!isObject(args)) throw InvalidInput.at("arguments", "must be an object");
       const { meant, unknown } = meantBy(args);
       const part = takePart(meant, inParts === undefined ? "" : partName(inParts));
       const { from, others } = part;

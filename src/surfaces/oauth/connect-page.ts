@@ -52,9 +52,7 @@ export class ConnectPage {
     const shown = "address" in request.query ? { ...pending, email: undefined } : pending;
     if (pending.scopes.length > 0) return this.#send(response, shown);
     const offered = this.#parts.scopes.join(", ");
-    throw new InvalidInput([
-      { path: "", message: `There is nothing to allow. The program must ask for one of these: ${offered}.` },
-    ]);
+    throw InvalidInput.at("", `There is nothing to allow. The program must ask for one of these: ${offered}.`);
   };
 
   readonly sendCode: Handler = async (request, response) => {
@@ -92,7 +90,7 @@ export class ConnectPage {
     const inner = innerRequest(request, this.#parts.urls.issuer, request.originalUrl.slice(BASE.length));
     const pending = await this.#server.pending(inner, response);
     if (pending.id !== request.params["id"])
-      throw new InvalidInput([{ path: "", message: "This page is for another request. Connect the program again." }]);
+      throw InvalidInput.at("", "This page is for another request. Connect the program again.");
     return pending;
   }
 

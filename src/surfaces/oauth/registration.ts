@@ -16,7 +16,7 @@ export function registrationIn(body: unknown): object {
   if (!isList || !uris.every((uri) => typeof uri === "string" && uri.length <= redirectUriLength)) {
     const most = redirectUriLength.toLocaleString("en");
     const message = `must be a list of 1 to ${urisMax} addresses, each of at most ${most} characters`;
-    throw new InvalidInput([{ path: "redirect_uris", message }]);
+    throw InvalidInput.at("redirect_uris", message);
   }
   const shown = typeof name === "string" ? plainName(name) : "";
   const named = shown === "" ? {} : { client_name: shown };

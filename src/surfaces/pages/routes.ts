@@ -153,9 +153,7 @@ interface Answer {
 function answerIn(form: URLSearchParams): Answer {
   const answer = form.get("answer");
   if (!form.has("code") || (answer !== "accept" && answer !== "decline")) {
-    throw new InvalidInput([
-      { path: "", message: "The form is incomplete. Open the invitation's page and send its form." },
-    ]);
+    throw InvalidInput.at("", "The form is incomplete. Open the invitation's page and send its form.");
   }
   return { code: codeIn(form), accepts: answer === "accept" };
 }

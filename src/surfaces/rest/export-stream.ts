@@ -60,12 +60,9 @@ function handlerOf({ operation, schema, services, stalledAnswerMs, waitMs }: Str
     scope.operations.push(operation.name);
     const { format: name = "jsonl", ...query } = request.query;
     const format = EXPORT_FORMATS.get(String(name));
-    if (!format) {
-      const message = `must be one of ${[...EXPORT_FORMATS.keys()].join(", ")}`;
-      throw new InvalidInput([{ path: "format", message }]);
-    }
+    if (!format) throw InvalidInput.at("format", `must be one of ${[...EXPORT_FORMATS.keys()].join(", ")}`);
     for (const path of ["limit", "cursor"]) {
-      if (path in query) throw new InvalidInput([{ path, message: "is unknown: the stream has all pages" }]);
+      if (path in query) throw InvalidInput.at(path, "is unknown: the stream has all pages");
     }
     const input = (cursor: string | null) =>
       Object.assign(read({ path: {}, query: { ...query, limit: PAGE }, body: undefined }), { cursor });

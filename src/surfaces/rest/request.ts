@@ -11,7 +11,7 @@ const refuseBrokenText: Handler = (request, _response, next) => {
     // A percent sign that begins no escape is literal. The path was decoded before.
     decodeURIComponent(request.url.replaceAll(/%(?![0-9a-f]{2})/gi, "%25"));
   } catch {
-    throw new InvalidInput([{ path: "", message: "The query string must be UTF-8." }]);
+    throw InvalidInput.at("", "The query string must be UTF-8.");
   }
   next();
 };

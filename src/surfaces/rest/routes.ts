@@ -98,9 +98,7 @@ export function setLocation(response: Response, services: Services, path: string
 /** A change that ignored a condition would overwrite or delete what the client did not mean. */
 export function refuseConditions(request: Request, takesVersion = false): void {
   for (const name of takesVersion ? ["If-None-Match"] : ["If-Match", "If-None-Match"]) {
-    if (request.get(name) !== undefined) {
-      throw new InvalidInput([{ path: name, message: "is not checked here: leave it out" }]);
-    }
+    if (request.get(name) !== undefined) throw InvalidInput.at(name, "is not checked here: leave it out");
   }
 }
 
@@ -111,7 +109,6 @@ export function refuseConditions(request: Request, takesVersion = false): void {
 function versionExpected(ifMatch: string | undefined): Record<string, string> {
   if (ifMatch === undefined || ifMatch.trim() === "*") return {};
   const [, , version] = /^\s*(?:W\/)?("?)([1-9]\d{0,9})(?:-{1,2}(?:br|deflate|gzip|zstd))?\1\s*$/.exec(ifMatch) ?? [];
-  if (version === undefined)
-    throw new InvalidInput([{ path: "If-Match", message: `must be one version, such as "3"` }]);
+  if (version === undefined) throw InvalidInput.at("If-Match", `must be one version, such as "3"`);
   return { expected_version: version };
 }

@@ -226,7 +226,7 @@ export const searchMemories = defineOperation({
     },
   },
   check(_context, { explain, limit }) {
-    if (explain && limit > explained) throw new InvalidInput([{ path: "limit", message: LIMIT_BOUND }]);
+    if (explain && limit > explained) throw InvalidInput.at("limit", LIMIT_BOUND);
   },
   async handle(context, input) {
     const graphId = chosenGraphId(context.caller, input);

@@ -16,8 +16,7 @@ const BYTES_MAX = answer.graphqlBytes;
 
 /** Refuses an answer that is too large. Never cut it: an exporter would take the part for everything. */
 const refuseTooLarge = (bytes: number): never => {
-  const message = `so many memories have more than ${bytes / 1_048_576} MiB: ask for fewer at once`;
-  throw new InvalidInput([{ path: "limit", message }]);
+  throw InvalidInput.at("limit", `so many memories have more than ${bytes / 1_048_576} MiB: ask for fewer at once`);
 };
 
 /** Changes the given fields, and returns the memory; without any, returns it as it is. */
@@ -146,6 +145,6 @@ export async function walkFrom(
   const form = { each_relationship: eachRelationship, include_expired: isExport };
   const runWalk = runNaming(run, { types: "relationship_types" });
   const { memories, truncated } = await runWalk("relatedMemories", { ...input, ...form });
-  if (isExport && truncated) throw new InvalidInput([{ path: "relationship_types", message: TOO_MANY }]);
+  if (isExport && truncated) throw InvalidInput.at("relationship_types", TOO_MANY);
   return memories as Plain[];
 }

@@ -94,9 +94,7 @@ const PYTHON = /^python-httpx\//;
 function readAliasRequest(request: Request, { pause }: Pick<AliasRequest, "pause">): AliasRequest {
   const { id = "" } = request.params;
   const body = request.method === "GET" ? {} : (jsonBody(request) ?? {});
-  if (!isObject(body)) {
-    throw new InvalidInput([{ path: "", message: "The body must be a JSON object." }]);
-  }
+  if (!isObject(body)) throw InvalidInput.at("", "The body must be a JSON object.");
   const isFromPython = PYTHON.test(request.get("user-agent") ?? "");
   const query = Object.entries(request.query).map(([name, value]) => {
     const given = [value].flat();
