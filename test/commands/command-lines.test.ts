@@ -1,8 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { cp, mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, open, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
@@ -24,6 +23,7 @@ import { program as restore } from "../../src/commands/restore.js";
 import { program as tour } from "../../src/commands/tour.js";
 import { program as user } from "../../src/commands/user.js";
 import { runHere } from "../support/commands.js";
+import { aFolder } from "../support/folder.js";
 import { createWorld } from "../support/world.js";
 import { environmentForProcess } from "../support/environment.js";
 
@@ -168,8 +168,7 @@ it("shows errors without the signs that control a terminal, and a bug as one lin
 });
 
 it("runs by a path with a link, as where the present version is one", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await aFolder();
   await symlink(resolve("dist"), join(folder, "present"));
 
   const { code, output } = await run(join(folder, "present/commands/backup.js"), ["--help"]);
@@ -215,8 +214,7 @@ it.each([
   ["mail", ["list"]],
 ])("says that `%s` waits while a server migrates", async (name, words) => {
   await using world = await createWorld();
-  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await aFolder();
   const migrating = await world.database.pool.connect();
   await migrating.query("SELECT pg_advisory_lock(7301984265)");
 
@@ -290,8 +288,7 @@ it("shows the help of `npm start`, and refuses arguments instead of ignoring the
 });
 
 it("refuses a folder whose path has a sign that tools cannot handle, and says so", async () => {
-  const parent = await mkdtemp(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rm(parent, { recursive: true }));
+  const parent = await aFolder();
   const folder = join(parent, "c#");
   for (const file of ["package.json", ".config/run.mjs", ".config/old-builds.mjs"]) await cp(file, join(folder, file));
 
@@ -338,8 +335,7 @@ it("restarts after a change of the sources, made ready again, while it watches",
 
 /** A folder in which `.config/run.mjs` finds all that it needs, and makes a database client that is empty. */
 async function smallClone(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await aFolder();
   for (const file of ["package.json", ".config/run.mjs", ".config/old-builds.mjs"]) await cp(file, join(folder, file));
   for (const [file, content] of Object.entries({
     "package-lock.json": '{ "packages": {} }',

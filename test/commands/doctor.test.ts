@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
@@ -17,8 +16,10 @@ import { LIMITS } from "../../src/limits.js";
 import { startCollector } from "../support/collector.js";
 import { onServer } from "../bench/on-server.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
+import { aFolder } from "../support/folder.js";
 import { withLimits } from "../support/limits.js";
 import { fakeService } from "../support/imports.js";
+import { listen } from "../support/listening.js";
 import { startMailServer } from "../support/mail-server.js";
 import { createWorld } from "../support/world.js";
 
@@ -110,7 +111,7 @@ it("says what is wrong with each part and what to do, and exits with 1", async (
 });
 
 it("creates no database to look at", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "doctor-"));
+  const folder = await aFolder();
   const dataDir = join(folder, "later", "data");
 
   const { code, by } = await examine({ NODE_ENV: "development", DATA_DIR: dataDir });
@@ -141,10 +142,9 @@ it("says that clients of a public address are redirected, and to where", async (
 });
 
 it("ends even if a server hangs, and names that server", async () => {
-  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  const silent = createServer(() => {});
   onTestFinished(() => void silent.close());
-  await once(silent, "listening");
-  const { port } = silent.address() as AddressInfo;
+  const port = await listen(silent);
 
   const { code, by } = await examine({ REDIS_URL: `redis://127.0.0.1:${port}` });
 
@@ -226,11 +226,10 @@ it.each([
       for (const one of said.map(answer)) if (one !== "") socket.write(one);
     });
     socket.on("error", () => {});
-  }).listen(0, "127.0.0.1");
+  });
   onTestFinished(() => void redis.close());
-  await once(redis, "listening");
 
-  const { by } = await examine({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}/99` });
+  const { by } = await examine({ REDIS_URL: `redis://127.0.0.1:${await listen(redis)}/99` });
 
   expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining(says) as string });
 });
@@ -245,11 +244,10 @@ it("says that Redis answers too late for the service to wait", async () => {
       }
     });
     socket.on("error", () => {});
-  }).listen(0, "127.0.0.1");
+  });
   onTestFinished(() => void redis.close());
-  await once(redis, "listening");
 
-  const { by } = await examine({ REDIS_URL: `redis://127.0.0.1:${(redis.address() as AddressInfo).port}` });
+  const { by } = await examine({ REDIS_URL: `redis://127.0.0.1:${await listen(redis)}` });
 
   expect(by.get("redis")).toMatchObject({ state: "wrong", says: expect.stringContaining("the service waits 200 ms") });
 });
@@ -363,10 +361,9 @@ it("says why a collector takes no traces or no logs", async () => {
   const collector = createHttpServer(({ url = "" }, response) => {
     paths.push(url);
     response.writeHead(url === "/v1/logs" ? 403 : 200).end("no such token");
-  }).listen(0, "127.0.0.1");
+  });
   onTestFinished(() => void collector.close());
-  await once(collector, "listening");
-  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  const endpoint = `http://127.0.0.1:${await listen(collector)}`;
   const said = async (environment: Record<string, string>) => {
     const { by } = await examine({ OTEL_EXPORTER_OTLP_HEADERS: "authorization=a-secret", ...environment });
     expect(JSON.stringify([...by])).not.toContain("a-secret");
@@ -500,7 +497,7 @@ it.each([-3_600_000, -10_000, 10_000, 3_600_000])(
 );
 
 it("says that the data folder cannot be used", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "doctor-"));
+  const folder = await aFolder();
   await writeFile(join(folder, "file"), "");
 
   const { by } = await examine({ NODE_ENV: "development", DATA_DIR: join(folder, "file") });

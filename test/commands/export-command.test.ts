@@ -1,7 +1,6 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { program as exportProgram } from "../../src/commands/export.js";
 import { program as importProgram } from "../../src/commands/import.js";
 import { createMemories } from "../../src/features/bulk/create-memories.js";
@@ -14,6 +13,7 @@ import { ImportStopped, KEY_REFUSED } from "../../src/import/import-stopped.js";
 import { newRestoreReport, restoreFile } from "../../src/import/restore.js";
 import { LIMITS } from "../../src/limits.js";
 import { runHere } from "../support/commands.js";
+import { aFolder } from "../support/folder.js";
 import { RETRY, clientOf, entity, importInto, jsonLines, memoriesOf } from "../support/imports.js";
 import { miscounted } from "../support/memories.js";
 import { aTeam } from "../support/teams.js";
@@ -31,12 +31,6 @@ async function fill(ann: Actor) {
     });
     await ann.did(createMemories, { memories, relationships });
   }
-}
-
-async function aFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "export-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
 }
 
 /** The records of a file, without their authors and the time of the export. */

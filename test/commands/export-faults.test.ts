@@ -1,26 +1,19 @@
 import { rmdirSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { type RequestListener, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { program as exportProgram } from "../../src/commands/export.js";
 import { runHere } from "../support/commands.js";
+import { aFolder } from "../support/folder.js";
 import { fakeService } from "../support/imports.js";
-
-async function aFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "export-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-}
+import { listen } from "../support/listening.js";
 
 /** Starts a server instead of the service; returns its address. */
 async function serve(answer: RequestListener): Promise<string> {
   const server = createServer(answer);
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listen(server)}`;
 }
 
 it("waits for the rate limit, says so, and gives up after as many waits as an import", async () => {

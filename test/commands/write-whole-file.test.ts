@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chmod, lstat, mkdtemp, readFile, readdir, realpath, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -13,6 +12,7 @@ import { program as exporting } from "../../src/commands/export.js";
 import { writeWholeFile } from "../../src/commands/write-whole-file.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { environmentForProcess } from "../support/environment.js";
+import { listen } from "../support/listening.js";
 import { createWorld } from "../support/world.js";
 
 const FIRST_LINE = '{"record":"graph","format":"memory-graph","memories":2,"relationships":0}';
@@ -60,13 +60,12 @@ it("replaces the file to which a link leads, and keeps the link", async () => {
 
 it("leaves nothing after Ctrl-C", async () => {
   const server = createServer((_request, response) => void response.writeHead(200).write(`${FIRST_LINE}\n`));
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
   const folder = await aFolder();
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const words = ["dist/commands/export.js", join(folder, "graph.jsonl"), "--url", url, "--key", "key"];
 
   const child = spawn(process.execPath, words, { env: environmentForProcess() });

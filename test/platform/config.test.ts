@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
+import { aFolder } from "../support/folder.js";
 import { startServerProcess } from "../support/server-process.js";
 
 const STRIPE = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_WEBHOOK_SECRET: "whsec_x", STRIPE_TEAM_PRICE_ID: "price_x" };
@@ -140,7 +140,7 @@ it("is open to nobody else unless it is told to, and reads choices in capitals a
 });
 
 it("reads .env as editors and shells of Windows write it, and says if it cannot be read", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "env-"));
+  const folder = await aFolder();
   const file = join(folder, ".env");
   const module = JSON.stringify(pathToFileURL("dist/modules/environment.js").href);
   const show = `const { configOfProcess } = await import(${module});
@@ -168,7 +168,7 @@ it("reads .env as editors and shells of Windows write it, and says if it cannot 
 });
 
 it("reads .env, except in production", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "config-"));
+  const folder = await aFolder();
   await writeFile(join(folder, ".env"), "PORT=4321\nHOST=::1");
   const script = `
     const { configOfProcess } = await import(${JSON.stringify(pathToFileURL("dist/modules/environment.js"))});

@@ -2,8 +2,7 @@ import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -27,6 +26,7 @@ import { migrate } from "../../src/platform/database/migrations.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { dataFolder, madeFolder } from "../support/embedded.js";
+import { aFolder } from "../support/folder.js";
 import { aLink, aMemory, manyMemories, miscounted } from "../support/memories.js";
 import { rowsOf } from "../support/tables.js";
 import { aTeam, anInvitee } from "../support/teams.js";
@@ -39,7 +39,7 @@ it("restores a backup with the same data in an empty database, which can be used
   await using source = await fillWorld();
   await using target = await createWorld();
   await empty(target);
-  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const folder = await aFolder();
   const file = join(folder, "backup.sql.gz");
 
   const written = await runHere(backup, [file, "--json"], { DATABASE_URL: source.world.databaseUrl });
@@ -123,7 +123,7 @@ it("restores what comes through a pipe, in parts of any size", async () => {
   await using source = await fillWorld(10);
   await using target = await createWorld();
   await empty(target);
-  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const folder = await aFolder();
   const file = join(folder, "backup.sql.gz");
   await runHere(backup, [file], { DATABASE_URL: source.world.databaseUrl });
   const pipe = join(folder, "pipe");
@@ -342,7 +342,7 @@ it("moves the embedded database unless a server is running", async () => {
 
 it("backs up a database of an earlier version unchanged, and refuses one without the service's tables", async () => {
   await using source = await fillWorld(10);
-  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const folder = await aFolder();
   const { pool } = source.world.database;
   const newest = "SELECT max(migration_name) FROM _prisma_migrations";
   await pool.query(`DELETE FROM _prisma_migrations WHERE migration_name = (${newest})`);
@@ -504,7 +504,7 @@ it("verifies a target's certificate by each mode that asks for TLS, without a wa
 it("refuses a file that is cut, changed, of another schema or no backup, and a target with any row", async () => {
   await using source = await fillWorld(10);
   await using target = await createWorld();
-  const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  const folder = await aFolder();
   const sink = new PassThrough();
   const [whole] = await Promise.all([buffer(sink), writeDatabase(addressOf(source.world), sink)]);
   const text = whole.toString();

@@ -1,7 +1,7 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/platform/database/database.js";
+import { listen } from "../support/listening.js";
 import { createWorld } from "../support/world.js";
 
 /** PostgreSQL's message that it is ready, and its message that it shuts down. */
@@ -19,11 +19,10 @@ it("survives a shutdown message in the same packet as the message that the datab
     for (const [one, other] of [[client, upstream] as const, [upstream, client] as const]) {
       one.on("close", () => other.destroy()).on("error", () => other.destroy());
     }
-  }).listen(0, "127.0.0.1");
+  });
   onTestFinished(() => void server.close());
-  await once(server, "listening");
   const url = new URL(world.databaseUrl);
-  url.port = String((server.address() as AddressInfo).port);
+  url.port = String(await listen(server));
   await using database = openDatabase(url.href);
 
   // An unhandled error would fail the whole test run; either result of the query is fine.

@@ -1,7 +1,7 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { aFolder } from "../support/folder.js";
 import { loadedBy } from "../support/loaded-files.js";
 import { mailSettings, startMailServer } from "../support/mail-server.js";
 import { startServerProcess } from "../support/server-process.js";
@@ -57,8 +57,7 @@ it("has loaded all of its build's code before a request needs it: Node never tri
   await using world = await createWorld();
   const { key } = await world.user();
   await using mails = await startMailServer();
-  const folder = mkdtempSync(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = await aFolder();
   for (const name of ["node_modules", "prisma"]) symlinkSync(resolve(name), join(folder, name));
   for (const name of ["dist/main.js", "dist/limits.js", "dist/assets", "dist/chunks", "package.json"])
     cpSync(name, join(folder, name), { recursive: true });

@@ -1,10 +1,10 @@
 import { exec, execFile } from "node:child_process";
-import { chmod, mkdtemp, readFile, readdir, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
+import { aFolder } from "../support/folder.js";
 import { ask } from "../support/http.js";
 import { startServerProcess } from "../support/server-process.js";
 import { createWorld } from "../support/world.js";
@@ -45,7 +45,7 @@ it("listens where the files of deploy/ look for it", async () => {
 it("runs as an ordinary user from a read-only folder, with only the files that the image gets", async () => {
   await using world = await createWorld();
   const { key } = await world.user();
-  const folder = await mkdtemp(join(tmpdir(), "image-"));
+  const folder = await aFolder();
   await run(process.execPath, [".config/gather.mjs", folder]);
   await chmod(folder, 0o755);
   const paths = await readdir(folder, { recursive: true });

@@ -1,7 +1,7 @@
-import { once } from "node:events";
-import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { type Socket, connect, createServer } from "node:net";
 import { expect, it } from "vitest";
 import { ask } from "../support/http.js";
+import { listen } from "../support/listening.js";
 import { startServerProcess } from "../support/server-process.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -95,10 +95,9 @@ async function holdingProxy(databaseUrl: string, { hold, at }: Moment) {
       socket.on("close", () => other.destroy());
       socket.on("error", () => other.destroy());
     }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   const url = new URL(databaseUrl);
-  url.port = String((server.address() as AddressInfo).port);
+  url.port = String(await listen(server));
   const drop = () => {
     for (const socket of sockets) socket.destroy();
   };

@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { mkdtemp, readFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { simpleParser } from "mailparser";
 import { expect, it } from "vitest";
@@ -9,7 +7,9 @@ import { sendDueMails } from "../../src/features/mail/outbox.js";
 import { queueNotice } from "../../src/operation/notice.js";
 import { type MailSettings, createMailer, verifyMailServer } from "../../src/platform/mailer.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { aFolder } from "../support/folder.js";
 import { withLimits } from "../support/limits.js";
+import { listen } from "../support/listening.js";
 import { createWorld } from "../support/world.js";
 
 /** What a client sends, in its order, and what a mail server answers; the first answer comes unasked. */
@@ -68,8 +68,7 @@ it.each(cases as Array<[string, Step, string]>)(
 it("gives up sending to a server that takes too long in all", async () => {
   using _limits = withLimits("mails", { sendMs: 200 });
   const server = createServer((socket) => void socket.on("error", () => {}));
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const smtpUrl = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const smtpUrl = `smtp://127.0.0.1:${await listen(server)}`;
 
   const mailer = await mailerTo({ smtpUrl });
 
@@ -98,8 +97,7 @@ it.each([
 ])("gives up a server that %s", async (_how, greeting, limits) => {
   using _limits = withLimits("mails", limits);
   const server = createServer((socket) => void socket.on("error", () => {}).write(greeting));
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `smtp://127.0.0.1:${await listen(server)}`;
   const begun = performance.now();
 
   await expect(verifyMailServer(url, { development: false })).rejects.toThrow(/greeting|timeout/i);
@@ -121,7 +119,7 @@ it("waits for a server that examines a mail longer than connecting may take, ins
 });
 
 it("sends to one address, whatever the text of the address says", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "mail-"));
+  const dataDir = await aFolder();
   const both = "bob@example.com,cid@example.com";
 
   const mailer = await mailerTo({ development: true, dataDir });
@@ -187,9 +185,8 @@ async function startFalseMailServer() {
       else socket.end("221 bye\r\n");
     });
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   return {
-    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `smtp://127.0.0.1:${await listen(server)}`,
     get taken() {
       return taken;
     },

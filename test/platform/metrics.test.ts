@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, type Server, connect, createServer } from "node:net";
+import { type Server, connect, createServer } from "node:net";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { readBacklog } from "../../src/backlog.js";
@@ -12,6 +12,7 @@ import { Metrics } from "../../src/platform/telemetry/metrics.js";
 import { aPayer, createBillingWorld } from "../support/billing.js";
 import { startEmbeddingsServer } from "../support/embeddings-server.js";
 import { ask } from "../support/http.js";
+import { listen } from "../support/listening.js";
 import { lockMemories } from "../support/locks.js";
 import { mailSettings, startMailServer } from "../support/mail-server.js";
 import { PATIENT } from "../support/patience.js";
@@ -175,13 +176,9 @@ it("still reports the process while the database is lost", async () => {
 
 it("leaves its own address when that of the metrics is taken", async () => {
   await using world = await createWorld();
-  const [own, taken] = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "127.0.0.1")];
-  await Promise.all([once(own, "listening"), once(taken, "listening")]);
+  const [own, taken] = [createServer(), createServer()];
   onTestFinished(() => void taken.close());
-  const [PORT, METRICS_PORT] = [own, taken].map((server) => String((server.address() as AddressInfo).port)) as [
-    string,
-    string,
-  ];
+  const [PORT, METRICS_PORT] = [String(await listen(own)), String(await listen(taken))];
   own.close();
   await once(own, "close");
 
@@ -299,8 +296,7 @@ const connectionsOf = (server: Server): Promise<number> =>
 
 it("accepts a limited number of connections, and says when the metrics cannot be read", async () => {
   const server = new Metrics({ ...NOTHING, isReady: () => Promise.reject(new Error("broken")) }).createServer();
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
@@ -315,12 +311,11 @@ it("accepts a limited number of connections, and says when the metrics cannot be
 });
 
 it("parses hardly more than the first request of a connection, whatever is sent ahead", async () => {
-  const server = new Metrics({ ...NOTHING, isReady: async () => true }).createServer().listen(0, "127.0.0.1");
+  const server = new Metrics({ ...NOTHING, isReady: async () => true }).createServer();
   onTestFinished(() => void server.close());
   let parsed = 0;
   server.on("request", () => parsed++);
-  await once(server, "listening");
-  const socket = openConnection(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const socket = openConnection(`http://127.0.0.1:${await listen(server)}`);
 
   socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50_000));
 

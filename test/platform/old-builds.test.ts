@@ -1,23 +1,12 @@
 import { spawnSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { aFolder } from "../support/folder.js";
 
 it("keeps what running servers may load: files of the last ten builds that are named by their content", async () => {
   const { clearForBuild, isPresent } = (await import(join(process.cwd(), ".config/old-builds.mjs"))) as Builds;
-  const dist = mkdtempSync(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rmSync(dist, { recursive: true }));
+  const dist = await aFolder();
   /** Each build has a file of its own and one that stays the same. */
   const build = (number: number) => {
     clearForBuild(dist, number * 60_000);
@@ -40,8 +29,7 @@ it("keeps what running servers may load: files of the last ten builds that are n
 
 it("builds again after the disk was full while a build was noted", async () => {
   const { clearForBuild, isPresent } = (await import(join(process.cwd(), ".config/old-builds.mjs"))) as Builds;
-  const dist = mkdtempSync(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rmSync(dist, { recursive: true }));
+  const dist = await aFolder();
 
   for (const left of ["", "[60000,17"]) {
     writeFileSync(join(dist, ".builds"), left);
@@ -55,8 +43,8 @@ it("builds again after the disk was full while a build was noted", async () => {
 it.each([
   ["nothing, by a process that was killed before it wrote its number", ""],
   ["the number of a process that was killed", "999999999"],
-])("does not wait for a lock that holds %s", (_what, held) => {
-  const { root, write, run } = smallProject();
+])("does not wait for a lock that holds %s", async (_what, held) => {
+  const { root, write, run } = await smallProject();
   write("dist/.lock", held);
   utimesSync(join(root, "dist/.lock"), 60, Date.now() / 1_000 - 60);
 
@@ -72,8 +60,8 @@ it.each<[string, object, boolean]>([
   ["another version", { "node_modules/of-this-gnu": { version: "0.9.0" } }, true],
   ["the packages of this platform", { "node_modules/of-this-gnu": { version: "1.0.0" } }, false],
   ["those of this platform's other C library", { "node_modules/of-this-musl": { version: "1.0.0" } }, false],
-])("installs if needed where %s of what only some platforms need was installed", (_what, present, isNeeded) => {
-  const { write, run } = smallProject();
+])("installs if needed where %s of what only some platforms need was installed", async (_what, present, isNeeded) => {
+  const { write, run } = await smallProject();
   const here = { version: "1.0.0", optional: true, os: [process.platform], cpu: [process.arch] };
   const locked = {
     "node_modules/of-this-gnu": { ...here, libc: ["glibc"] },
@@ -90,9 +78,8 @@ it.each<[string, object, boolean]>([
 });
 
 /** The least project that the start script makes ready, with an npm and a Prisma that do nothing. */
-function smallProject() {
-  const root = mkdtempSync(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rmSync(root, { recursive: true }));
+async function smallProject() {
+  const root = await aFolder();
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { Deadline, Payments } from "../../src/platform/billing/payments.js";
+import { listen } from "../support/listening.js";
 
 const MEBIBYTE = Buffer.alloc(1_048_576, " ");
 const MEBIBYTES = 64;
@@ -78,10 +78,8 @@ async function aProvider(answerTo: ((answer: ServerResponse) => void) | undefine
     answer.setHeader("Content-Type", "application/json");
     answerTo?.(answer);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiBase: `http://127.0.0.1:${await listen(server)}`,
     open,
     answers: () => answers,
     async [Symbol.asyncDispose]() {

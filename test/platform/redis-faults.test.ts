@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { type AddressInfo, type Socket, createServer } from "node:net";
+import { type Socket, createServer } from "node:net";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
+import { listen } from "../support/listening.js";
 
 const REDIS_URL = process.env["REDIS_URL"];
 const PATIENCE = { timeout: 60_000, interval: 100 };
@@ -251,9 +252,8 @@ async function startFalseRedis({ select, info = "$0\r\n\r\n" }: { select?: strin
       }
     });
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   return {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `redis://127.0.0.1:${await listen(server)}`,
     get connections() {
       return connections;
     },

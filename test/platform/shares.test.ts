@@ -1,4 +1,4 @@
-import { type AddressInfo, type Socket, createServer } from "node:net";
+import { type Socket, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { memoriesBetween } from "../../src/features/bulk/export-statement.js";
@@ -13,6 +13,7 @@ import type { Statement } from "../../src/platform/database/statement.js";
 import type { Tracer } from "../../src/platform/telemetry/tracer.js";
 import { heapMegabytes } from "../support/heap.js";
 import { type Answer, ask } from "../support/http.js";
+import { listen } from "../support/listening.js";
 import { lockMemories } from "../support/locks.js";
 import { PATIENT } from "../support/patience.js";
 import { createWorld } from "../support/world.js";
@@ -303,12 +304,11 @@ it("counts parallel waits once", async () => {
 it("refuses all waiting requests when one finds that the database cannot be reached", async () => {
   const sockets: Socket[] = [];
   const deaf = createServer((socket) => void sockets.push(socket));
-  await new Promise<void>((done) => deaf.listen(0, "127.0.0.1", done));
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     deaf.close();
   });
-  const { port } = deaf.address() as AddressInfo;
+  const port = await listen(deaf);
   await using database = openDatabase(`postgres://ann@127.0.0.1:${port}/any`, () => {}, {
     ...LIMITS.database,
     connectionWaitMs: 1_000,

@@ -1,13 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
 import { databaseOn, onServer } from "../bench/on-server.js";
+import { aFolder } from "../support/folder.js";
 import { ask } from "../support/http.js";
+import { listen } from "../support/listening.js";
 import { createWorld } from "../support/world.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { environmentForProcess } from "../support/environment.js";
@@ -43,8 +44,7 @@ const TROUBLES: ReadonlyArray<readonly [what: string, trouble: Trouble, sentence
 
 it.each(TROUBLES)("ends with a sentence and no stack when %s", async (_what, trouble, sentence) => {
   await using world = await createWorld();
-  const folder = mkdtempSync(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = await aFolder();
   const given = await trouble(folder);
 
   const { code, said } = await start({ DATABASE_URL: world.databaseUrl, DATA_DIR: folder, ...given });
@@ -56,8 +56,7 @@ it.each(TROUBLES)("ends with a sentence and no stack when %s", async (_what, tro
 
 it("lets servers in development that start at once with one data folder share one stand-in for Stripe", async () => {
   await using world = await createWorld();
-  const folder = mkdtempSync(join(tmpdir(), "memory-graph-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = await aFolder();
   const environment = { DATABASE_URL: world.databaseUrl, DATA_DIR: folder, NODE_ENV: "development" };
   const paymentsOf = async (server: ServerProcess) => {
     await expect.poll(server.printed).toContain("Ctrl-C stops the service.");
@@ -178,10 +177,9 @@ async function start(environment: Record<string, string>): Promise<{ code: numbe
 }
 
 async function takenPort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const server = createServer();
   onTestFinished(() => void server.close());
-  return String((server.address() as AddressInfo).port);
+  return String(await listen(server));
 }
 
 function fileIn(folder: string): string {

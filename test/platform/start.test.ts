@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import pg from "pg";
 import { Stripe } from "stripe";
 import { expect, inject, it, onTestFinished } from "vitest";
@@ -18,6 +17,7 @@ import { explainUnreachable } from "../../src/platform/billing/stripe-client.js"
 import { adviceForCertificate } from "../../src/platform/certificate-advice.js";
 import { StartError, explainDatabase } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
+import { listen } from "../support/listening.js";
 import { createWorld } from "../support/world.js";
 
 const QUICKLY = { ...LIMITS.start, connectMs: 2_000, reportAfterMs: 100, migrationLockMs: 1_000 };
@@ -78,7 +78,7 @@ it("says what to do when PostgreSQL is too old", async () => {
     message("C", "SELECT 1\0"),
     message("Z", "I"),
   ]);
-  const host = await listen(letIn, row);
+  const host = await answerWith(letIn, row);
 
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(
     /is version 13\.5: the service needs 14 or newer/,
@@ -141,7 +141,7 @@ it.each([
   const body = Buffer.from(`${fields}\0`);
   const length = Buffer.alloc(4);
   length.writeInt32BE(body.length + 4);
-  const host = await listen(Buffer.concat([Buffer.from("E"), length, body]));
+  const host = await answerWith(Buffer.concat([Buffer.from("E"), length, body]));
 
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(sentence);
 });
@@ -150,7 +150,7 @@ it.each([
   ["says nothing", undefined],
   ["speaks another language", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
 ])("says what to do when the server at the address %s", async (_what, answer) => {
-  const host = await listen(answer);
+  const host = await answerWith(answer);
 
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(/DATABASE_URL/);
 });
@@ -301,18 +301,18 @@ it.each([
 });
 
 it("prints an address of IPv6 in brackets, as URLs need it", async () => {
-  const server = createHttpServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const server = createHttpServer();
   onTestFinished(() => void server.close());
+  const port = await listen(server);
 
-  expect(addressOf(server, "::1")).toBe(`http://[::1]:${(server.address() as AddressInfo).port}`);
+  expect(addressOf(server, "::1")).toBe(`http://[::1]:${port}`);
 });
 
 /** A text column as PostgreSQL describes it: no table, the type's OID, its size, text format. */
 const TEXT_COLUMN = "\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
 
 /** Listens on a free port and answers each message with the next of these pieces, or with nothing. */
-async function listen(...answers: Array<Buffer | undefined>): Promise<string> {
+async function answerWith(...answers: Array<Buffer | undefined>): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
     let asked = 0;
@@ -321,8 +321,7 @@ async function listen(...answers: Array<Buffer | undefined>): Promise<string> {
       if (answer) socket.write(answer);
     });
     onTestFinished(() => void socket.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   onTestFinished(() => void server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `127.0.0.1:${await listen(server)}`;
 }

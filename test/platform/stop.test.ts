@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { Agent, request } from "node:http";
-import { type AddressInfo, type Socket, createServer } from "node:net";
+import { type Socket, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { createTeam } from "../../src/features/teams/create-team.js";
 import { LIMITS } from "../../src/limits.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
+import { listen } from "../support/listening.js";
 import { lockMemories } from "../support/locks.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { openConnection } from "../support/socket.js";
@@ -206,11 +206,10 @@ const isOpen = ({ url }: ServerProcess): Promise<boolean> =>
 /** A server that accepts every connection and never answers. */
 async function startSilentServer(): Promise<{ address: string; connections(): number }> {
   const sockets: Socket[] = [];
-  const server = createServer((socket) => void sockets.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const server = createServer((socket) => void sockets.push(socket.on("error", () => {})));
   onTestFinished(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, connections: () => sockets.length };
+  return { address: `127.0.0.1:${await listen(server)}`, connections: () => sockets.length };
 }

@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { aPayer, createStripeWorld } from "../support/billing.js";
 import { type Collector, type Span, startCollector, treeOf } from "../support/collector.js";
 import { ask } from "../support/http.js";
+import { listen } from "../support/listening.js";
 import { DYNAMIC, loadedBy, placesIn } from "../support/loaded-files.js";
 import { lockMemories } from "../support/locks.js";
 import { callTool } from "../support/mcp.js";
@@ -202,8 +201,8 @@ it.each([
 ])("serves while the collector %s, and says so in the log", async (_what, status, reason) => {
   const answer = `{"partialSuccess":${LEFT_OUT}}`;
   const refusing = createServer((_request, response) => void response.writeHead(status ?? 200).end(answer));
-  await once(refusing.listen(0, "127.0.0.1"), "listening");
-  const port = status === undefined ? 1 : (refusing.address() as AddressInfo).port;
+  const own = await listen(refusing);
+  const port = status === undefined ? 1 : own;
   await using world = await createWorld();
   await using server = await startServerProcess({
     ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...SOON },

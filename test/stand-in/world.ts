@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Stripe } from "stripe";
 import { type StandInOptions, type StandInStripe, startStandInStripe } from "../../src/stand-in/stripe/index.js";
+import { listen } from "../support/listening.js";
 
 /** A request that was sent to a receiver of events. */
 export interface Received {
@@ -40,9 +39,7 @@ export async function startWorld(options: StandInOptions = {}): Promise<World> {
       void Promise.resolve(status).then((known) => response.writeHead(known).end());
     });
   });
-  receiver.listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  const webhookUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhook`;
+  const webhookUrl = `http://127.0.0.1:${await listen(receiver)}/webhook`;
   const standIn = await startStandInStripe({ webhook: { url: webhookUrl, secret: SECRET }, ...options });
   return {
     standIn,

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "./listening.js";
 
 interface Sent {
   readonly resource: Readonly<Record<string, unknown>>;
@@ -48,10 +48,9 @@ export async function startCollector(): Promise<Collector> {
       if (request.url === "/v1/logs") logs.push(...read<LogRecord>(body.resourceLogs, "scopeLogs", "logRecords"));
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     ...{ spans, logs, bodies },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

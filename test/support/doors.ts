@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { createDoors, formatUnreadable } from "../../src/doors.js";
 import { LIMITS } from "../../src/limits.js";
 import { timeOf } from "../../src/operation/clock-statement.js";
@@ -10,6 +8,7 @@ import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { healthOf } from "../../src/surfaces/health.js";
 import { createExpressServer } from "../../src/surfaces/server.js";
 import { Work } from "../../src/surfaces/work.js";
+import { listen } from "./listening.js";
 import { PATIENT, PATIENT_DOORS } from "./patience.js";
 import type { World } from "./world.js";
 
@@ -42,9 +41,8 @@ export async function serveDoors(
     ...{ limits: http, log, form: formatUnreadable, behindProxies: true },
     ...{ turns: work.turns, isStopping: health.isStopping },
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     disconnect: () => server.closeAllConnections(),
     async keptBy(accounts) {
       const pools = [database.pool, database.reservedPool, database.searchPool];

@@ -1,6 +1,6 @@
 import { type Server, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { EmbeddingsServer, type EmbeddingsSettings } from "../../src/platform/meaning/embeddings.js";
+import { listen } from "./listening.js";
 
 /** A hand-made vector space: words on one line mean the same, and each line is one dimension. */
 const CONCEPTS = [
@@ -75,8 +75,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     const items = numbers === "any order" ? data.toReversed() : data.map((item) => ({ ...item, ...plain[numbers] }));
     response.end(JSON.stringify({ data: items, model }));
   };
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const url = `http://127.0.0.1:${await listen(server)}/v1`;
   const standIn: EmbeddingsStandIn = {
     ...{
       url,

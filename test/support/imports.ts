@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { memories } from "../../src/features/memories/list-memories.js";
@@ -12,6 +10,8 @@ import type { ImportedGraph } from "../../src/import/graph.js";
 import { GraphReader } from "../../src/import/read-graph.js";
 import { type ImportReport, newReport, runImport } from "../../src/import/run-import.js";
 import { type ClientOptions, ServiceClient } from "../../src/import/service-client.js";
+import { aFolder } from "./folder.js";
+import { listen } from "./listening.js";
 import type { Actor } from "./world.js";
 
 export const entity = (name: string, entityType: string, ...observations: unknown[]) => ({
@@ -30,8 +30,7 @@ export const jsonLines = (...lines: unknown[]) => lines.map((line) => JSON.strin
 
 /** Creates a folder with these files; it is removed after the test. */
 export async function folderWith(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "import-test-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await aFolder();
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
@@ -174,10 +173,9 @@ export async function fakeService(answer: (request: IncomingMessage) => FakeAnsw
     response.end(JSON.stringify(body ?? { error: { code: "busy", message: "Not now." } }));
   };
   const server = createServer((request, response) => void respond(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { requests, url: `http://127.0.0.1:${await listen(server)}` };
 }

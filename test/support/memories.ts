@@ -1,6 +1,7 @@
 import { CONTENTS } from "../../src/features/memories/memory-columns.js";
 import { LINK_CONTENTS } from "../../src/features/memories/relationship-columns.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
+import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import type { Memory } from "../../src/features/memories/memory.js";
 import { createRelationship } from "../../src/features/relationships/create-relationship.js";
 import type { Relationship } from "../../src/features/relationships/relationship.js";
@@ -19,6 +20,10 @@ export async function memoriesTitled<const Titles extends readonly string[]>(
   for (const title of titles) made.push(await aMemory(actor, { title }));
   return made as { [Place in keyof Titles]: Memory };
 }
+
+/** The titles of the memories that a search finds. */
+export const findTitles = async (actor: Actor, query: string, wishes: object = {}): Promise<string[]> =>
+  (await actor.did(searchMemories, { query, ...wishes })).memories.map(({ title }) => title);
 
 /** JSON that could be changed on the way to the database and back. */
 const CONTEXT = {

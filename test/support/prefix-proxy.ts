@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "./listening.js";
 
 export interface PrefixProxy extends AsyncDisposable {
   /** The URL of the server for its clients. */
@@ -34,11 +33,9 @@ export async function startPrefixProxy(passedOn?: string): Promise<PrefixProxy> 
     });
     request.pipe(inner);
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
   return {
     outside,
-    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/prefix`,
+    url: `http://127.0.0.1:${await listen(proxy)}/prefix`,
     leadsTo: (url) => void (target = url),
     async [Symbol.asyncDispose]() {
       const closed = new Promise((done) => proxy.close(done));

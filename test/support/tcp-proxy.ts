@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { type Socket, connect, createServer } from "node:net";
+import { listen } from "./listening.js";
 
 /** A proxy to a server, which can cut its connections. Once disposed, it accepts and keeps none. */
 export interface TcpProxy extends AsyncDisposable {
@@ -21,10 +21,9 @@ export async function startTcpProxy(target: string, join: (near: Socket, far: So
       socket.on("close", () => sockets.delete(socket));
     }
     join(near, far);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   const url = new URL(target);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${await listen(server)}`;
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };

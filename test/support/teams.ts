@@ -94,3 +94,12 @@ export function tally(
   }
   return counts;
 }
+
+/** Makes the counts of invitations to each address older, by the database's clock. */
+export async function ageAllowances({ database }: World, time: string): Promise<void> {
+  await database.pool.query(
+    `UPDATE invitation_allowance SET last_sent_at = last_sent_at - $1::interval,
+       sent_at = ARRAY(SELECT sent - $1::interval FROM unnest(sent_at) sent)`,
+    [time],
+  );
+}

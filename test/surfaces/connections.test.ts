@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type ServerResponse, createServer, get } from "node:http";
-import { type AddressInfo, Socket } from "node:net";
+import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import express from "express";
@@ -15,6 +15,7 @@ import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { Slots } from "../../src/surfaces/slots.js";
 import { heapMegabytes } from "../support/heap.js";
 import { type Answer, type Ask, ask } from "../support/http.js";
+import { listen } from "../support/listening.js";
 import { lockMemories } from "../support/locks.js";
 import { OLD, messageOf } from "../support/mcp.js";
 import { openConnection, nextAnswer, saidIn, untilClosed } from "../support/socket.js";
@@ -67,8 +68,7 @@ it("keeps the idle connections of proxies longer than they do, but not those of 
 it("answers what came to an idle connection while the process was paused, and then closes it", async () => {
   const server = emptyServer();
   server.keepAliveTimeout = 500;
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const socket = openSocket(`http://127.0.0.1:${port}`);
   let read = "";
   socket.on("data", (bytes) => (read += String(bytes)));
@@ -106,10 +106,9 @@ it("counts what clients have read while the process was paused before it closes 
   const expected = 30_000_000;
   const app = express().get("/", (_request, response) => void response.end(Buffer.alloc(expected)));
   const server = emptyServer({ app, limits: { stalledAnswerMs: 1_000 } });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   const accepted = once(server, "connection") as Promise<[Socket]>;
   const state = new Int32Array(new SharedArrayBuffer(8));
-  const workerData = { port: (server.address() as AddressInfo).port, state, request: asking("/"), expected };
+  const workerData = { port: await listen(server), state, request: asking("/"), expected };
   const client = new Worker(LATE_READER, { eval: true, workerData });
   onTestFinished(async () => void (await client.terminate()));
   const told = once(client, "message");
@@ -168,8 +167,7 @@ it("does not count what a closed connection has not read against the others of i
     .get("/", (_request, response) => void response.end(Buffer.alloc(bytes)))
     .get("/later", (_request, response) => void (answer = () => response.end(Buffer.alloc(bytes))));
   const server = emptyServer({ app, limits: { unsentBytesPerAddress: 1_000_000 } });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const other = openSocket(url);
   let read = 0;
   other.on("data", (chunk: Buffer) => (read += chunk.length)).write(asking("/later"));
@@ -186,9 +184,8 @@ it("does not count what a closed connection has not read against the others of i
 it("writes nothing into an answer that has begun when the body of its request cannot be read", async () => {
   const app = express().get("/", (_request, response) => void response.write("a"));
   const server = emptyServer({ app });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   const accepted = once(server, "connection") as Promise<[Socket]>;
-  const client = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const client = openSocket(`http://127.0.0.1:${await listen(server)}`);
   client.write("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
   await nextAnswer(client);
   const [socket] = await accepted;
@@ -236,8 +233,7 @@ it("closes connections with large heads or several requests while heads take too
 it("resets the connections of answers that the end of a stop cuts: of HTTP/1.0, they would look whole", async () => {
   const app = express().get("/begun", (_request, response) => void response.write("The first half"));
   const server = emptyServer({ app });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const socket = new Socket().connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const socket = new Socket().connect(await listen(server), "127.0.0.1");
   const end = new Promise<string>((resolve) => {
     socket.on("end", () => resolve("end")).on("error", ({ code }: NodeJS.ErrnoException) => resolve(code ?? ""));
   });
@@ -265,8 +261,7 @@ it("closes the connection whose answers wait for longest, not the one that is op
     if (request.url === "/short") response.end();
     else connections.trackUnsent(request.socket, response, 600);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const reading = openSocket(url);
   reading.write(asking("/short"));
   await arrived("/short");
@@ -453,9 +448,8 @@ const CLIENTS = `
   Promise.all(answers).then((all) => parentPort.postMessage(all));`;
 
 it("answers the first request of a connection that was made just before the unused ones were closed", async () => {
-  const server = emptyServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const socket = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const server = emptyServer();
+  const socket = openSocket(`http://127.0.0.1:${await listen(server)}`);
   await once(server, "connection");
 
   server.closeIdleConnections();
@@ -483,8 +477,7 @@ it("closes the connection that was idle for longest to make room for a new one",
 it("closes no connection that only seems idle, since the process has not read its next request yet", async () => {
   const app = express().get("/", (_request, response) => void response.end());
   const server = emptyServer({ app, limits: { connectionsPerAddress: 1, spareMs: 1 } });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const old = openSocket(url);
   old.write(asking("/"));
   await nextAnswer(old);
@@ -503,8 +496,7 @@ it("keeps a new connection when all others of its address are busy, so that its 
     .get("/", (_request, response) => void response.end())
     .get("/waits", (_request, response) => void response.write("a"));
   const server = emptyServer({ app, limits: { connectionsPerAddress: 1, waitingPerAddress: 1 } });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const busy = [openSocket(url), openSocket(url)];
   for (const socket of busy) socket.write(asking("/waits"));
   await Promise.all(busy.map(nextAnswer));
@@ -521,9 +513,8 @@ it("keeps a new connection when all others of its address are busy, so that its 
 it("closes a connection once after the answer that it owes, whatever else its client sends meanwhile", async () => {
   const app = express().get("/", (_request, response) => void response.write("a"));
   const server = emptyServer({ app });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   const asked = once(server, "request") as Promise<[IncomingMessage, ServerResponse]>;
-  const socket = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const socket = openSocket(`http://127.0.0.1:${await listen(server)}`);
   let refusals = 0;
   server.on("clientError", () => refusals++);
   socket.write(asking("/"));
@@ -545,8 +536,7 @@ it("closes a connection once after the answer that it owes, whatever else its cl
 it("closes no connection for a new one that its client may use again soon", async () => {
   const app = express().get("/", (_request, response) => void response.end());
   const server = emptyServer({ app, limits: { connectionsPerAddress: 1, spareMs: 60_000 } });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const statusOf = async (socket: Socket) => {
     if (socket.closed) return "closed";
     socket.write(asking("/"));

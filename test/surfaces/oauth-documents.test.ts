@@ -1,11 +1,11 @@
 /** Clients whose id is the address of a document that describes them. */
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { fetchDocument } from "../../src/surfaces/oauth/known-documents.js";
+import { listen } from "../support/listening.js";
 import { CALLBACK, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -43,9 +43,8 @@ afterEach(() => vi.unstubAllGlobals());
 
 it("never reads a client's document from an internal address", async () => {
   let connections = 0;
-  const internal = createServer((socket) => void (connections++, socket.destroy())).listen(0, "127.0.0.1");
-  await once(internal, "listening");
-  const { port } = internal.address() as AddressInfo;
+  const internal = createServer((socket) => void (connections++, socket.destroy()));
+  const port = await listen(internal);
   for (const host of ["localhost", "127.0.0.1", "[::1]", "service.local", "x.localhost"]) {
     const { status } = await walker.begin(`https://${host}:${port}/client.json`);
     expect([host, status]).toEqual([host, 400]);
@@ -68,9 +67,8 @@ it.each(["1.1.1.1", ...INTERNAL])(
           received.push(String(bytes).slice(0, 3));
           socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
         });
-    }).listen(0, "127.0.0.1");
-    await once(site, "listening");
-    const { port } = site.address() as AddressInfo;
+    });
+    const port = await listen(site);
     const reached = vi.spyOn(tls, "connect").mockImplementation((() => {
       const socket = connect(port, "127.0.0.1");
       Object.defineProperty(socket, "remoteAddress", { value: address });

@@ -1,16 +1,12 @@
 import { expect, it } from "vitest";
-import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { readQuery } from "../../../src/features/memories/words/query.js";
 import { LIMITS } from "../../../src/limits.js";
-import { aMemory, memoriesTitled } from "../../support/memories.js";
-import { type Actor, createWorld } from "../../support/world.js";
+import { aMemory, findTitles, memoriesTitled } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
 
 const patternsOf = (query: string) => readQuery(query).numbers.map(({ pattern }) => pattern);
 /** To look at two characters behind takes twenty times as long as all else. */
 const BEHIND = /\(\?<![^)]*\]\[/;
-const found = async (actor: Actor, query: string) =>
-  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
-
 it("tells where a number stands as such, also beside others, and where only its parts do", async () => {
   await using world = await createWorld();
   const isIn = async (query: string, text: string) => {
@@ -113,7 +109,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, number, query.split(/\W/).join(" by "));
 
-  expect(await found(ann, query)).toContain(number);
+  expect(await findTitles(ann, query)).toContain(number);
 });
 
 it.each([
@@ -126,7 +122,7 @@ it.each([
   await aMemory(ann, { title: "05 of 14, or 33", content: "17 in 00, m and p, 5 of pm" });
   await aMemory(ann, { title: "A backup", content: `It begins at ${time}, every day.` });
 
-  const titles = await found(ann, query);
+  const titles = await findTitles(ann, query);
   expect(titles.slice(0, 2)).toEqual([`At ${query}`, "A backup"]);
 });
 
@@ -135,7 +131,7 @@ it("finds a time with its half of the day apart before other ways to write it", 
   const ann = await world.user();
   await memoriesTitled(ann, "At 5 for pm", "At 5:00 pm, or", "At 17:00, or so", "At 5 PM, or so", "At 5pm, or so");
 
-  expect((await found(ann, "5pm")).slice(0, 2)).toEqual(["At 5pm, or so", "At 5 PM, or so"]);
+  expect((await findTitles(ann, "5pm")).slice(0, 2)).toEqual(["At 5pm, or so", "At 5 PM, or so"]);
 });
 
 it.each([
@@ -164,5 +160,5 @@ it.each([
   const numbers = title.match(/\d+/g)?.join(" and ") ?? "";
   await memoriesTitled(ann, `${numbers} rooms`, title, `${numbers} doors`);
 
-  expect((await found(ann, query))[0]).toBe(title);
+  expect((await findTitles(ann, query))[0]).toBe(title);
 });

@@ -3,11 +3,8 @@ import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { LIMITS } from "../../../src/limits.js";
-import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
-import { type Actor, createWorld } from "../../support/world.js";
-
-const found = async (actor: Actor, query: string, wishes: object = {}) =>
-  (await actor.did(searchMemories, { query, ...wishes })).memories.map(({ title }) => title);
+import { aMemory, findTitles, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
 
 const NOTHING = {
   ...{ memories: [], total: 0, totalIsCapped: false, truncated: false, meaning: false },
@@ -24,8 +21,8 @@ it("finds words in title, tags, summary and content, in any order and any form",
   await aMemory(ann, { title: "Neither" });
 
   const all = ["Retrying failed requests", "By tag", "By content", "By summary"];
-  expect((await found(ann, "retry request")).toSorted()).toEqual(all.toSorted());
-  expect((await found(ann, "REQUESTS retries")).toSorted()).toEqual(all.toSorted());
+  expect((await findTitles(ann, "retry request")).toSorted()).toEqual(all.toSorted());
+  expect((await findTitles(ann, "REQUESTS retries")).toSorted()).toEqual(all.toSorted());
 });
 
 it("ranks titles above tags above content, however often the content has the word", async () => {
@@ -36,7 +33,7 @@ it("ranks titles above tags above content, however often the content has the wor
   await aMemory(ann, { title: "How to choose a backoff among many other things", importance: 0 });
   await aMemory(ann, { title: "Backoff", importance: 0 });
 
-  expect(await found(ann, "backoff")).toEqual([
+  expect(await findTitles(ann, "backoff")).toEqual([
     "Backoff",
     "How to choose a backoff among many other things",
     "Tagged",
@@ -53,7 +50,7 @@ it("ranks by a dozen words of a pasted error, not only by the rarest few", async
     await aMemory(ann, { title: `Something else about ${word}` });
   await aMemory(ann, { title: "Export of orders", content: "It refused to merge object and integer columns." });
 
-  const [best] = await found(ann, `${rarest.join(" ")}: cannot merge on object and integer columns`);
+  const [best] = await findTitles(ann, `${rarest.join(" ")}: cannot merge on object and integer columns`);
 
   expect(best).toBe("Export of orders");
 });
@@ -81,8 +78,8 @@ it("keeps quoted words together", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "The connection pool was reset", "Pool of connections, each reset", "A reset connection");
 
-  expect(await found(ann, '"connection pool" reset')).toEqual(["The connection pool was reset"]);
-  expect(await found(ann, "connection pool reset")).toHaveLength(2);
+  expect(await findTitles(ann, '"connection pool" reset')).toEqual(["The connection pool was reset"]);
+  expect(await findTitles(ann, "connection pool reset")).toHaveLength(2);
 });
 
 it("reads punctuation as text, never as an operator", async () => {
@@ -131,7 +128,7 @@ it("reads punctuation as text, never as an operator", async () => {
     "isn't": "it isn't there",
   };
 
-  for (const [query, title] of Object.entries(queries)) expect((await found(ann, query))[0], query).toBe(title);
+  for (const [query, title] of Object.entries(queries)) expect((await findTitles(ann, query))[0], query).toBe(title);
 });
 
 it("takes queries without words literally: wildcards match only themselves", async () => {
@@ -139,10 +136,10 @@ it("takes queries without words literally: wildcards match only themselves", asy
   const ann = await world.user();
   await memoriesTitled(ann, "100% sure", "snake_case", "C:\\Temp", "plain");
 
-  expect(await found(ann, "%")).toEqual(["100% sure"]);
-  expect(await found(ann, "_")).toEqual(["snake_case"]);
-  expect(await found(ann, "\\")).toEqual(["C:\\Temp"]);
-  expect(await found(ann, "!!")).toEqual([]);
+  expect(await findTitles(ann, "%")).toEqual(["100% sure"]);
+  expect(await findTitles(ann, "_")).toEqual(["snake_case"]);
+  expect(await findTitles(ann, "\\")).toEqual(["C:\\Temp"]);
+  expect(await findTitles(ann, "!!")).toEqual([]);
 });
 
 it("answers any query without an error", async () => {
@@ -162,9 +159,9 @@ it("finds memories in spite of a typo", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "Exponential backoff", "Connection pooling", "Deployment checklist");
 
-  expect(await found(ann, "exponental bakoff")).toEqual(["Exponential backoff"]);
-  expect(await found(ann, "conection")).toEqual(["Connection pooling"]);
-  expect(await found(ann, "deploymnet")).toEqual(["Deployment checklist"]);
+  expect(await findTitles(ann, "exponental bakoff")).toEqual(["Exponential backoff"]);
+  expect(await findTitles(ann, "conection")).toEqual(["Connection pooling"]);
+  expect(await findTitles(ann, "deploymnet")).toEqual(["Deployment checklist"]);
 });
 
 it("finds memories in spite of an extra word, those with more of the words first", async () => {
@@ -172,9 +169,9 @@ it("finds memories in spite of an extra word, those with more of the words first
   const ann = await world.user();
   await memoriesTitled(ann, "Retry", "Retry with backoff", "Something else");
 
-  expect(await found(ann, "retry backoff elephants")).toEqual(["Retry with backoff"]);
-  expect(await found(ann, "retry elephants")).toEqual(expect.arrayContaining(["Retry", "Retry with backoff"]));
-  expect(await found(ann, "elephants giraffes")).toEqual([]);
+  expect(await findTitles(ann, "retry backoff elephants")).toEqual(["Retry with backoff"]);
+  expect(await findTitles(ann, "retry elephants")).toEqual(expect.arrayContaining(["Retry", "Retry with backoff"]));
+  expect(await findTitles(ann, "elephants giraffes")).toEqual([]);
 });
 
 it("leaves out memories with only some of the words if others have all", async () => {
@@ -182,7 +179,7 @@ it("leaves out memories with only some of the words if others have all", async (
   const ann = await world.user();
   await memoriesTitled(ann, "Retry", "Retry with backoff");
 
-  expect(await found(ann, "retry backoff")).toEqual(["Retry with backoff"]);
+  expect(await findTitles(ann, "retry backoff")).toEqual(["Retry with backoff"]);
 });
 
 it("counts all matches, whatever the limit", async () => {
@@ -220,11 +217,11 @@ it("can be filtered like a list, for words, typos and punctuation", async () => 
   const { createdAt } = await aMemory(ann, { title: "Backoff 3%", type: "task", importance: 0.5 });
 
   for (const query of ["backoff", "bakoff", "%"]) {
-    expect(await found(ann, query, { types: ["fix"] }), query).toEqual(["Backoff 1%"]);
-    expect(await found(ann, query, { tags: ["disk"] }), query).toEqual(["Backoff 2%"]);
-    expect(await found(ann, query, { minImportance: 0.5 }), query).toEqual(["Backoff 1%", "Backoff 3%"]);
-    expect(await found(ann, query, { createdAfter: createdAt.toISOString() }), query).toEqual(["Backoff 3%"]);
-    expect(await found(ann, query, { createdBefore: createdAt.toISOString(), types: ["task"] }), query).toEqual([
+    expect(await findTitles(ann, query, { types: ["fix"] }), query).toEqual(["Backoff 1%"]);
+    expect(await findTitles(ann, query, { tags: ["disk"] }), query).toEqual(["Backoff 2%"]);
+    expect(await findTitles(ann, query, { minImportance: 0.5 }), query).toEqual(["Backoff 1%", "Backoff 3%"]);
+    expect(await findTitles(ann, query, { createdAfter: createdAt.toISOString() }), query).toEqual(["Backoff 3%"]);
+    expect(await findTitles(ann, query, { createdBefore: createdAt.toISOString(), types: ["task"] }), query).toEqual([
       "Backoff 2%",
     ]);
   }
@@ -247,8 +244,8 @@ it("ranks a title that equals the query above longer titles that contain it", as
   const ann = await world.user();
   await memoriesTitled(ann, "Pool sizing", "Pool sizing (old)", "Notes on pool sizing", "find_all", "find_all (old)");
 
-  expect((await found(ann, "pool sizing"))[0]).toBe("Pool sizing");
-  expect((await found(ann, "find_all"))[0]).toBe("find_all");
+  expect((await findTitles(ann, "pool sizing"))[0]).toBe("Pool sizing");
+  expect((await findTitles(ann, "find_all"))[0]).toBe("find_all");
 });
 
 it("finds the current text of a memory, and no longer the previous one", async () => {
@@ -257,9 +254,9 @@ it("finds the current text of a memory, and no longer the previous one", async (
   const { id } = await aMemory(ann, { title: "Elephant" });
 
   await ann.did(updateMemory, { id, title: "Giraffe" });
-  expect([await found(ann, "elephant"), await found(ann, "giraffe")]).toEqual([[], ["Giraffe"]]);
+  expect([await findTitles(ann, "elephant"), await findTitles(ann, "giraffe")]).toEqual([[], ["Giraffe"]]);
   await ann.did(deleteMemory, { id });
-  expect(await found(ann, "giraffe")).toEqual([]);
+  expect(await findTitles(ann, "giraffe")).toEqual([]);
 });
 
 it("never finds other users' words, nor lets them change the results in one's own graph", async () => {
@@ -270,7 +267,7 @@ it("never finds other users' words, nor lets them change the results in one's ow
 
   for (const query of ["zanzibar", "zanzibr", "zanzibar giraffes", "\u00a7"]) {
     expect(await ann.did(searchMemories, { query }), query).toEqual(NOTHING);
-    expect(await found(bob, query), query).toEqual(["Zanzibar \u00a7 elephants"]);
+    expect(await findTitles(bob, query), query).toEqual(["Zanzibar \u00a7 elephants"]);
   }
 
   const { id } = await aMemory(ann, { title: "Zanzibra \u00a7" });

@@ -1,10 +1,7 @@
 import { expect, it } from "vitest";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
-import { aMemory, manyMemories, memoriesTitled } from "../../support/memories.js";
-import { type Actor, createWorld } from "../../support/world.js";
-
-const found = async (actor: Actor, query: string) =>
-  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
+import { aMemory, findTitles, manyMemories, memoriesTitled } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
 
 /** A name, a content that has it, and a title that has its words and its punctuation, but not the name. */
 const NAMES: ReadonlyArray<readonly [name: string, content: string, title: string]> = [
@@ -39,7 +36,7 @@ it.each(NAMES)("ranks a text with %s above one with its words and punctuation ap
   await aMemory(ann, { title: "What is right", content });
   const word = /\p{L}{3}/u.test(name) ? [] : [`what about (${name})?`, `"${name}",`];
 
-  for (const query of [name, ...word]) expect((await found(ann, query))[0], query).toBe("What is right");
+  for (const query of [name, ...word]) expect((await findTitles(ann, query))[0], query).toBe("What is right");
 });
 
 it("finds a name with punctuation among more memories with its words than a search reads", async () => {
@@ -49,8 +46,8 @@ it("finds a name with punctuation among more memories with its words than a sear
   await aMemory(ann, { title: "A toolchain", content: "It is made for C++ alone." });
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-  expect((await found(ann, "c++"))[0]).toBe("A toolchain");
-  expect((await found(ann, "c"))[0]).not.toBe("A toolchain");
+  expect((await findTitles(ann, "c++"))[0]).toBe("A toolchain");
+  expect((await findTitles(ann, "c"))[0]).not.toBe("A toolchain");
 });
 
 it.each([
@@ -63,7 +60,7 @@ it.each([
   await manyMemories(world, ann, texts, `Plan C + ${"c ".repeat(24_900)}`);
   await aMemory(ann, { title: "A toolchain", content: "It is made for C++ alone.", importance: 0 });
 
-  expect((await found(ann, "c++"))[0]).toBe(first);
+  expect((await findTitles(ann, "c++"))[0]).toBe(first);
 });
 
 it("shows the part of the text with the name, not one with its characters apart", async () => {
@@ -96,9 +93,9 @@ it("takes the end of a name for the beginning of a word, not for a misspelling, 
   const ann = await world.user();
   await memoriesTitled(ann, "Applayout settings", "App layon");
 
-  expect((await found(ann, "app_layou"))[0]).toBe("Applayout settings");
+  expect((await findTitles(ann, "app_layou"))[0]).toBe("Applayout settings");
   // No name begins like this one.
-  expect((await found(ann, "the layou"))[0]).toBe("App layon");
+  expect((await findTitles(ann, "the layou"))[0]).toBe("App layon");
 });
 
 it("ranks the parts of a name side by side above those apart, also in a graph that has longer names", async () => {
@@ -106,7 +103,7 @@ it("ranks the parts of a name side by side above those apart, also in a graph th
   const ann = await world.user();
   for (const title of ["getUserById", "User to get", "We get user data for all"]) await aMemory(ann, { title });
 
-  expect(await found(ann, "getUser")).toEqual(["getUserById", "We get user data for all", "User to get"]);
+  expect(await findTitles(ann, "getUser")).toEqual(["getUserById", "We get user data for all", "User to get"]);
 });
 
 it("tells which words and punctuation of a name a hit has", async () => {
@@ -128,7 +125,7 @@ it("finds names in the letters of the query, without folding texts", async () =>
   await memoriesTitled(ann, "Size = café, 1 café", "Then", "１ ＋ Ｃ");
   await aMemory(ann, { title: "Right", content: "Start with café=1 or ｃ＋＋." });
 
-  for (const query of ["café=1", "CAFÉ=1", "Ｃ＋＋"]) expect((await found(ann, query))[0], query).toBe("Right");
+  for (const query of ["café=1", "CAFÉ=1", "Ｃ＋＋"]) expect((await findTitles(ann, query))[0], query).toBe("Right");
 });
 
 it("lowers no relevance for the punctuation of a sentence, or for a name that no memory has", async () => {
@@ -175,7 +172,7 @@ it("weighs a name in camelCase by the memories that have it, not by those with i
   await aMemory(ann, { title: "A toolchain", content: "Call getUser first." });
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-  expect((await found(ann, "harbour getUser"))[0]).toBe("A toolchain");
+  expect((await findTitles(ann, "harbour getUser"))[0]).toBe("A toolchain");
 });
 
 it("ranks a text that has the words of a query as one above a title and a text that have them apart", async () => {
@@ -184,7 +181,7 @@ it("ranks a text that has the words of a query as one above a title and a text t
   await aMemory(ann, { title: "Ten products", content: "It is slow to find any: the resolver waits." });
   await aMemory(ann, { title: "Too many statements", content: "It was ProductResolver that sent them." });
 
-  expect(await found(ann, "product resolver")).toEqual(["Too many statements", "Ten products"]);
+  expect(await findTitles(ann, "product resolver")).toEqual(["Too many statements", "Ten products"]);
 });
 
 it.each([
@@ -198,7 +195,7 @@ it.each([
   await aMemory(ann, { title: "Too slow", content: words, importance: 1 });
   await aMemory(ann, { title: "Too many", content: name });
 
-  expect(await found(ann, query)).toEqual(["Too many", "Too slow"]);
+  expect(await findTitles(ann, query)).toEqual(["Too many", "Too slow"]);
 });
 
 it("finds memories with the parts of many names that none has as a whole", async () => {
@@ -211,7 +208,7 @@ it("finds memories with the parts of many names that none has as a whole", async
   for (let n = 0; n < 3; n++) await aMemory(ann, { title: "Parts", content: names.flat().join(" ") });
   await aMemory(ann, { title: "Names", content: names.map((parts) => parts.join("/")).join(" ") });
 
-  expect(await found(ann, names.map((parts) => parts.join("/")).join(" "))).toEqual([
+  expect(await findTitles(ann, names.map((parts) => parts.join("/")).join(" "))).toEqual([
     "Names",
     "Parts",
     "Parts",

@@ -3,11 +3,8 @@ import { countWordsOfGraph } from "../../../src/features/memories/words/count-wo
 import { formsOf } from "../../../src/features/memories/words/endings.js";
 import { inflectionsOf, languagesIn, mayInflect } from "../../../src/features/memories/words/inflections.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
-import { aMemory, memoriesTitled } from "../../support/memories.js";
-import { type Actor, createWorld } from "../../support/world.js";
-
-const found = async (actor: Actor, query: string) =>
-  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
+import { aMemory, findTitles, memoriesTitled } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
 
 describe("words without spaces between them", () => {
   it.each([
@@ -31,7 +28,7 @@ describe("words without spaces between them", () => {
     await aMemory(ann, { title: "Meant", content: text });
     await memoriesTitled(ann, "Another C", "别的东西", "เรื่องอื่น");
 
-    expect((await found(ann, query))[0]).toBe("Meant");
+    expect((await findTitles(ann, query))[0]).toBe("Meant");
   });
 
   it("reads a name and the words beside it separately, in one query", async () => {
@@ -39,7 +36,7 @@ describe("words without spaces between them", () => {
     const ann = await world.user();
     await memoriesTitled(ann, "用 C++ 重写", "用 Rust 重写", "C++ 的历史");
 
-    expect((await found(ann, "C++重写"))[0]).toBe("用 C++ 重写");
+    expect((await findTitles(ann, "C++重写"))[0]).toBe("用 C++ 重写");
   });
 });
 
@@ -53,7 +50,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, title, "别的东西", "別的東西");
 
-  expect(await found(ann, query)).toEqual([title]);
+  expect(await findTitles(ann, query)).toEqual([title]);
 });
 
 describe("other forms of a word", () => {
@@ -75,7 +72,7 @@ describe("other forms of a word", () => {
     // A memory has the word as in the query, so it is not taken as a typo.
     await memoriesTitled(ann, title, query);
 
-    expect(await found(ann, query)).toEqual([query, title]);
+    expect(await findTitles(ann, query)).toEqual([query, title]);
   });
 
   it("exist only for words of these scripts, and are limited for any word", () => {
@@ -128,7 +125,7 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     // A memory has the word as in the query, so it is not taken as a typo.
     await memoriesTitled(ann, other, title, query);
 
-    expect(await found(ann, query)).toEqual([query, title]);
+    expect(await findTitles(ann, query)).toEqual([query, title]);
   });
 
   it("are not found in a graph without texts of the language", async () => {
@@ -139,11 +136,11 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     await memoriesTitled(ann, english, ...words.map((word) => `The ${word} here`));
 
     for (const word of ["sock", "tick", "pack", "mark", "donation"])
-      expect(await found(ann, `${word} here`), word).toEqual([`The ${word} here`]);
+      expect(await findTitles(ann, `${word} here`), word).toEqual([`The ${word} here`]);
 
     await memoriesTitled(ann, "Das ist eine Idee");
 
-    expect(await found(ann, "sock here")).toEqual(["The sock here", "The socket here"]);
+    expect(await findTitles(ann, "sock here")).toEqual(["The sock here", "The socket here"]);
   });
 
   it("are found where no memory has the word as in the query", async () => {
@@ -151,7 +148,7 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     const ann = await world.user();
     await memoriesTitled(ann, "Tradução do aplicativo", "Uma lista para Ana");
 
-    expect(await found(ann, "traduzir traduções")).toEqual(["Tradução do aplicativo"]);
+    expect(await findTitles(ann, "traduzir traduções")).toEqual(["Tradução do aplicativo"]);
   });
 
   it("are no forms of a word if over 30 times more memories have them", async () => {
@@ -161,7 +158,7 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     await memoriesTitled(ann, "Nota fiscal", "Uma lista", ...notes);
     await countWordsOfGraph(world.services);
 
-    expect(await found(ann, "nota")).toEqual(["Nota fiscal"]);
+    expect(await findTitles(ann, "nota")).toEqual(["Nota fiscal"]);
   });
 
   it.each([20, 21])("are not looked up for a word that over 20 memories have: %i", async (count) => {
@@ -185,7 +182,7 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     const ann = await world.user();
     await memoriesTitled(ann, "En lösning", "Tarifas de los envíos", "Böcker och tidningar");
 
-    expect(await found(ann, "lösning")).toEqual(["En lösning"]);
+    expect(await findTitles(ann, "lösning")).toEqual(["En lösning"]);
   });
 
   it("are likelier than a misspelling", async () => {
@@ -193,7 +190,7 @@ describe("words with endings of languages in Latin script, and Slavic verbs", ()
     const ann = await world.user();
     await memoriesTitled(ann, "Pago recibido", "Trettio dagar", "Una cita para Ana");
 
-    expect(await found(ann, "pagar")).toEqual(["Pago recibido"]);
+    expect(await findTitles(ann, "pagar")).toEqual(["Pago recibido"]);
   });
 });
 
@@ -207,7 +204,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, "Ab morgen: der Nutzer läuft", title, "Das Zertifikat und der Nutzer");
 
-  expect((await found(ann, query))[0]).toBe(title);
+  expect((await findTitles(ann, query))[0]).toBe(title);
 });
 
 it("finds a French verb by its noun of another stem, and vice versa", async () => {
@@ -215,7 +212,7 @@ it("finds a French verb by its noun of another stem, and vice versa", async () =
   const ann = await world.user();
   await memoriesTitled(ann, "Se connecter au VPN", "La connexion du client", "Une idée");
 
-  for (const query of ["connexions", "connecter"]) expect((await found(ann, query)).length, query).toBe(2);
+  for (const query of ["connexions", "connecter"]) expect((await findTitles(ann, query)).length, query).toBe(2);
 });
 
 it("ranks a name in the script of the query above the same in another script", async () => {
@@ -224,7 +221,7 @@ it("ranks a name in the script of the query above the same in another script", a
   await memoriesTitled(ann, "서버 로그인 오류");
   await aMemory(ann, { title: "社内メモ", content: "サーバーの設定" });
 
-  expect((await found(ann, "サーバ"))[0]).toBe("社内メモ");
+  expect((await findTitles(ann, "サーバ"))[0]).toBe("社内メモ");
 });
 
 it("takes no word for unknown that memories have in kana", async () => {
@@ -243,7 +240,7 @@ it("ranks a word above another one that could be it with an umlaut", async () =>
   await aMemory(ann, { title: "Disk usage with du" });
   await aMemory(ann, { title: "Dates", content: "An invoice is due." });
 
-  expect(await found(ann, "due")).toEqual(["Dates", "Disk usage with du"]);
+  expect(await findTitles(ann, "due")).toEqual(["Dates", "Disk usage with du"]);
 });
 
 it("takes a word with an umlaut for one with two letters, and no other word", async () => {
@@ -251,9 +248,9 @@ it("takes a word with an umlaut for one with two letters, and no other word", as
   const ann = await world.user();
   await memoriesTitled(ann, "Neue Tür", "Neue Tuer", "Die Quelle bauen", "Qulle", "Eine Tour");
 
-  expect((await found(ann, "tuer")).toSorted()).toEqual(["Neue Tuer", "Neue Tür"]);
-  expect((await found(ann, "Tür")).toSorted()).toEqual(["Neue Tuer", "Neue Tür"]);
-  expect(await found(ann, "Quelle")).toEqual(["Die Quelle bauen"]);
+  expect((await findTitles(ann, "tuer")).toSorted()).toEqual(["Neue Tuer", "Neue Tür"]);
+  expect((await findTitles(ann, "Tür")).toSorted()).toEqual(["Neue Tuer", "Neue Tür"]);
+  expect(await findTitles(ann, "Quelle")).toEqual(["Die Quelle bauen"]);
 });
 
 describe("words of asking", () => {
@@ -270,7 +267,7 @@ describe("words of asking", () => {
     const ann = await world.user();
     await memoriesTitled(ann, title, other);
 
-    expect((await found(ann, query))[0]).toBe(title);
+    expect((await findTitles(ann, query))[0]).toBe(title);
   });
 
   it.each([
@@ -281,7 +278,7 @@ describe("words of asking", () => {
     const ann = await world.user();
     await memoriesTitled(ann, title, other);
 
-    expect((await found(ann, query)).toSorted()).toEqual([title, other].toSorted());
+    expect((await findTitles(ann, query)).toSorted()).toEqual([title, other].toSorted());
   });
 
   it("are no part of a Chinese word", async () => {
@@ -289,7 +286,7 @@ describe("words of asking", () => {
     const ann = await world.user();
     await memoriesTitled(ann, "没什么大不了", "没有库存");
 
-    expect(await found(ann, "没什么")).toEqual(["没什么大不了"]);
+    expect(await findTitles(ann, "没什么")).toEqual(["没什么大不了"]);
   });
 
   it("are looked up if the query has no others or quotes them", async () => {
@@ -297,7 +294,8 @@ describe("words of asking", () => {
     const ann = await world.user();
     await memoriesTitled(ann, "怎么申请办公用品", "办公用品");
 
-    for (const query of ["怎么", '"怎么申请"']) expect(await found(ann, query), query).toEqual(["怎么申请办公用品"]);
+    for (const query of ["怎么", '"怎么申请"'])
+      expect(await findTitles(ann, query), query).toEqual(["怎么申请办公用品"]);
   });
 });
 
@@ -307,8 +305,8 @@ it("takes a word as initials of others only if no memory has more of the words",
   await memoriesTitled(ann, "Replace the RDS instance", "How to roll back a deploy", "Goods come with a GRN");
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-  expect((await found(ann, "rollback deploy steps"))[0]).toBe("How to roll back a deploy");
-  expect(await found(ann, "goods received note")).toEqual(["Goods come with a GRN"]);
+  expect((await findTitles(ann, "rollback deploy steps"))[0]).toBe("How to roll back a deploy");
+  expect(await findTitles(ann, "goods received note")).toEqual(["Goods come with a GRN"]);
 });
 
 it("finds the short form of two words, also if one of them is a stop word", async () => {
@@ -316,8 +314,8 @@ it("finds the short form of two words, also if one of them is a stop word", asyn
   const ann = await world.user();
   await memoriesTitled(ann, "Nothing happens after logout", "A new LB for the web", "The load of a truck", "A sign");
 
-  expect(await found(ann, "happens after sign out")).toContain("Nothing happens after logout");
-  expect(await found(ann, "load balancers")).toContain("A new LB for the web");
+  expect(await findTitles(ann, "happens after sign out")).toContain("Nothing happens after logout");
+  expect(await findTitles(ann, "load balancers")).toContain("A new LB for the web");
 });
 
 it("ranks a memory with only a longer word below one with a rarer word", async () => {
@@ -328,7 +326,7 @@ it("ranks a memory with only a longer word below one with a rarer word", async (
   await aMemory(ann, { title: "To the user", content: "Datumsangaben mit Punkten." });
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-  const hits = await found(ann, "datumsangabe format");
+  const hits = await findTitles(ann, "datumsangabe format");
 
   expect(hits.slice(0, 3).toSorted()).toEqual(["One format", "To the user", "Two format"]);
 });

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
-import { aMemory } from "../../support/memories.js";
-import { type Actor, createWorld } from "../../support/world.js";
+import { aMemory, findTitles } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
 
 /** Titles by type; no title or content has the name of its type. */
 const NOTES = [
@@ -17,16 +17,13 @@ const NOTES = [
   ["task", "Split the checkout"],
 ] as const;
 
-const found = async (actor: Actor, query: string) =>
-  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
-
 it("finds memories by a word that names their type, beside other words and alone", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   for (const [type, title] of NOTES) await aMemory(ann, { type, title });
   const titled = (wanted: string) => NOTES.find(([type]) => type === wanted)?.[1];
 
-  const first = async (query: string) => (await found(ann, query))[0];
+  const first = async (query: string) => (await findTitles(ann, query))[0];
   expect(await first("kafka problem")).toBe(titled("problem"));
   expect(await first("issues with kafka")).toBe(titled("problem"));
   expect(await first("kafka solution")).toBe(titled("solution"));
@@ -39,9 +36,9 @@ it("finds memories by a word that names their type, beside other words and alone
   expect(await first("kafka fix")).toBe(titled("solution"));
   expect(await first("react patterns")).toBe(titled("code_pattern"));
   expect(await first("kafka tech")).toBe(titled("technology"));
-  expect(await found(ann, "technologies")).toEqual([titled("technology")]);
-  expect(await found(ann, "cmd")).toEqual([titled("command")]);
-  expect(await found(ann, "decisions")).toEqual([titled("decision")]);
+  expect(await findTitles(ann, "technologies")).toEqual([titled("technology")]);
+  expect(await findTitles(ann, "cmd")).toEqual([titled("command")]);
+  expect(await findTitles(ann, "decisions")).toEqual([titled("decision")]);
 });
 
 it("says that a type was matched, and that no word is missing", async () => {
@@ -68,11 +65,11 @@ it("lists a type by a word alone, but not beside a subject that no memory has", 
   for (const [type, title] of NOTES) await aMemory(ann, { type, title });
   await aMemory(ann, { title: "Anything else" });
 
-  expect(await found(ann, "latest decisions")).toEqual(["State of forms is in the URL with React"]);
-  expect(await found(ann, "open problems")).toEqual(["Kafka fills its disk every weekend"]);
+  expect(await findTitles(ann, "latest decisions")).toEqual(["State of forms is in the URL with React"]);
+  expect(await findTitles(ann, "open problems")).toEqual(["Kafka fills its disk every weekend"]);
   const { memories, unknownWords } = await ann.did(searchMemories, { query: "zebra problem" });
   expect([memories, unknownWords.map(({ word }) => word)]).toEqual([[], ["zebra", "problem"]]);
-  expect(await found(ann, "general")).toEqual([]);
+  expect(await findTitles(ann, "general")).toEqual([]);
 });
 
 it("takes a word that names a type for no misspelt one", async () => {
@@ -81,7 +78,7 @@ it("takes a word that names a type for no misspelt one", async () => {
   await aMemory(ann, { title: "Commend the team" });
   await aMemory(ann, { type: "command", title: "Drain a node" });
 
-  expect(await found(ann, "commands")).toEqual(["Drain a node"]);
+  expect(await findTitles(ann, "commands")).toEqual(["Drain a node"]);
 });
 
 it("weighs a word by the memories that have it, not by those of the type that it names", async () => {
@@ -126,9 +123,9 @@ it("ranks a word that stands in a text above a type, and knows types that a memo
   const ann = await world.user();
   await aMemory(ann, { title: "The recipe of our success" });
   const soup = await aMemory(ann, { title: "Soup of the canteen" });
-  expect(await found(ann, "recipes")).toEqual(["The recipe of our success"]);
+  expect(await findTitles(ann, "recipes")).toEqual(["The recipe of our success"]);
 
   await ann.did(updateMemory, { id: soup.id, type: "recipe" });
 
-  expect(await found(ann, "recipes")).toEqual(["The recipe of our success", "Soup of the canteen"]);
+  expect(await findTitles(ann, "recipes")).toEqual(["The recipe of our success", "Soup of the canteen"]);
 });

@@ -3,11 +3,8 @@ import { searchMemories } from "../../../src/features/memories/search/search-mem
 import { findMemories } from "../../../src/features/memories/words/find-memories.js";
 import { matchesOfHits } from "../../../src/features/memories/words/search-statements.js";
 import { IRREGULAR_FORMS } from "../../../src/features/memories/words/vocabulary.js";
-import { aMemory, memoriesTitled } from "../../support/memories.js";
-import { type Actor, createWorld } from "../../support/world.js";
-
-const found = async (actor: Actor, query: string) =>
-  (await actor.did(searchMemories, { query })).memories.map(({ title }) => title);
+import { aMemory, findTitles, memoriesTitled } from "../../support/memories.js";
+import { createWorld } from "../../support/world.js";
 
 it("finds a compound that is written as two words, and a noun in -y by its verb", async () => {
   await using world = await createWorld();
@@ -20,9 +17,9 @@ it("finds a compound that is written as two words, and a noun in -y by its verb"
     "The delivery of mails",
   );
 
-  expect((await found(ann, "sign up")).toSorted()).toEqual(["Sign here, then look up", "Two signups race"]);
-  expect(await found(ann, "expired")).toEqual(["The expiry of tokens"]);
-  expect(await found(ann, "mails delivered")).toEqual(["The delivery of mails"]);
+  expect((await findTitles(ann, "sign up")).toSorted()).toEqual(["Sign here, then look up", "Two signups race"]);
+  expect(await findTitles(ann, "expired")).toEqual(["The expiry of tokens"]);
+  expect(await findTitles(ann, "mails delivered")).toEqual(["The delivery of mails"]);
 });
 
 it("finds what is written as two words, with separators in numbers, or as initials", async () => {
@@ -38,11 +35,11 @@ it("finds what is written as two words, with separators in numbers, or as initia
     "A queue of dead letters",
   );
 
-  expect(await found(ann, "heatpump")).toEqual(["Heat pump in the cellar"]);
-  expect(await found(ann, "48250")).toEqual(["It cost 48,250 euros"]);
-  expect(await found(ann, "pg16")).toEqual(["Postgres 16 by default"]);
-  expect(await found(ann, "dead letter queue")).toContain("Messages in the DLQ");
-  expect(await found(ann, "dlq")).toEqual(["Messages in the DLQ", "A queue of dead letters"]);
+  expect(await findTitles(ann, "heatpump")).toEqual(["Heat pump in the cellar"]);
+  expect(await findTitles(ann, "48250")).toEqual(["It cost 48,250 euros"]);
+  expect(await findTitles(ann, "pg16")).toEqual(["Postgres 16 by default"]);
+  expect(await findTitles(ann, "dead letter queue")).toContain("Messages in the DLQ");
+  expect(await findTitles(ann, "dlq")).toEqual(["Messages in the DLQ", "A queue of dead letters"]);
 });
 
 it("says which words no memory of the graph has, and what was looked for instead", async () => {
@@ -158,7 +155,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, title, "Call 0800 4466 668 of 2 or 4", "release 2.9.1 of 2 and 4", "release v2.9.1");
 
-  expect((await found(ann, query))[0]).toBe(title);
+  expect((await findTitles(ann, query))[0]).toBe(title);
 });
 
 it("takes an unknown last word as the start of a word before it takes it as a typo", async () => {
@@ -170,7 +167,7 @@ it("takes an unknown last word as the start of a word before it takes it as a ty
   const { memories } = await ann.did(searchMemories, { query: "turb" });
   expect(memories.map(({ title }) => title)).toEqual(["Stock of fish"]);
   expect(memories[0]?.snippet).toContain("turbochargedness");
-  expect((await found(ann, "turb it off"))[0]).toBe("Turn it off");
+  expect((await findTitles(ann, "turb it off"))[0]).toBe("Turn it off");
 });
 
 it("ranks the end of a name above its parts elsewhere", async () => {
@@ -179,7 +176,7 @@ it("ranks the end of a name above its parts elsewhere", async () => {
   await memoriesTitled(ann, "Open tickets of a customer");
   await aMemory(ann, { title: "Refactored", content: "It calls findOpenTicketsByCustomer once." });
 
-  expect((await found(ann, "TicketsByCustomer"))[0]).toBe("Refactored");
+  expect((await findTitles(ann, "TicketsByCustomer"))[0]).toBe("Refactored");
 });
 
 it("ignores that a query asks how long or how many", async () => {
@@ -187,8 +184,8 @@ it("ignores that a query asks how long or how many", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "Long lines", "The dough rests for an hour");
 
-  expect(await found(ann, "how long does it rest")).toEqual(["The dough rests for an hour"]);
-  expect(await found(ann, "how long")).toEqual(["Long lines"]);
+  expect(await findTitles(ann, "how long does it rest")).toEqual(["The dough rests for an hour"]);
+  expect(await findTitles(ann, "how long")).toEqual(["Long lines"]);
 });
 
 it.each([
@@ -206,7 +203,7 @@ it.each([
   await memoriesTitled(ann, ...Array.from({ length: 8 }, (_, n) => `Note ${n} on paint`), joining);
   await aMemory(ann, { title: "Typing fast", content: "The hook useDebounce waits." });
 
-  expect((await found(ann, query))[0]).toBe("Typing fast");
+  expect((await findTitles(ann, query))[0]).toBe("Typing fast");
 });
 
 it("takes one such word as a name, and a few of two letters as codes", async () => {
@@ -222,10 +219,10 @@ it("takes one such word as a name, and a few of two letters as codes", async () 
     "Code",
   );
 
-  expect((await found(ann, "licence mit"))[0]).toBe("The MIT licence");
-  expect((await found(ann, "certificates der"))[0]).toBe("DER certificates");
-  expect((await found(ann, "code de en"))[0]).toBe("Code de, en or es");
-  expect(await found(ann, "und der")).toEqual(["DER certificates"]);
+  expect((await findTitles(ann, "licence mit"))[0]).toBe("The MIT licence");
+  expect((await findTitles(ann, "certificates der"))[0]).toBe("DER certificates");
+  expect((await findTitles(ann, "code de en"))[0]).toBe("Code de, en or es");
+  expect(await findTitles(ann, "und der")).toEqual(["DER certificates"]);
 });
 
 it("finds other forms of a word, and synonyms of the field", async () => {
@@ -233,9 +230,9 @@ it("finds other forms of a word, and synonyms of the field", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "Revert a bad release", "Removing old mail", "Replication lags", "One replica");
 
-  expect(await found(ann, "how to undo it")).toEqual(["Revert a bad release"]);
-  expect(await found(ann, "erased emails")).toEqual(["Removing old mail"]);
-  expect(await found(ann, "replica lags")).toEqual(["Replication lags"]);
+  expect(await findTitles(ann, "how to undo it")).toEqual(["Revert a bad release"]);
+  expect(await findTitles(ann, "erased emails")).toEqual(["Removing old mail"]);
+  expect(await findTitles(ann, "replica lags")).toEqual(["Replication lags"]);
 });
 
 it.each([
@@ -252,7 +249,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, title, `Some ${form}`, "Nothing of it");
 
-  expect(await found(ann, form)).toEqual([`Some ${form}`, title]);
+  expect(await findTitles(ann, form)).toEqual([`Some ${form}`, title]);
 });
 
 it.each([
@@ -267,7 +264,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, title, "Nothing of it");
 
-  expect(await found(ann, query)).toEqual([title]);
+  expect(await findTitles(ann, query)).toEqual([title]);
 });
 
 it.each([
@@ -300,10 +297,10 @@ it("finds short forms in the plural by the singular, and vice versa", async () =
   const ann = await world.user();
   await memoriesTitled(ann, "CVs of applicants", "Our KPI for May", "KPIs of June");
 
-  expect(await found(ann, "CV")).toEqual(["CVs of applicants"]);
-  expect(await found(ann, "KPIs")).toEqual(["KPIs of June", "Our KPI for May"]);
+  expect(await findTitles(ann, "CV")).toEqual(["CVs of applicants"]);
+  expect(await findTitles(ann, "KPIs")).toEqual(["KPIs of June", "Our KPI for May"]);
   await memoriesTitled(ann, "A GP in town");
-  expect(await found(ann, "GPS")).toEqual([]);
+  expect(await findTitles(ann, "GPS")).toEqual([]);
 });
 
 it.each([
@@ -315,7 +312,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, "13, 15 and 27 rooms", title, "3 of 13, 15 or 27");
 
-  expect((await found(ann, query))[0]).toBe(title);
+  expect((await findTitles(ann, query))[0]).toBe(title);
 });
 
 it("finds no other word by the stem that it has in common with an irregular form", async () => {
@@ -323,9 +320,9 @@ it("finds no other word by the stem that it has in common with an irregular form
   const ann = await world.user();
   await memoriesTitled(ann, "It indicates nothing", "A vertical line", "Our conversation", "An index", "Convert it");
 
-  expect(await found(ann, "index")).toEqual(["An index"]);
-  expect(await found(ann, "vertex")).toEqual([]);
-  expect(await found(ann, "convert")).toEqual(["Convert it"]);
+  expect(await findTitles(ann, "index")).toEqual(["An index"]);
+  expect(await findTitles(ann, "vertex")).toEqual([]);
+  expect(await findTitles(ann, "convert")).toEqual(["Convert it"]);
 });
 
 it("has each irregular form in one group only, so that no group hides another", () => {
@@ -339,8 +336,8 @@ it("finds a name of the field by a form of it, and by its own misspelling with o
   const ann = await world.user();
   await memoriesTitled(ann, "Postgres oddity", "PostgreSQL oddity", "Deleting rows", "Removing rows");
 
-  expect((await found(ann, "postgress")).toSorted()).toEqual(["PostgreSQL oddity", "Postgres oddity"]);
-  expect(await found(ann, "deletes")).toEqual(["Deleting rows", "Removing rows"]);
+  expect((await findTitles(ann, "postgress")).toSorted()).toEqual(["PostgreSQL oddity", "Postgres oddity"]);
+  expect(await findTitles(ann, "deletes")).toEqual(["Deleting rows", "Removing rows"]);
 });
 
 it("finds a synonym of a name with its number by the short form of both", async () => {
@@ -348,7 +345,7 @@ it("finds a synonym of a name with its number by the short form of both", async 
   const ann = await world.user();
   await memoriesTitled(ann, "Upgrade to Postgres 16", "Upgrade to Postgres", "Upgrade to 16");
 
-  expect(await found(ann, "pg16")).toEqual(["Upgrade to Postgres 16"]);
+  expect(await findTitles(ann, "pg16")).toEqual(["Upgrade to Postgres 16"]);
 });
 
 it("ignores stop words, unless there are no others", async () => {
@@ -356,10 +353,10 @@ it("ignores stop words, unless there are no others", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "Websockets close at the proxy", "Somebody was behind something");
 
-  expect(await found(ann, "would something behind proxies close websockets")).toEqual([
+  expect(await findTitles(ann, "would something behind proxies close websockets")).toEqual([
     "Websockets close at the proxy",
   ]);
-  expect(await found(ann, "something behind")).toEqual(["Somebody was behind something"]);
+  expect(await findTitles(ann, "something behind")).toEqual(["Somebody was behind something"]);
 });
 
 it("ranks a name that begins with the query above its parts elsewhere", async () => {
@@ -370,8 +367,8 @@ it("ranks a name that begins with the query above its parts elsewhere", async ()
 
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-  expect((await found(ann, "resolveTenant"))[0]).toBe("Before anything else");
-  expect(await found(ann, "resolveTenant")).toHaveLength(3);
+  expect((await findTitles(ann, "resolveTenant"))[0]).toBe("Before anything else");
+  expect(await findTitles(ann, "resolveTenant")).toHaveLength(3);
 });
 
 it("finds the memories with a name, though another word of the query is rarer and stands alone", async () => {
@@ -382,13 +379,13 @@ it("finds the memories with a name, though another word of the query is rarer an
   await memoriesTitled(ann, ...named, ...others, "Staging works again", "Staging with Bola", "Seun asks Bola");
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-  expect(await found(ann, "what is Seun working on")).toEqual([
+  expect(await findTitles(ann, "what is Seun working on")).toEqual([
     "Staging works again",
     "Seun asks Bola",
     ...named.toReversed(),
   ]);
   // Here one memory has both words, so the others have fewer.
-  expect(await found(ann, "Seun and Bola")).toEqual(["Seun asks Bola", "Staging with Bola"]);
+  expect(await findTitles(ann, "Seun and Bola")).toEqual(["Seun asks Bola", "Staging with Bola"]);
 });
 
 it("finds names that are made of stop words alone", async () => {
@@ -396,8 +393,8 @@ it("finds names that are made of stop words alone", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "Retries and/or timeouts", "In the end", "Neither");
 
-  expect(await found(ann, "and/or")).toEqual(["Retries and/or timeouts"]);
-  expect(await found(ann, '"and/or" the.of')).toEqual(["Retries and/or timeouts"]);
+  expect(await findTitles(ann, "and/or")).toEqual(["Retries and/or timeouts"]);
+  expect(await findTitles(ann, '"and/or" the.of')).toEqual(["Retries and/or timeouts"]);
 });
 
 it("finds a name of several parts by the word that they form, its beginning and its misspelling", async () => {
@@ -411,13 +408,13 @@ it("finds a name of several parts by the word that they form, its beginning and 
     "Another readonly",
   );
 
-  expect((await found(ann, "readonly")).toSorted()).toContain("Another readonly");
+  expect((await findTitles(ann, "readonly")).toSorted()).toContain("Another readonly");
   for (const query of ["usesimtime", "usesimtme", "usesim"])
-    expect(await found(ann, query), query).toEqual(["Set use_sim_time first"]);
-  expect(await found(ann, "sessionPool")).toEqual(["A path like session_pool.py"]);
+    expect(await findTitles(ann, query), query).toEqual(["Set use_sim_time first"]);
+  expect(await findTitles(ann, "sessionPool")).toEqual(["A path like session_pool.py"]);
 
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
-  expect((await found(ann, "readonly")).toSorted()).toEqual(["A read-only disk", "Another readonly"]);
+  expect((await findTitles(ann, "readonly")).toSorted()).toEqual(["A read-only disk", "Another readonly"]);
 });
 
 it("ranks a name that begins with the last name of the query above its parts elsewhere", async () => {
@@ -430,8 +427,8 @@ it("ranks a name that begins with the last name of the query above its parts els
   await aMemory(ann, { content: "The src of a server, in the middle." });
 
   for (const query of ["cluster_bl", "index cluster_block_ex"])
-    expect((await found(ann, query))[0], query).toBe("A full disk");
-  for (const query of ["cherry-p", "src/server/midd"]) expect((await found(ann, query))[0], query).toBe("A fix");
+    expect((await findTitles(ann, query))[0], query).toBe("A full disk");
+  for (const query of ["cherry-p", "src/server/midd"]) expect((await findTitles(ann, query))[0], query).toBe("A fix");
 });
 
 it.each(["hidration", "gydration", "ydration", "hdration"])(
@@ -441,7 +438,7 @@ it.each(["hidration", "gydration", "ydration", "hdration"])(
     const ann = await world.user();
     await memoriesTitled(ann, "Hydration fails", "A ration of water", "Something else");
 
-    expect(await found(ann, word)).toEqual(["Hydration fails"]);
+    expect(await findTitles(ann, word)).toEqual(["Hydration fails"]);
   },
 );
 
@@ -452,7 +449,7 @@ it.each(["hhydratiob", "yhdratoin", "hdyratiom", "gydratin", "tydratoin"])(
     const ann = await world.user();
     await memoriesTitled(ann, "Hydration fails", "A ration of water", "Something else");
 
-    expect(await found(ann, word)).toEqual(["Hydration fails"]);
+    expect(await findTitles(ann, word)).toEqual(["Hydration fails"]);
   },
 );
 
@@ -461,9 +458,9 @@ it("finds a word that is written together with a stop word", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "The command is not allowed", "Moved from Kubernetes", "Something else");
 
-  expect(await found(ann, "notallowed")).toEqual(["The command is not allowed"]);
-  expect(await found(ann, "fromkubernetes")).toEqual(["Moved from Kubernetes"]);
-  expect(await found(ann, "commandthe")).toEqual(["The command is not allowed"]);
+  expect(await findTitles(ann, "notallowed")).toEqual(["The command is not allowed"]);
+  expect(await findTitles(ann, "fromkubernetes")).toEqual(["Moved from Kubernetes"]);
+  expect(await findTitles(ann, "commandthe")).toEqual(["The command is not allowed"]);
 });
 
 it.each([
@@ -475,7 +472,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, title, "Something else");
 
-  expect(await found(ann, word)).toEqual([title]);
+  expect(await findTitles(ann, word)).toEqual([title]);
 });
 
 it("finds a longer word by its beginning that is no form of another word", async () => {
@@ -483,7 +480,7 @@ it("finds a longer word by its beginning that is no form of another word", async
   const ann = await world.user();
   await memoriesTitled(ann, "The filesystem collector hung", "Too many files", "Something else");
 
-  expect(await found(ann, "filesy")).toEqual(["The filesystem collector hung"]);
+  expect(await findTitles(ann, "filesy")).toEqual(["The filesystem collector hung"]);
 });
 
 it("finds a word by a misspelt one that begins with another letter in Cyrillic", async () => {
@@ -491,7 +488,7 @@ it("finds a word by a misspelt one that begins with another letter in Cyrillic",
   const ann = await world.user();
   await memoriesTitled(ann, "Сервер не отвечает", "Другое");
 
-  expect(await found(ann, "цервер")).toEqual(["Сервер не отвечает"]);
+  expect(await findTitles(ann, "цервер")).toEqual(["Сервер не отвечает"]);
 });
 
 it.each(["1 December 2025", "December 1st, 2025", "1. Dezember 2025", "1er décembre 2025", "importer 1 декабря 2025"])(
@@ -513,7 +510,7 @@ it("finds a date in digits by the month's name, of any month and in several lang
   const dates = months.map((_name, month) => `Off since 2025-${String(month + 1).padStart(2, "0")}-03`);
   await memoriesTitled(ann, ...dates);
 
-  for (const [month, name] of months.entries()) expect((await found(ann, `3 ${name} 2025`))[0]).toBe(dates[month]);
+  for (const [month, name] of months.entries()) expect((await findTitles(ann, `3 ${name} 2025`))[0]).toBe(dates[month]);
 });
 
 it.each([
@@ -561,7 +558,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, title, "Items 2, 3, 31 and 300", "48 rows of 900", "Room 5k1");
 
-  expect((await found(ann, query))[0]).toBe(title);
+  expect((await findTitles(ann, query))[0]).toBe(title);
 });
 
 it.each([
@@ -577,7 +574,7 @@ it.each([
   const apart = ["17 on Safari", "A release", "A yaml file", "Node x", "2.9.x"];
   await memoriesTitled(ann, title, ...apart);
 
-  expect((await found(ann, query))[0]).toBe(title);
+  expect((await findTitles(ann, query))[0]).toBe(title);
 });
 
 it("finds a quoted version of any minor number only as it is written", async () => {
@@ -585,8 +582,8 @@ it("finds a quoted version of any minor number only as it is written", async () 
   const ann = await world.user();
   await memoriesTitled(ann, "Node 2 in production", "2 of 3 servers", "Pinned to 2.x", "Pinned to 2.9");
 
-  expect(await found(ann, '"2.x"')).toEqual(["Pinned to 2.x"]);
-  expect((await found(ann, "pinned 2.x")).slice(0, 2).sort()).toEqual(["Pinned to 2.9", "Pinned to 2.x"]);
+  expect(await findTitles(ann, '"2.x"')).toEqual(["Pinned to 2.x"]);
+  expect((await findTitles(ann, "pinned 2.x")).slice(0, 2).sort()).toEqual(["Pinned to 2.9", "Pinned to 2.x"]);
 });
 
 it("finds a name by its beginning, even of one letter of its last part that others have as a word", async () => {
@@ -596,7 +593,8 @@ it("finds a name by its beginning, even of one letter of its last part that othe
   await aMemory(ann, { title: "A signature", content: "v=1; k=rsa" });
   await aMemory(ann, { title: "Trying again", content: "Send the Idempotency-Key header." });
 
-  for (const query of ["idempotency-k", "idempotency-ke"]) expect((await found(ann, query))[0]).toBe("Trying again");
+  for (const query of ["idempotency-k", "idempotency-ke"])
+    expect((await findTitles(ann, query))[0]).toBe("Trying again");
 });
 
 it("finds German nouns by their plural and by their singular, although others have these", async () => {
@@ -606,9 +604,9 @@ it("finds German nouns by their plural and by their singular, although others ha
   await memoriesTitled(ann, "We listen");
 
   for (const query of ["Verbindungen offen", "Verbindung offen"])
-    expect((await found(ann, query)).toSorted()).toEqual(["Die Verbindung bricht ab", "Neue Verbindungen"]);
-  expect((await found(ann, "Nummern fehlen")).toSorted()).toEqual(["Alle Nummern", "Eine Nummer"]);
-  expect(await found(ann, "listen now")).toEqual(["We listen"]);
+    expect((await findTitles(ann, query)).toSorted()).toEqual(["Die Verbindung bricht ab", "Neue Verbindungen"]);
+  expect((await findTitles(ann, "Nummern fehlen")).toSorted()).toEqual(["Alle Nummern", "Eine Nummer"]);
+  expect(await findTitles(ann, "listen now")).toEqual(["We listen"]);
 });
 
 it("finds German compounds by their parts, and parts by compounds", async () => {
@@ -623,11 +621,11 @@ it("finds German compounds by their parts, and parts by compounds", async () => 
   );
   await memoriesTitled(ann, "Die Sequenz der Rechnung", "Kundendaten");
 
-  expect(await found(ann, "Umstellung Server")).toContain("Ablauf der Serverumstellung");
-  expect(await found(ann, "Nummer der Rechnung")).toContain("Die Rechnungsnummer fehlt");
-  expect(await found(ann, "Daten Kunde")).toEqual(["Kundendaten"]);
-  expect(await found(ann, "Rechnungssequenz")).toEqual(["Die Sequenz der Rechnung"]);
-  expect(await found(ann, "Kundendatensatz")).toEqual(["Kundendaten"]);
+  expect(await findTitles(ann, "Umstellung Server")).toContain("Ablauf der Serverumstellung");
+  expect(await findTitles(ann, "Nummer der Rechnung")).toContain("Die Rechnungsnummer fehlt");
+  expect(await findTitles(ann, "Daten Kunde")).toEqual(["Kundendaten"]);
+  expect(await findTitles(ann, "Rechnungssequenz")).toEqual(["Die Sequenz der Rechnung"]);
+  expect(await findTitles(ann, "Kundendatensatz")).toEqual(["Kundendaten"]);
 });
 
 it.each([
@@ -643,7 +641,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, compound, ...others);
 
-  expect((await found(ann, query))[0]).toBe(compound);
+  expect((await findTitles(ann, query))[0]).toBe(compound);
 });
 
 it.each([
@@ -658,7 +656,7 @@ it.each([
   await memoriesTitled(ann, "Room 5 in 000", "Messages by 5k", "000, or 5");
   await aMemory(ann, { title: "A load test", content: `It sends ${amount} a second.` });
 
-  const titles = await found(ann, query);
+  const titles = await findTitles(ann, query);
   expect(new Set(titles.slice(0, 2))).toEqual(new Set(["A load test", "Messages by 5k"]));
 });
 
@@ -676,7 +674,7 @@ it.each([
   await memoriesTitled(ann, "A million by 1", "Step 12 of 30", "1 by 5");
   await aMemory(ann, { title: "A measurement", content: `It says ${amount}, every day.` });
 
-  expect((await found(ann, query))[0]).toBe("A measurement");
+  expect((await findTitles(ann, query))[0]).toBe("A measurement");
 });
 
 it.each([
@@ -715,7 +713,7 @@ it.each([
   await memoriesTitled(ann, "30 minutes for 2 or 17", "Step 9 of 45 by 5", "Rooms 6, 0 and 12 of 00, pm", "Order 230");
   await aMemory(ann, { title: "A backup", content: `It begins at ${time}, every day.` });
 
-  expect((await found(ann, query))[0]).toBe("A backup");
+  expect((await findTitles(ann, query))[0]).toBe("A backup");
 });
 
 it("takes 2h for how long something takes, and for no time", async () => {
@@ -723,7 +721,7 @@ it("takes 2h for how long something takes, and for no time", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "A backup takes 2h", "A backup begins at 2am", "A backup begins at 02:00");
 
-  expect(await found(ann, "2h")).toEqual(["A backup takes 2h"]);
+  expect(await findTitles(ann, "2h")).toEqual(["A backup takes 2h"]);
 });
 
 it("finds a compound by two words of which one stands twice in the query", async () => {
@@ -732,7 +730,7 @@ it("finds a compound by two words of which one stands twice in the query", async
   await aMemory(ann, { title: "A backup", content: "It begins with ratelimits." });
   await memoriesTitled(ann, "A hook", "A rate");
 
-  expect((await found(ann, "rate limit or time limit"))[0]).toBe("A backup");
+  expect((await findTitles(ann, "rate limit or time limit"))[0]).toBe("A backup");
 });
 
 it.each([
@@ -744,7 +742,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, "Number 80070006", `Code ${written}`, "0xC0000006");
 
-  expect(await found(ann, query)).toEqual([`Code ${written}`]);
+  expect(await findTitles(ann, query)).toEqual([`Code ${written}`]);
 });
 
 it("finds three words by the one that they form, and a name of three words by these", async () => {
@@ -752,10 +750,10 @@ it("finds three words by the one that they form, and a name of three words by th
   const ann = await world.user();
   await memoriesTitled(ann, "The openapiserver hangs", "A full name is sent to the writer", "An api server", "Open it");
 
-  expect(await found(ann, "fullnamewriter")).toEqual(["A full name is sent to the writer"]);
-  expect((await found(ann, "open api server"))[0]).toBe("The openapiserver hangs");
+  expect(await findTitles(ann, "fullnamewriter")).toEqual(["A full name is sent to the writer"]);
+  expect((await findTitles(ann, "open api server"))[0]).toBe("The openapiserver hangs");
   // Not known as any word, in any part.
-  expect(await found(ann, "fullmadewriter")).toEqual([]);
+  expect(await findTitles(ann, "fullmadewriter")).toEqual([]);
 });
 
 it("finds short words, or words with digits, that are written as one", async () => {
@@ -763,8 +761,8 @@ it("finds short words, or words with digits, that are written as one", async () 
   const ann = await world.user();
   await memoriesTitled(ann, "One OPC UA session", "A feed by HL7 v2");
 
-  expect(await found(ann, "opcua")).toEqual(["One OPC UA session"]);
-  expect(await found(ann, "hl7v2")).toEqual(["A feed by HL7 v2"]);
+  expect(await findTitles(ann, "opcua")).toEqual(["One OPC UA session"]);
+  expect(await findTitles(ann, "hl7v2")).toEqual(["A feed by HL7 v2"]);
 });
 
 it("finds a hash by its beginning, and the beginning of a hash by all of it", async () => {
@@ -772,8 +770,8 @@ it("finds a hash by its beginning, and the beginning of a hash by all of it", as
   const ann = await world.user();
   await memoriesTitled(ann, "Reverted 9f2c4ab", "Image 0d5e77c1b2a94f36");
 
-  expect(await found(ann, "9f2c4ab17e0d4c5f8a6b3d2e1f0a9b8c7d6e5f40")).toEqual(["Reverted 9f2c4ab"]);
-  expect(await found(ann, "0d5e77c1")).toEqual(["Image 0d5e77c1b2a94f36"]);
+  expect(await findTitles(ann, "9f2c4ab17e0d4c5f8a6b3d2e1f0a9b8c7d6e5f40")).toEqual(["Reverted 9f2c4ab"]);
+  expect(await findTitles(ann, "0d5e77c1")).toEqual(["Image 0d5e77c1b2a94f36"]);
 });
 
 it("finds short forms that are known in the field, and what they stand for", async () => {
@@ -792,15 +790,15 @@ it("finds short forms that are known in the field, and what they stand for", asy
     "Regular expressions",
   );
 
-  expect(await found(ann, "software bill of materials")).toEqual(["The SBOM is empty"]);
-  expect(await found(ann, "time to live")).toEqual(["The TTL of a record"]);
-  expect(await found(ann, "load balancers")).toEqual(["The LB is down"]);
-  expect(await found(ann, "ota")).toEqual(["Updates over the air"]);
-  expect(await found(ann, "temp")).toEqual(["Temperature of a rack"]);
-  expect(await found(ann, "wlan")).toEqual(["Guests of the wifi"]);
-  expect(await found(ann, "ssl")).toEqual(["Renewal of TLS"]);
-  expect(await found(ann, "mvc")).toEqual(["A model, a view, a controller"]);
-  expect(await found(ann, "regexp")).toEqual(["Regular expressions"]);
+  expect(await findTitles(ann, "software bill of materials")).toEqual(["The SBOM is empty"]);
+  expect(await findTitles(ann, "time to live")).toEqual(["The TTL of a record"]);
+  expect(await findTitles(ann, "load balancers")).toEqual(["The LB is down"]);
+  expect(await findTitles(ann, "ota")).toEqual(["Updates over the air"]);
+  expect(await findTitles(ann, "temp")).toEqual(["Temperature of a rack"]);
+  expect(await findTitles(ann, "wlan")).toEqual(["Guests of the wifi"]);
+  expect(await findTitles(ann, "ssl")).toEqual(["Renewal of TLS"]);
+  expect(await findTitles(ann, "mvc")).toEqual(["A model, a view, a controller"]);
+  expect(await findTitles(ann, "regexp")).toEqual(["Regular expressions"]);
 });
 
 it.each([
@@ -818,7 +816,7 @@ it.each([
   const ann = await world.user();
   await memoriesTitled(ann, title, "The state of our home", "A quarter of the rates");
 
-  expect((await found(ann, query))[0]).toBe(title);
+  expect((await findTitles(ann, query))[0]).toBe(title);
 });
 
 /** Queries, a text that means the same, and titles that only have some of its words, or have them apart. */
@@ -852,7 +850,7 @@ it.each(SHORTENED)("ranks %j: what means it above what has its words apart", asy
   await aMemory(ann, { title: "Right", content: text });
   await memoriesTitled(ann, ...titles);
 
-  for (const query of queries) expect((await found(ann, query))[0], query).toBe("Right");
+  for (const query of queries) expect((await findTitles(ann, query))[0], query).toBe("Right");
 });
 
 it("takes a word and a preposition behind it for no name, unless the graph has both as one word", async () => {
@@ -861,7 +859,7 @@ it("takes a word and a preposition behind it for no name, unless the graph has b
   await memoriesTitled(ann, "Error of the build");
   await aMemory(ann, { title: "A note", content: "There is an error in a part." });
 
-  expect(await found(ann, "error in")).toEqual(["Error of the build", "A note"]);
+  expect(await findTitles(ann, "error in")).toEqual(["Error of the build", "A note"]);
 });
 
 it("weighs a word by the memories that have it, not by those with a part of its long form", async () => {
@@ -892,7 +890,7 @@ it.each(FORMS_OF_NAMES)("ranks %j in any form above its words apart", async (que
   await memoriesTitled(ann, title);
   for (const content of texts) await aMemory(ann, { title: "A note", content });
 
-  expect(await found(ann, query)).toEqual([...texts.map(() => "A note"), title]);
+  expect(await findTitles(ann, query)).toEqual([...texts.map(() => "A note"), title]);
 });
 
 it("does not take words that begin like a short name for the name", async () => {
@@ -915,7 +913,11 @@ it("finds a name as it is written where most memories have its one word that the
   await memoriesTitled(ann, ...Array.from({ length: 17 }, (_, n) => `A memory of year ${n}`));
   await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-  expect((await found(ann, "oom")).slice(0, 3)).toEqual(["OOM of a job", "OOM of a worker", "A heap is out of memory"]);
+  expect((await findTitles(ann, "oom")).slice(0, 3)).toEqual([
+    "OOM of a job",
+    "OOM of a worker",
+    "A heap is out of memory",
+  ]);
 });
 
 it.each([
@@ -961,7 +963,7 @@ it.each([
     await aMemory(ann, { title: "Right", content });
     await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
 
-    expect((await found(ann, query))[0]).toBe("Right");
+    expect((await findTitles(ann, query))[0]).toBe("Right");
   },
 );
 
@@ -970,5 +972,5 @@ it("takes a day and month for no number of their digits", async () => {
   const ann = await world.user();
   await memoriesTitled(ann, "125 users in the beta", "Standup of 12.05.");
 
-  expect(await found(ann, "12/5")).toEqual(["Standup of 12.05."]);
+  expect(await findTitles(ann, "12/5")).toEqual(["Standup of 12.05."]);
 });

@@ -11,6 +11,7 @@ import { createRelationship } from "../../../src/features/relationships/create-r
 import { removeMember } from "../../../src/features/teams/members/remove-member.js";
 import { LIMITS } from "../../../src/limits.js";
 import { ask, requestsLeft } from "../../support/http.js";
+import { waitingForLocks } from "../../support/locks.js";
 import {
   aLink,
   aMemory,
@@ -22,7 +23,7 @@ import {
 } from "../../support/memories.js";
 import { listenTo } from "../../support/statements.js";
 import { aTeam, manyOf } from "../../support/teams.js";
-import { type Actor, type World, createWorld } from "../../support/world.js";
+import { type Actor, createWorld } from "../../support/world.js";
 
 const TIME = "2020-01-01T00:00:00.000Z";
 const PERSONAL = { graph: "personal" };
@@ -342,11 +343,3 @@ it("copies nothing into a team's graph that has no room for the texts", async ()
   expect(answer.body).toMatchObject({ error: { reason: "graph_full" } });
   expect(ear.heard(/INSERT INTO memory /)).toEqual([]);
 });
-
-/** How many connections wait for a lock. */
-async function waitingForLocks({ database }: World): Promise<number> {
-  const { rows } = await database.pool.query<{ count: number }>(
-    `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows[0]?.count ?? 0;
-}

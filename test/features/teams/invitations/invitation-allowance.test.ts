@@ -5,7 +5,8 @@ import { revokeInvitation } from "../../../../src/features/teams/invitations/rev
 import { createTeam } from "../../../../src/features/teams/create-team.js";
 import { deleteTeam } from "../../../../src/features/teams/delete-team.js";
 import { ask } from "../../../support/http.js";
-import { type Actor, type World, createWorld } from "../../../support/world.js";
+import { ageAllowances } from "../../../support/teams.js";
+import { type Actor, createWorld } from "../../../support/world.js";
 
 const BOB = "bob@example.com";
 
@@ -15,11 +16,11 @@ it("lets an address get five an hour and ten a day, from all teams and with any 
   const hour: boolean[] = [];
   for (const actor of [ann, eve, ann, eve, ann]) hour.push((await inviteAndDelete(actor, BOB)).ok);
   const sixth = await inviteAndDelete(eve, "Bob@Example.com");
-  await passes(world, "1 hour");
+  await ageAllowances(world, "1 hour");
   for (let n = 0; n < 5; n++) hour.push((await inviteAndDelete(ann, BOB)).ok);
-  await passes(world, "1 hour");
+  await ageAllowances(world, "1 hour");
   const eleventh = await inviteAndDelete(eve, BOB);
-  await passes(world, "22 hours");
+  await ageAllowances(world, "22 hours");
 
   expect(hour).toEqual(Array.from({ length: 10 }, () => true));
   for (const refused of [sixth, eleventh]) expect(refused).toBeRefused("rate_limited", "too_many_invitations");
@@ -36,7 +37,7 @@ it("keeps the times of one day, not all there ever were", async () => {
     for (let n = 0; n < 2; n++) await inviteAndDelete(ann, BOB);
     const kept = await world.database.models.invitationAllowance.findMany();
     expect(kept.map(({ sentAt }) => sentAt.length)).toEqual([2, 2]);
-    await passes(world, "25 hours");
+    await ageAllowances(world, "25 hours");
   }
 });
 
@@ -44,10 +45,10 @@ it("counts no longer what was sent while the database's clock was ahead", async 
   await using world = await createWorld();
   const ann = await world.user();
   for (let n = 0; n < 5; n++) await inviteAndDelete(ann, BOB);
-  await passes(world, "-30 seconds");
+  await ageAllowances(world, "-30 seconds");
   expect(await inviteAndDelete(ann, BOB)).toMatchObject({ failure: { retryAfterSeconds: 3_600 } });
 
-  await passes(world, "-1 year");
+  await ageAllowances(world, "-1 year");
 
   expect((await inviteAndDelete(ann, BOB)).ok).toBe(true);
   const kept = await world.database.models.invitationAllowance.findMany();
@@ -58,9 +59,9 @@ it("limits any 60 minutes, not hours of the clock", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await inviteAndDelete(ann, BOB);
-  await passes(world, "59 minutes");
+  await ageAllowances(world, "59 minutes");
   for (let n = 0; n < 4; n++) await inviteAndDelete(ann, BOB);
-  await passes(world, "2 minutes");
+  await ageAllowances(world, "2 minutes");
 
   expect([(await inviteAndDelete(ann, BOB)).ok, (await inviteAndDelete(ann, BOB)).ok]).toEqual([true, false]);
 });
@@ -94,7 +95,7 @@ it("rounds the wait, to hide when others invited the address, and counts no refu
   await using world = await createWorld();
   const [ann, eve] = [await world.user(), await world.user()];
   for (let n = 0; n < 5; n++) await inviteAndDelete(eve, BOB);
-  await passes(world, "10 minutes");
+  await ageAllowances(world, "10 minutes");
 
   const verdict = await inviteAndDelete(ann, BOB);
 
@@ -122,13 +123,4 @@ async function inviteAndDelete(actor: Actor, email: string) {
   const verdict = await actor.does(inviteMember, { teamId, email, role: "member" });
   await actor.did(deleteTeam, { teamId });
   return verdict;
-}
-
-/** Makes the counts older, by the database's clock. */
-async function passes({ database }: World, time: string): Promise<void> {
-  await database.pool.query(
-    `UPDATE invitation_allowance SET last_sent_at = last_sent_at - $1::interval,
-       sent_at = ARRAY(SELECT sent - $1::interval FROM unnest(sent_at) sent)`,
-    [time],
-  );
 }

@@ -15,7 +15,7 @@ import { ask } from "../../../support/http.js";
 import { tokenIn } from "../../../support/mail-server.js";
 import { waitingForLocks } from "../../../support/locks.js";
 import { CALLERS, deadlocks, manyAtOnce } from "../../../support/races.js";
-import { aTeam, anInvitee, letExpire, manyOf, tally } from "../../../support/teams.js";
+import { aTeam, ageAllowances, anInvitee, letExpire, manyOf, tally } from "../../../support/teams.js";
 import { type Verdict, type World, createWorld } from "../../../support/world.js";
 
 const PUBLIC_URL = "https://memory.example.com/graph";
@@ -128,7 +128,7 @@ it("sends few mails by one link, and leaves the inviter and others their own inv
   const sent = [];
   for (let hour = 0; hour < 2; hour++) {
     for (let n = 0; n <= HOURLY; n++) sent.push((await actor.does(mailInvitation, input)).ok);
-    await passes(world, "1 hour");
+    await ageAllowances(world, "1 hour");
   }
   const refused = await actor.does(mailInvitation, input);
   const other = await aTeam(world);
@@ -250,13 +250,4 @@ async function mailsOf({ database, services }: World): Promise<Message[]> {
   const mailer = { send: async (message: Message) => void sent.push(message) };
   await sendDueMails({ ...services, database, mailer });
   return sent;
-}
-
-/** Makes the counts older, by the database's clock. */
-async function passes({ database }: World, time: string): Promise<void> {
-  await database.pool.query(
-    `UPDATE invitation_allowance SET last_sent_at = last_sent_at - $1::interval,
-       sent_at = ARRAY(SELECT sent - $1::interval FROM unnest(sent_at) sent)`,
-    [time],
-  );
 }
