@@ -4,7 +4,7 @@ import type { Handler, Request } from "express";
 import { LIMITS } from "../limits.js";
 import { Failure, InvalidInput } from "../operation/failure.js";
 import type { HeldBody } from "./bodies.js";
-import { isRead } from "./http.js";
+import { UnsupportedMediaType, claimsJson, isRead } from "./http.js";
 import { expectsInvitation } from "./request-head.js";
 import { scopeOf } from "./request-scope.js";
 
@@ -49,8 +49,13 @@ const DECODERS = new Map<string, () => Transform>([
 ]);
 
 /** Whether the request has a body, also one of unknown length. */
-export const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
+const hasBody = ({ headers }: Pick<Request, "headers">): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+
+/** @throws UnsupportedMediaType when the request has a body that is not declared as JSON. */
+export function assertBodyIsJson(request: Request): void {
+  if (hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
+}
 
 /** Reads and decompresses the body, then starts the request's work. `jsonBody` parses the bytes. */
 export const readBodyUpTo =

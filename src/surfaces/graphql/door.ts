@@ -9,10 +9,10 @@ import { InvalidInput } from "../../operation/failure.js";
 import { Issues } from "../../operation/read-value.js";
 import { AnswerTooLarge } from "../../operation/answer-budget.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
-import { hasBody, readBody } from "../body.js";
+import { assertBodyIsJson, readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
 import { isObject } from "../json-object.js";
-import { UnsupportedMediaType, claimsJson, isRead, jsonBody } from "../http.js";
+import { claimsJson, isRead, jsonBody } from "../http.js";
 import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
 import { encode } from "../stringify.js";
 import { refuseOtherMethods } from "../plain-errors.js";
@@ -123,7 +123,7 @@ const chargeFailed =
 const parseBody: Handler = (request, response, next) => {
   const isPost = request.method === "POST";
   if (!isPost && !isRead(request)) return void refuseOthers(request, response, next);
-  if (isPost && hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
+  if (isPost) assertBodyIsJson(request);
   const body: unknown = (claimsJson(request) ? jsonBody(request) : undefined) ?? {};
   request.body = body;
   if (isPost) assertParameters(body);

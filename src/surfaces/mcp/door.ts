@@ -8,8 +8,8 @@ import type { Routes } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
-import { hasBody, readBody, readBodyUpTo } from "../body.js";
-import { UnsupportedMediaType, answerJson, claimsJson, jsonBody, noteFailure } from "../http.js";
+import { assertBodyIsJson, readBody, readBodyUpTo } from "../body.js";
+import { answerJson, jsonBody, noteFailure } from "../http.js";
 import { assertIdempotencyKey, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
@@ -103,7 +103,7 @@ function idIn(request: Request): Message["id"] {
 
 /** Reads the body. If the request is to be refused, reads only a short one, for the message's id. */
 const readMessageBody = (): Handler => async (request, response, next) => {
-  if (hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
+  assertBodyIsJson(request);
   const refused = refusedBudgetOf(response);
   try {
     await (refused ? readShortBody : readBody)(request, response, next);

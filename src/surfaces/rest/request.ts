@@ -1,7 +1,6 @@
 import type { Handler } from "express";
 import { InvalidInput } from "../../operation/failure.js";
-import { hasBody, readBody } from "../body.js";
-import { UnsupportedMediaType, claimsJson } from "../http.js";
+import { assertBodyIsJson, readBody } from "../body.js";
 import { checkIdempotencyKey } from "../request-scope.js";
 
 /** Refuses invalid UTF-8 in a query: it would become replacement characters, so a search would be for another text. */
@@ -17,7 +16,7 @@ const refuseBrokenText: Handler = (request, _response, next) => {
 };
 
 const refuseOtherBodies: Handler = (request, _response, next) => {
-  if (hasBody(request) && !claimsJson(request)) throw new UnsupportedMediaType();
+  assertBodyIsJson(request);
   next();
 };
 
