@@ -8,14 +8,14 @@ import { Patience } from "../operation/patience.js";
 import { Waits } from "../operation/waits.js";
 import { type Logger, firstFew } from "../platform/telemetry/logger.js";
 import type { Meter, RequestFacts as MeteredRequest } from "../platform/telemetry/meter.js";
-import { isWhyUnavailable } from "../platform/database/database-errors.js";
+import { UNAVAILABLE, isWhyUnavailable } from "../platform/database/database-errors.js";
 import { readPosition, writePosition } from "../platform/database/replica.js";
 import type { RequestSpan, Tracer } from "../platform/telemetry/tracer.js";
+import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
 import { arrivalOf } from "./arrival.js";
 import { NOT_CACHED } from "./caching.js";
 import { clientAddressOf, warnOfProxy } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
-import { noteUnavailable } from "./unavailable.js";
 import type { Work } from "./work.js";
 
 /** Shared by all requests of a server. */
@@ -110,10 +110,15 @@ export class RequestScope {
     this.log.error({ err: error }, "a request failed, and nothing foresees why: this is a bug");
   }
 
+  /** Logs why requests get 503 and what to do: once a minute per reason, with the number of further cases. */
   noteUnavailable(why: string, error?: unknown): void {
-    // Other reasons are those of `/readyz`.
-    if (isWhyUnavailable(why)) this.meter?.unavailable(why);
-    noteUnavailable(this.#log, why, error);
+    // Reasons that `UNAVAILABLE` does not explain are those of `/readyz`.
+    const isExplained = isWhyUnavailable(why);
+    if (isExplained) this.meter?.unavailable(why);
+    const message = isExplained
+      ? `requests are answered 503. ${UNAVAILABLE[why]}`
+      : `\`/readyz\` answers 503: ${why}. \`npm run doctor\` says what to do.`;
+    warnSeldom(this.#log, `unavailable ${why}`, { why, err: error }, message);
   }
 
   /** Waits until the request may continue: all requests share the turns of the event loop. */
