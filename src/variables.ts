@@ -11,24 +11,21 @@ export class ConfigError extends Error {
 
 /** Reads environment variables, and collects what is wrong with them, to report all of it at once. */
 export class Variables {
-  readonly #environment: Environment;
   readonly #problems: string[] = [];
   /** The names of all variables that were read, set or not. */
   readonly #known = new Set<string>();
 
-  constructor(environment: Environment) {
-    this.#environment = environment;
-  }
+  constructor(private readonly environment: Environment) {}
 
   /** The value without spaces around it; undefined if it is not set, or blank. */
   text(name: string): string | undefined {
     this.#known.add(name);
-    return this.#environment[name]?.trim() || undefined;
+    return this.environment[name]?.trim() || undefined;
   }
 
   /** The value with the spaces around it. */
   textAsSet(name: string): string | undefined {
-    return this.text(name) === undefined ? undefined : this.#environment[name];
+    return this.text(name) === undefined ? undefined : this.environment[name];
   }
 
   /** Reports a problem with a variable. */
@@ -133,9 +130,9 @@ export class Variables {
    * with a misspelt DATABASE_URL everything would be stored in an embedded database.
    */
   #misspelt(): string[] {
-    const isSet = (name: string) => Boolean(this.#environment[name]?.trim());
+    const isSet = (name: string) => Boolean(this.environment[name]?.trim());
     const unset = [...this.#known].filter((name) => !isSet(name));
-    const unread = Object.keys(this.#environment).filter((name) => isSet(name) && !this.#known.has(name));
+    const unread = Object.keys(this.environment).filter((name) => isSet(name) && !this.#known.has(name));
     return unread.flatMap((name) => {
       const meant = unset.find((other) => isSlipOf(name, other));
       return meant === undefined ? [] : [`  ${name} is no variable of the service: set ${meant} instead.`];

@@ -20,11 +20,7 @@ const TOKENS = new Set(["AccessToken", "RefreshToken"]);
  * as. All records of a grant belong to that key, and are deleted with it; the grant is valid only while the key is.
  */
 export class OAuthRecords {
-  readonly #services: Services;
-
-  constructor(services: Services) {
-    this.#services = services;
-  }
+  constructor(private readonly services: Services) {}
 
   /**
    * Stores a record, or replaces the one with its id. By default it expires after `clientDays`.
@@ -51,7 +47,7 @@ export class OAuthRecords {
    * Null for a record that is unknown or has expired, and for a grant whose key has ended or whose user is suspended.
    */
   async find(kind: string, id: string): Promise<Payload | null> {
-    const now = this.#services.now();
+    const now = this.services.now();
     const isLive = kind === "Grant" ? { key: { ...notEnded(now), user: { suspendedAt: null } } } : {};
     const where = { kind, hash: sha256(id), expiresAt: { gt: now }, ...isLive };
     const row = await this.#models.findFirst({ where });
@@ -72,19 +68,19 @@ export class OAuthRecords {
    */
   async consume(kind: string, id: string): Promise<boolean> {
     const which = { kind, hash: sha256(id) };
-    const data = { consumedAt: this.#services.now() };
+    const data = { consumedAt: this.services.now() };
     const { count } = await this.#models.updateMany({ where: { ...which, consumedAt: null }, data });
     if (count > 0) return true;
     const row = await this.#models.findUnique({ where: { kind_hash: which }, select: { keyId: true } });
     if (row && kind === "RefreshToken") return true;
-    if (row?.keyId) await endKeyOfClient(this.#services, row.keyId);
+    if (row?.keyId) await endKeyOfClient(this.services, row.keyId);
     return false;
   }
 
   /** Deletes a record. For a grant, also revokes its key. */
   async remove(kind: string, id: string): Promise<void> {
     await this.#models.deleteMany({ where: { kind, hash: sha256(id) } });
-    if (kind === "Grant") await endKeyOfClient(this.#services, id);
+    if (kind === "Grant") await endKeyOfClient(this.services, id);
   }
 
   async removeOfGrant(kind: string, keyId: string): Promise<void> {
@@ -92,11 +88,11 @@ export class OAuthRecords {
   }
 
   get #models() {
-    return this.#services.database.models.oAuthRecord;
+    return this.services.database.models.oAuthRecord;
   }
 
   #in(seconds: number): Date {
-    return new Date(this.#services.now().getTime() + seconds * 1_000);
+    return new Date(this.services.now().getTime() + seconds * 1_000);
   }
 
   /**
@@ -109,7 +105,7 @@ export class OAuthRecords {
       await this.#models.updateMany({ where, data: { expiresAt: end } });
     }
     if (!TOKENS.has(kind)) return;
-    const { apiKey } = this.#services.database.models;
+    const { apiKey } = this.services.database.models;
     await apiKey.updateMany({ where: { id: keyId, expiresAt: { lt: end } }, data: { expiresAt: end } });
     const newest = { where: { kind, keyId }, orderBy: { createdAt: "desc" }, skip: tokensPerGrant } as const;
     const beyond = await this.#models.findMany({ ...newest, select: { hash: true } });

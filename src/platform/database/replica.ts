@@ -25,7 +25,6 @@ interface ReplicaParts {
 
 /** A streaming replica, for reads that may be a little old: at most `delayMaxMs`, and twice `FOLLOWS_MS`. */
 export class Replica implements AsyncDisposable {
-  readonly #parts: ReplicaParts;
   /** Of the last `delayMaxMs`, one a second while the replica is in use. */
   #marks: readonly Mark[] = [];
   #markedAt = -Infinity;
@@ -36,10 +35,8 @@ export class Replica implements AsyncDisposable {
 
   constructor(
     readonly database: OpenDatabase,
-    parts: ReplicaParts,
-  ) {
-    this.#parts = parts;
-  }
+    private readonly parts: ReplicaParts,
+  ) {}
 
   /**
    * Whether the replica has replayed this position, and is known to have what the primary had `delayMaxMs` ago. Asks it
@@ -66,7 +63,7 @@ export class Replica implements AsyncDisposable {
     const now = performance.now();
     this.#followsUntil = now + FOLLOWS_MS;
     this.#isRecent = this.#marks.some(({ position }) => position <= this.#replayed);
-    const { log, meter, delayMaxMs } = this.#parts;
+    const { log, meter, delayMaxMs } = this.parts;
     const knownMs = now - (this.#marks[0]?.at ?? now);
     // After a pause in its use nothing is known of the seconds before.
     if (this.#isRecent || knownMs < delayMaxMs / 2) return;
@@ -80,7 +77,7 @@ export class Replica implements AsyncDisposable {
     const at = performance.now();
     if (at < this.#markedAt + FOLLOWS_MS) return;
     this.#markedAt = at;
-    const { primary, delayMaxMs } = this.#parts;
+    const { primary, delayMaxMs } = this.parts;
     const [row] = await primary.run(walPosition, {}).catch(() => []);
     const position = readPosition(row?.stored ?? "");
     const kept = this.#marks.filter((mark) => mark.at > at - delayMaxMs);
@@ -90,9 +87,9 @@ export class Replica implements AsyncDisposable {
   /** Notes a failure of the replica: reads go to the primary for a while. */
   leaveAlone(error: unknown): void {
     this.#restsUntil = performance.now() + REST_MS;
-    this.#parts.meter?.replicaFailed();
+    this.parts.meter?.replicaFailed();
     warnSeldom(
-      this.#parts.log,
+      this.parts.log,
       "replica",
       { err: error },
       "the replica (DATABASE_REPLICA_URL) failed: reads go to the primary",

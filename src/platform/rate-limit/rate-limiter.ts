@@ -48,16 +48,13 @@ export class ProcessBudgets implements Budgets {
   /** By window length, so that in each map the windows that end first come first. */
   readonly #windowsByLength = new Map<number, Map<string, Window>>();
   readonly #uses = new UseLog();
-  readonly #clock: () => number;
 
   /** `clock` returns milliseconds since any fixed moment. */
-  constructor(clock: () => number = () => performance.now()) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: () => number = () => performance.now()) {}
 
   async take(name: string, { limit, cost, windowMs = WINDOW_MS }: Charge): Promise<BudgetState> {
     // Whole milliseconds: with fractions, rounding could make a window longer than it is.
-    const now = Math.floor(this.#clock());
+    const now = Math.floor(this.clock());
     const windows = this.#windowsByLength.get(windowMs) ?? new Map<string, Window>();
     this.#windowsByLength.set(windowMs, windows);
     const key = shortName(name);
@@ -75,7 +72,7 @@ export class ProcessBudgets implements Budgets {
   }
 
   async use(name: string, allowance: { limit: number; windowMs: number }): Promise<readonly number[]> {
-    return this.#uses.use(shortName(name), allowance, this.#clock());
+    return this.#uses.use(shortName(name), allowance, this.clock());
   }
 
   async close(): Promise<void> {}

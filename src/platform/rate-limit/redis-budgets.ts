@@ -63,8 +63,6 @@ export function withBudgets(redis: Redis): RedisWithBudgets {
 export class RedisBudgets implements Budgets {
   readonly #redis: RedisWithBudgets;
   readonly #fallback = new ProcessBudgets();
-  readonly #log: Logger;
-  readonly #meter: Meter | undefined;
   #pausedUntil = 0;
   /** Whether the log said last that Redis is lost. */
   #lost = false;
@@ -72,9 +70,11 @@ export class RedisBudgets implements Budgets {
   /** Why Redis is lost, as far as it is known. */
   #reason: string | undefined;
 
-  constructor(url: string, log: Logger, meter?: Meter) {
-    this.#meter = meter;
-    this.#log = log;
+  constructor(
+    url: string,
+    private readonly log: Logger,
+    private readonly meter?: Meter,
+  ) {
     const redis = new Redis(url, {
       // With the default a request would wait for seconds or longer while Redis is lost.
       enableOfflineQueue: false,
@@ -107,7 +107,7 @@ export class RedisBudgets implements Budgets {
     const { limit, cost, windowMs = WINDOW_MS } = charge;
     const taken = await this.#ask((redis) => redis.takeFromBudget(`mg:budget:${name}`, cost, limit, windowMs));
     if (taken) return { used: taken[0], resetMs: taken[1] };
-    this.#meter?.redisFallback();
+    this.meter?.redisFallback();
     return this.#fallback.take(name, charge);
   }
 
@@ -115,7 +115,7 @@ export class RedisBudgets implements Budgets {
     const { limit, windowMs } = allowance;
     const ages = await this.#ask((redis) => redis.noteUse(`mg:uses:${name}`, limit, windowMs));
     if (ages) return ages;
-    this.#meter?.redisFallback();
+    this.meter?.redisFallback();
     return this.#fallback.use(name, allowance);
   }
 
@@ -128,7 +128,7 @@ export class RedisBudgets implements Budgets {
         throw new NoAnswer("there was no answer in time");
       });
       if (!areNumbers(answer)) throw new OddAnswer("it answers what is no list of numbers");
-      if (this.#lost) this.#log.info("Redis is back: budgets are shared again");
+      if (this.#lost) this.log.info("Redis is back: budgets are shared again");
       this.#lost = false;
       this.#reason = undefined;
       return answer;
@@ -153,7 +153,7 @@ export class RedisBudgets implements Budgets {
     this.#reason = reason ?? this.#reason;
     // The first word of an error of Redis is its code.
     const kind = `redis ${this.#reason?.split(" ", 1)[0] ?? ""}`;
-    const isTold = warnSeldom(this.#log, kind, { reason: this.#reason }, LOST);
+    const isTold = warnSeldom(this.log, kind, { reason: this.#reason }, LOST);
     this.#lost ||= isTold;
   }
 

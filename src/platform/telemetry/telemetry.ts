@@ -120,17 +120,14 @@ function tracing(resource: Resource) {
 }
 
 class Spans implements Tracer {
-  readonly #make: SpanMaker;
   readonly #present = new AsyncLocalStorage<Span>();
   readonly #propagator = new W3CTraceContextPropagator();
 
-  constructor(make: SpanMaker) {
-    this.#make = make;
-  }
+  constructor(private readonly make: SpanMaker) {}
 
   request(headers: Parameters<Tracer["request"]>[0]): RequestSpan {
     const context = this.#propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
-    const span = this.#make.startSpan("request", { kind: SpanKind.SERVER }, context);
+    const span = this.make.startSpan("request", { kind: SpanKind.SERVER }, context);
     const { traceId, spanId } = span.spanContext();
     return {
       ids: { trace_id: traceId, span_id: spanId },
@@ -148,7 +145,7 @@ class Spans implements Tracer {
     const parent = this.#present.getStore();
     if (!parent) return work(() => {});
     const kind = isElsewhere ? SpanKind.CLIENT : SpanKind.INTERNAL;
-    const span = this.#make.startSpan(
+    const span = this.make.startSpan(
       name,
       { kind, attributes: attributesOf(facts) },
       trace.setSpan(ROOT_CONTEXT, parent),

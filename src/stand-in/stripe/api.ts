@@ -80,13 +80,12 @@ type Noted = { -readonly [K in keyof StandInRequest]: StandInRequest[K] };
 /** The API: authentication, idempotency keys, faults and routes. */
 export class Api {
   readonly requests: StandInRequest[] = [];
-  readonly #scene: Scene;
-  readonly #faults: Faults;
   readonly #saved: SavedAnswers;
 
-  constructor(scene: Scene, faults: Faults) {
-    this.#scene = scene;
-    this.#faults = faults;
+  constructor(
+    private readonly scene: Scene,
+    private readonly faults: Faults,
+  ) {
     this.#saved = new SavedAnswers(scene.store);
   }
 
@@ -94,7 +93,7 @@ export class Api {
     const id = newId("req");
     const noted = this.#note(incoming);
     try {
-      assertKey(incoming.headers.authorization, this.#scene.state.secretKey);
+      assertKey(incoming.headers.authorization, this.scene.state.secretKey);
       const outgoing = await this.#answerInTime(id, incoming, noted);
       if (outgoing.kind === "answer") noted.status = outgoing.status;
       return outgoing;
@@ -121,8 +120,8 @@ export class Api {
   }
 
   async #answerInTime(id: string, incoming: Incoming, noted: Noted): Promise<Outgoing> {
-    const fault = this.#faults.next(incoming.method, incoming.path);
-    if (fault && fault.kind !== "500") this.#faults.use(fault);
+    const fault = this.faults.next(incoming.method, incoming.path);
+    if (fault && fault.kind !== "500") this.faults.use(fault);
     if (fault?.kind === "hang") return { kind: "silence" };
     if (fault?.kind === "cut-before") return { kind: "cut" };
     const interposed = fault && interposedBy(fault);
@@ -160,10 +159,10 @@ export class Api {
     if (saved) return { status: saved.status, body: saved.body, original: saved.request };
     const run = this.#prepare(incoming, params);
     // Before the request runs, so that events of the clock do not name it as their cause.
-    passTime(this.#scene, this.#scene.store.nowMs());
+    passTime(this.scene, this.scene.store.nowMs());
     const made = this.#run(id, key, fault, run);
     if (key !== undefined) this.#saved.save(key, { request: id, fingerprint, ...made });
-    if (incoming.method !== "GET") this.#scene.store.save();
+    if (incoming.method !== "GET") this.scene.store.save();
     return made;
   }
 
@@ -175,25 +174,25 @@ export class Api {
       const handle = route.prepare(params);
       const paths = Array.isArray(params["expand"]) ? params["expand"] : [];
       return () => {
-        const answer = toJson(handle(this.#scene, decodeURIComponent(match[1] ?? "")));
-        return paths.reduce((object, wanted) => expand(this.#scene, object, String(wanted)), answer);
+        const answer = toJson(handle(this.scene, decodeURIComponent(match[1] ?? "")));
+        return paths.reduce((object, wanted) => expand(this.scene, object, String(wanted)), answer);
       };
     }
     throw unknownUrl(method, path);
   }
 
   #run(id: string, key: string | undefined, fault: Fault | undefined, run: () => object): Made {
-    this.#scene.cause = { id, idempotencyKey: key ?? null };
+    this.scene.cause = { id, idempotencyKey: key ?? null };
     try {
       if (fault?.kind === "500") {
-        this.#faults.use(fault);
+        this.faults.use(fault);
         throw serverError();
       }
       return { status: 200, body: JSON.stringify(run(), undefined, 2) };
     } catch (error) {
       return madeOf(error);
     } finally {
-      this.#scene.cause = null;
+      this.scene.cause = null;
     }
   }
 }

@@ -18,26 +18,25 @@ interface Waiting {
 
 /** Delivers events to endpoints: once and in order, or twice and shuffled, the worst that Stripe allows. */
 export class Courier {
-  readonly #store: Store;
-  readonly #mode: DeliveryMode;
   readonly #stopped = new AbortController();
   readonly #waiting = new Set<Waiting>();
   readonly #underWay = new Set<Promise<void>>();
   #idle: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: Store, mode: DeliveryMode) {
-    this.#store = store;
-    this.#mode = mode;
+  constructor(
+    private readonly store: Store,
+    private readonly mode: DeliveryMode,
+  ) {
     for (const record of Object.values(store.state.deliveries)) this.#add(record, Date.now());
   }
 
   /** Queues an event for each endpoint that wants it; returns the number of these endpoints. */
   send(event: EventRecord): number {
-    const wanting = Object.values(this.#store.state.endpoints).filter((endpoint) => wants(endpoint, event.type));
-    const dueMs = Date.now() + (this.#mode === "once" ? 0 : GATHER_MS);
+    const wanting = Object.values(this.store.state.endpoints).filter((endpoint) => wants(endpoint, event.type));
+    const dueMs = Date.now() + (this.mode === "once" ? 0 : GATHER_MS);
     for (const { id } of wanting) {
-      for (let copy = 0; copy < (this.#mode === "once" ? 1 : 2); copy++) {
+      for (let copy = 0; copy < (this.mode === "once" ? 1 : 2); copy++) {
         this.#add({ id: newId("dlv"), event: event.id, endpoint: id, attempts: 0 }, dueMs);
       }
     }
@@ -66,7 +65,7 @@ export class Courier {
   #wake(): void {
     clearTimeout(this.#timer);
     if (this.#stopped.signal.aborted) return;
-    const most = this.#mode === "once" ? 1 : UNDER_WAY_MAX;
+    const most = this.mode === "once" ? 1 : UNDER_WAY_MAX;
     while (this.#underWay.size < most) {
       const next = this.#next();
       if (!next) break;
@@ -88,13 +87,13 @@ export class Courier {
   #next(): Waiting | undefined {
     const due = [...this.#waiting].filter(({ dueMs }) => dueMs <= Date.now());
     if (due.length === 0) return undefined;
-    return this.#mode === "once" ? due[0] : due[randomInt(due.length)];
+    return this.mode === "once" ? due[0] : due[randomInt(due.length)];
   }
 
   async #deliver(waiting: Waiting): Promise<void> {
     const { record } = waiting;
-    const event = this.#store.state.events[record.event];
-    const endpoint = this.#store.state.endpoints[record.endpoint];
+    const event = this.store.state.events[record.event];
+    const endpoint = this.store.state.endpoints[record.endpoint];
     // Either may have been removed while the delivery waited.
     const done = !event || !endpoint || (await this.#post(event, endpoint));
     if (this.#stopped.signal.aborted) return;
@@ -103,9 +102,9 @@ export class Courier {
       const waitMs = Math.min(WAIT_MAX_MS, FIRST_WAIT_MS * 2 ** (record.attempts - 1));
       this.#add(record, Date.now() + waitMs);
     } else {
-      delete this.#store.state.deliveries[record.id];
+      delete this.store.state.deliveries[record.id];
     }
-    this.#store.saveSoon();
+    this.store.saveSoon();
   }
 
   /** Sends the event; returns whether the endpoint accepted it. */
@@ -133,7 +132,7 @@ export class Courier {
 
   #add(record: DeliveryRecord, dueMs: number): void {
     this.#waiting.add({ record, dueMs });
-    this.#store.state.deliveries[record.id] = record;
+    this.store.state.deliveries[record.id] = record;
   }
 }
 

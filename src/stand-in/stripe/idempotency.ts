@@ -11,12 +11,9 @@ const ANSWERS_MAX = 5_000;
 
 /** The stored answers by key, and the keys whose requests are running. */
 export class SavedAnswers {
-  readonly #store: Store;
   readonly #inUse = new Set<string>();
 
-  constructor(store: Store) {
-    this.#store = store;
-  }
+  constructor(private readonly store: Store) {}
 
   /** The answer stored under a key. Throws an ApiError if another request used the key, or its request still runs. */
   find(key: string, fingerprint: string): SavedAnswer | undefined {
@@ -30,8 +27,8 @@ export class SavedAnswers {
         message: `There is currently another in-progress request using this Idempotent Key: ${key}`,
       });
     }
-    const saved = this.#store.state.answers[key];
-    if (!saved || this.#store.nowMs() - saved.at >= KEPT_MS) return undefined;
+    const saved = this.store.state.answers[key];
+    if (!saved || this.store.nowMs() - saved.at >= KEPT_MS) return undefined;
     if (saved.fingerprint === fingerprint) return saved;
     throw new ApiError(400, {
       type: "idempotency_error",
@@ -50,8 +47,8 @@ export class SavedAnswers {
   }
 
   save(key: string, answer: Omit<SavedAnswer, "at">): void {
-    const { answers } = this.#store.state;
-    const now = this.#store.nowMs();
+    const { answers } = this.store.state;
+    const now = this.store.nowMs();
     // Deleted first, so that it is added at the end: keys stay ordered by time.
     delete answers[key];
     answers[key] = { at: now, ...answer };

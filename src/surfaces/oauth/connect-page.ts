@@ -39,26 +39,23 @@ export interface ConnectParts {
 
 /** The page where a person signs in and answers. Other sites cannot answer: the cookie is not sent for their forms. */
 export class ConnectPage {
-  readonly #parts: ConnectParts;
-  readonly #server: AuthorizationServer;
-
-  constructor(parts: ConnectParts, server: AuthorizationServer) {
-    this.#parts = parts;
-    this.#server = server;
-  }
+  constructor(
+    private readonly parts: ConnectParts,
+    private readonly server: AuthorizationServer,
+  ) {}
 
   readonly show: Handler = async (request, response) => {
     const pending = await this.#pending(request, response);
     const shown = "address" in request.query ? { ...pending, email: undefined } : pending;
     if (pending.scopes.length > 0) return this.#send(response, shown);
-    const offered = this.#parts.scopes.join(", ");
+    const offered = this.parts.scopes.join(", ");
     throw InvalidInput.at("", `There is nothing to allow. The program must ask for one of these: ${offered}.`);
   };
 
   readonly sendCode: Handler = async (request, response) => {
     const pending = await this.#pending(request, response);
     const email = formIn(request).get("email") ?? "";
-    const { services, signUp } = this.#parts;
+    const { services, signUp } = this.parts;
     try {
       await runOnPage(services, response, signUp, { email });
     } catch (error) {
@@ -66,7 +63,7 @@ export class ConnectPage {
     }
     await pending.rememberEmail(email);
     // Redirected to a GET, so that reloading the page does not send another code.
-    response.redirect(303, this.#parts.urls.pagePath + pending.id);
+    response.redirect(303, this.parts.urls.pagePath + pending.id);
   };
 
   readonly answer: Handler = async (request, response) => {
@@ -79,16 +76,16 @@ export class ConnectPage {
     const host = hostOf(pending.redirectUri);
     const client = { name: clientName ?? host, host, scopes };
     try {
-      const context = contextOfPage(this.#parts.services, response, "connectClient");
-      await pending.agree(await this.#parts.connect(context, { email, code }, client));
+      const context = contextOfPage(this.parts.services, response, "connectClient");
+      await pending.agree(await this.parts.connect(context, { email, code }, client));
     } catch (error) {
       return this.#sendProblem(error, response, pending);
     }
   };
 
   async #pending(request: Request, response: Response): Promise<PendingRequest> {
-    const inner = innerRequest(request, this.#parts.urls.issuer, request.originalUrl.slice(BASE.length));
-    const pending = await this.#server.pending(inner, response);
+    const inner = innerRequest(request, this.parts.urls.issuer, request.originalUrl.slice(BASE.length));
+    const pending = await this.server.pending(inner, response);
     if (pending.id !== request.params["id"])
       throw InvalidInput.at("", "This page is for another request. Connect the program again.");
     return pending;
@@ -103,7 +100,7 @@ export class ConnectPage {
   }
 
   #send(response: Response, pending: PendingRequest, problem?: Failure): void {
-    const { pages, urls } = this.#parts;
+    const { pages, urls } = this.parts;
     const { id, clientName, scopes, email, redirectUri } = pending;
     const path = urls.pagePath + id;
     response.set(pages.headers(redirectUri));
