@@ -933,7 +933,7 @@ it.each([
     await aMemory(ann, { title: "Right", content });
     await memoriesTitled(ann, ...titles);
 
-    expect((await found(ann, `"${phrase}"`))[0]).toBe("Right");
+    expect((await findTitles(ann, `"${phrase}"`))[0]).toBe("Right");
   },
 );
 
@@ -942,7 +942,7 @@ it("ranks the title first that has quoted words of which the index has none side
   const ann = await world.user();
   await memoriesTitled(ann, "And what if it is not?", "If so, what then");
 
-  expect(await found(ann, '"what if"')).toEqual(["And what if it is not?", "If so, what then"]);
+  expect(await findTitles(ann, '"what if"')).toEqual(["And what if it is not?", "If so, what then"]);
 });
 
 it.each([
