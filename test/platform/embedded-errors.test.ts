@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { createCluster } from "../../src/platform/embedded/cluster.js";
 import { CannotStart, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { lockFileOf } from "../support/cluster.js";
 import { dataFolder, madeFolder, query } from "../support/embedded.js";
@@ -60,6 +61,16 @@ describe.concurrent("a start that fails", () => {
     damage(join(dataDir, "postgres"), join(dataDir, "postgres", "cluster"));
 
     await expectSentence(dataDir, sentence);
+  });
+
+  it.skipIf(process.platform === "win32")("says what to do on a system without glibc", async (test) => {
+    const folder = dataFolder(test);
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, "initdb"), "#!/lib/no-loader\n", { mode: 0o755 });
+
+    await expect(createCluster(join(folder, "postgres"), { folder, major: "18" })).rejects.toThrow(
+      /^This system cannot run the embedded PostgreSQL, which needs glibc; .* set DATABASE_URL to a PostgreSQL of your own\.$/,
+    );
   });
 
   it.for([

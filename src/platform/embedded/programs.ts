@@ -3,9 +3,13 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { readFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { CannotStart } from "./cannot-start.js";
-import { type Binaries, type Home, clusterOf, logOf, unlessCode } from "./home.js";
+import { type Binaries, type Home, clusterOf, codeOf, logOf, unlessCode } from "./home.js";
+
+const CANNOT_RUN =
+  "This system cannot run the embedded PostgreSQL, which needs glibc; Alpine Linux, for example, has musl instead: " +
+  "use a system or image with glibc, such as Debian's, or set DATABASE_URL to a PostgreSQL of your own.";
 
 /** Finds PostgreSQL's programs, and makes them executable. */
 export async function prepareBinaries(): Promise<Binaries> {
@@ -99,10 +103,17 @@ function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
 }
 
-/** The exit code of a program, or the signal that ended it. */
+/**
+ * The exit code of a program, or the signal that ended it.
+ * @throws CannotStart if the system cannot run PostgreSQL's programs: they are made for the C library of most Linuxes.
+ */
 export function exitOf(child: ChildProcess): Promise<number | string> {
   return new Promise((ended, failed) => {
-    child.once("error", failed);
+    child.once("error", (error) => {
+      // The program is there, so its loader is not.
+      const isOurs = isAbsolute(child.spawnfile) && codeOf(error) === "ENOENT";
+      failed(isOurs ? new CannotStart(CANNOT_RUN, { cause: error }) : error);
+    });
     child.once("exit", (code, signal) => ended(code ?? signal ?? "nothing"));
   });
 }

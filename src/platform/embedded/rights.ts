@@ -49,7 +49,8 @@ async function areEnough(folder: string, binaries: Binaries, rights: Rights): Pr
       stdio: "ignore",
     });
     return (await exitOf(trial)) === 0;
-  } catch {
+  } catch (error) {
+    if (error instanceof CannotStart) throw error;
     return false;
   }
 }
