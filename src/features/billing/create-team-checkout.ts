@@ -110,7 +110,7 @@ export const createTeamCheckout = defineTeamOperation({
     if (payments) priceFor(payments.prices, input);
   },
   async prepare(context, input, { team: { id }, again }) {
-    await withBillingSession(context, id, async (session) => {
+    return withBillingSession(context, id, async (session) => {
       const { requests, prices } = session;
       await requests.resend();
       // Another request with the Idempotency-Key may have opened one for another period: its page stays.
@@ -118,13 +118,14 @@ export const createTeamCheckout = defineTeamOperation({
       // The lock may have taken a while: the team may have another owner or size now.
       const price = priceFor(prices, input);
       await openCheckout(context, session, { team: await again(), price, returns: buildReturns(context, input) });
+      return price;
     });
   },
-  async handle(context, _input, { team: { id } }) {
+  async handle(context, _input, { team: { id } }, price) {
     const account = await accountOf(context, id);
-    const { checkoutId, checkoutUrl, checkoutExpiresAt } = account;
-    // A moment ago it was paid, or withdrawn because the team grows.
-    if (!checkoutId || !checkoutUrl || !checkoutExpiresAt)
+    const { checkoutId, checkoutUrl, checkoutExpiresAt, checkoutPriceId } = account;
+    // A moment ago it was paid, withdrawn because the team grows, or replaced by one for another period.
+    if (!checkoutId || !checkoutUrl || !checkoutExpiresAt || checkoutPriceId !== price)
       throw isLive(account) ? new AlreadySubscribed() : new AccountBusy();
     return { sessionId: checkoutId, url: checkoutUrl, expiresAt: checkoutExpiresAt };
   },

@@ -1,6 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { callerOf } from "../../../src/features/access/caller.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { AccountBusy } from "../../../src/features/billing/failures.js";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
@@ -9,7 +10,7 @@ import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import type { CheckoutSettings } from "../../../src/platform/billing/billing.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../../src/stand-in/stripe/index.js";
-import { type StripeWorld, aPayer, createStripeWorld, endGrace } from "../../support/billing.js";
+import { type StripeWorld, aPayer, accountNow, createStripeWorld, endGrace } from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { createWorld } from "../../support/world.js";
 
@@ -17,6 +18,25 @@ const DAY_MS = 24 * 3_600_000;
 const offering = (checkout: Partial<CheckoutSettings>) => ({
   billing: { checkout: { tax: false, promotionCodes: false, trialDays: 0, ...checkout } },
 });
+
+/** A world that also sells seats by the year. */
+async function createYearlyWorld() {
+  const stripe = await startStandInStripe();
+  const api = stripeClient(stripe.secretKey, stripe.url);
+  const { product } = await api.prices.retrieve(stripe.priceId);
+  const yearly = { product: String(product), currency: "usd", unit_amount: 8_000 };
+  const { id: yearlyPriceId } = await api.prices.create({ ...yearly, recurring: { interval: "year" } });
+  const world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
+  const statuses = async () => (await api.checkout.sessions.list({ limit: 10 })).data.map(({ status }) => status);
+  return {
+    ...{ world, stripe, statuses },
+    serve: () => world.serve({ STRIPE_YEARLY_PRICE_ID: yearlyPriceId }),
+    async [Symbol.asyncDispose]() {
+      await stripe[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
 
 /** Lets time pass without events, so the copy is read from Stripe again at the next request. */
 const pass = async ({ stripe, database }: StripeWorld, milliseconds: number) => {
@@ -28,17 +48,8 @@ const asked = ({ stripe }: Pick<StripeWorld, "stripe">) =>
   stripe.requests.findLast(({ method, path }) => method === "POST" && path === "/v1/checkout/sessions")?.params;
 
 it("sells seats by the year beside those by the month, each checkout in place of the other", async () => {
-  await using stripe = await startStandInStripe();
-  const api = stripeClient(stripe.secretKey, stripe.url);
-  const { product } = await api.prices.retrieve(stripe.priceId);
-  const year = {
-    product: String(product),
-    currency: "usd",
-    unit_amount: 8_000,
-    recurring: { interval: "year" },
-  } as const;
-  const { id: yearlyPriceId } = await api.prices.create(year);
-  await using world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
+  await using at = await createYearlyWorld();
+  const { world, stripe } = at;
   const { owner } = await aPayer(world, { seats: 5 });
 
   const monthly = await owner.did(createTeamCheckout);
@@ -55,29 +66,41 @@ it("sells seats by the year beside those by the month, each checkout in place of
 });
 
 it("opens the checkout of each of two simultaneous requests for different periods", async () => {
-  await using stripe = await startStandInStripe();
-  const api = stripeClient(stripe.secretKey, stripe.url);
-  const { product } = await api.prices.retrieve(stripe.priceId);
-  const yearly = { product: String(product), currency: "usd", unit_amount: 8_000 };
-  const { id: yearlyPriceId } = await api.prices.create({ ...yearly, recurring: { interval: "year" } });
-  await using world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
-  const { owner } = await aPayer(world);
+  await using at = await createYearlyWorld();
+  const { owner } = await aPayer(at.world);
 
   await Promise.all(["month", "year"].map((interval) => owner.did(createTeamCheckout, { interval })));
 
-  const sessions = await api.checkout.sessions.list({ limit: 10 });
-  expect(sessions.data.map(({ status }) => status).toSorted()).toEqual(["expired", "open"]);
+  expect((await at.statuses()).toSorted()).toEqual(["expired", "open"]);
+});
+
+it("returns no checkout for another period, which has just replaced the one that was opened", async () => {
+  await using at = await createYearlyWorld();
+  const { database } = at.world;
+  const payer = await aPayer(at.world);
+  const { owner } = payer;
+  const transaction = database.transaction.bind(database) as (...given: readonly unknown[]) => Promise<unknown>;
+  const spy = vi.spyOn(database, "transaction").mockImplementation(async (...given) => {
+    // It was just opened, and is read next.
+    if ((await accountNow(at.world, payer)).checkoutUrl !== null) {
+      spy.mockRestore();
+      await owner.did(createTeamCheckout, { interval: "year" });
+    }
+    return transaction(...given);
+  });
+
+  const monthly = await owner.does(createTeamCheckout);
+
+  expect(monthly).toMatchObject({ ok: false, failure: new AccountBusy() });
+  expect(await at.statuses()).toEqual(["open", "expired"]);
+  await owner.did(createTeamCheckout);
+  expect(await at.statuses()).toEqual(["open", "expired", "expired"]);
 });
 
 it("opens one checkout for two simultaneous requests for different periods under one Idempotency-Key", async () => {
-  await using stripe = await startStandInStripe();
-  const api = stripeClient(stripe.secretKey, stripe.url);
-  const { product } = await api.prices.retrieve(stripe.priceId);
-  const yearly = { product: String(product), currency: "usd", unit_amount: 8_000 };
-  const { id: yearlyPriceId } = await api.prices.create({ ...yearly, recurring: { interval: "year" } });
-  await using world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
-  const { url } = await world.serve({ STRIPE_YEARLY_PRICE_ID: yearlyPriceId });
-  const { owner } = await aPayer(world);
+  await using at = await createYearlyWorld();
+  const { url } = await at.serve();
+  const { owner } = await aPayer(at.world);
 
   const order = { key: owner.key, headers: { "idempotency-key": "k" } };
   const answers = await Promise.all(
@@ -85,8 +108,7 @@ it("opens one checkout for two simultaneous requests for different periods under
   );
 
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409]);
-  const sessions = await api.checkout.sessions.list({ limit: 10 });
-  expect(sessions.data.map(({ status }) => status)).toEqual(["open"]);
+  expect(await at.statuses()).toEqual(["open"]);
 });
 
 it("refuses the year where it is not sold", async () => {
