@@ -61,13 +61,17 @@ export class RequestLog {
   }
 
   /**
-   * Whether the same client sent the same request with the same Idempotency-Key before, and it was done.
+   * Whether the same client sent the same request with the same Idempotency-Key before, and it was done. What the
+   * provider refused leaves the key free, and so does what only prepared a change, such as creating the customer.
    * @throws IdempotencyKeyReused when the key was used for another request.
    */
   async wasDone(kind: RequestKind, { clientKeyHash, clientRequestHash }: Requester): Promise<boolean> {
     if (!clientKeyHash || !clientRequestHash) return false;
     const asked = await this.#database.models.billingRequest.findMany({
-      where: { teamId: this.#teamId, clientKeyHash, createdAt: { gt: this.#ago(DAY_MS) } },
+      where: {
+        ...{ teamId: this.#teamId, clientKeyHash, createdAt: { gt: this.#ago(DAY_MS) } },
+        ...{ kind: { in: Object.keys(AUDITED) }, outcome: { not: "refused" } },
+      },
       select: { kind: true, outcome: true, clientRequestHash: true },
     });
     const isSame = (hash: Uint8Array | null) => hash !== null && Buffer.compare(hash, clientRequestHash) === 0;

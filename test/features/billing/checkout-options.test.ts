@@ -111,6 +111,20 @@ it("opens one checkout for two simultaneous requests for different periods under
   expect(await at.statuses()).toEqual(["open"]);
 });
 
+it("leaves the Idempotency-Key free for another period if the provider refuses the first one", async () => {
+  await using at = await createYearlyWorld();
+  const { url } = await at.serve();
+  const { owner } = await aPayer(at.world);
+  at.stripe.fail({ kind: "400", method: "POST", path: /checkout\/sessions$/ });
+
+  const order = { key: owner.key, headers: { "idempotency-key": "k" } };
+  const buy = async (interval: string) =>
+    (await ask(`${url}/billing/team-checkout`, { ...order, body: { interval } })).status;
+
+  expect([await buy("year"), await buy("month"), await buy("year")]).toEqual([502, 201, 409]);
+  expect(await at.statuses()).toEqual(["open"]);
+});
+
 it("refuses the year where it is not sold", async () => {
   await using world = await createStripeWorld();
   const { owner } = await aPayer(world);
