@@ -33,8 +33,8 @@ async function claimAbandonedGraph(inner: Database): Promise<string | undefined>
   });
   for (const { id } of candidates) {
     if (await lockRow(inner, "graph_root", { graph_id: id }, { skipLocked: true })) return id;
-    // On another node than the graph, the root may have been deleted alone by a run that crashed. Then all rows went with
-    // it, and of several servers that delete the graph, the last ones delete nothing.
+    // On another node than the graph, the root may have been deleted alone by a run that crashed. Then no rows are left,
+    // and servers that delete the graph at the same time wait for the first one, and delete nothing.
     if (!(await inner.models.graphRoot.findUnique({ where: { graphId: id } }))) return id;
   }
   return undefined;

@@ -128,7 +128,7 @@ it("is finished even if a crash of one of two nodes left the graph without its r
     "DELETE FROM graph_root r USING graph g WHERE g.id = r.graph_id AND g.user_id IS NULL",
   );
 
-  await emptyGraphs(world);
+  await Promise.all([emptyGraphs(world), emptyGraphs(world), emptyGraphs(world)]);
 
   expect(await leftOf(world)).toEqual({ memories: 0, relationships: 0, abandoned: 0 });
 });
