@@ -39,7 +39,10 @@ it("accepts all settings of billing or none of them, and names those that are mi
     expect(read(alone)).toThrow("npm run billing -- setup");
     expect(() => readConfig(alone)).not.toThrow();
   }
-  expect(read({ STRIPE_PORTAL_ID: "bpc_x" })).toThrow("STRIPE_SECRET_KEY must be set");
+  for (const name of ["STRIPE_PORTAL_ID", "STRIPE_YEARLY_PRICE_ID"]) {
+    expect(read({ [name]: "x" })).toThrow("STRIPE_SECRET_KEY must be set");
+    expect(read({ [name]: " " })).not.toThrow();
+  }
 });
 
 it("names settings of billing that are missing together with all other problems", async () => {
