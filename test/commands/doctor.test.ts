@@ -405,13 +405,13 @@ it("checks that Stripe Tax can compute taxes, if they are asked for", async () =
   expect(await said("yes")).toMatch(/^ok: .* by the month, and Stripe Tax is set up\.$/);
 });
 
-it("names every variable that is wrong", async () => {
-  const { code, by } = await examine({ PORT: "none", STRIPE_API_BASE: "x" });
+it("names every variable that is wrong or missing", async () => {
+  const { code, by } = await examine({ PORT: "none", STRIPE_SECRET_KEY: "sk_test_x", STRIPE_API_BASE: "x" });
 
   expect(code).toBe(1);
   expect(by.get("configuration")).toMatchObject({
     state: "wrong",
-    says: expect.stringMatching(/PORT.*STRIPE_API_BASE/),
+    says: expect.stringMatching(/PORT.*STRIPE_TEAM_PRICE_ID.*STRIPE_API_BASE/),
   });
 });
 
