@@ -98,6 +98,7 @@ function letMonthPass({ teams }: Model): void {
 /** What reaches the service without a request of a user. */
 export interface News {
   readonly told: string;
+  readonly isRenewal?: boolean;
   /** Returns what it changes, if it happens. */
   happen(): Promise<((model: Model) => void) | undefined>;
 }
@@ -147,7 +148,8 @@ export function newsOf(team: Team, model: Model, real: Real, draw: Draw): News[]
   ];
   if (checkout)
     all.push(nothing("somebody looks at its checkout", look), { told: "its checkout is paid", happen: pay });
-  else if (!model.teams.some(waitsToBePaid) && draw.once(3)) all.push({ told: "a month passes", happen: month });
+  else if (!model.teams.some(waitsToBePaid) && draw.once(3))
+    all.push({ told: "a month passes", isRenewal: true, happen: month });
   return draw.some(all);
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LEASE_MS } from "../../src/features/billing/lock.js";
 import { scopesOf } from "../../src/operation/permission.js";
 import { keepsResults } from "../../src/operation/operation.js";
 import { Disagreement, difference, partOf } from "./agree.js";
@@ -14,26 +15,30 @@ const PAGES_MAX = 200;
 const BUSY_TRIES = 5;
 const BUSY_PAUSE_MS = 2_000;
 
-/** Codes of a busy machine: nothing was changed, or the change is finished by whoever asks again. */
-const LATER: ReadonlySet<string> = new Set(["unavailable", "payment_provider_error"]);
-
-/** On a busy machine the service may say so, or may lose a billing lock. Such a request is retried. */
-async function patiently(ask: () => Promise<Verdict>): Promise<Verdict> {
+/**
+ * On a busy machine the service may say so, or may lose a billing lock, which takes as long as a lease. A renewal at the
+ * same moment may refuse a decrease. Such a request is retried.
+ */
+async function patiently(ask: () => Promise<Verdict>, meetsRenewal: boolean): Promise<Verdict> {
   for (let tries = 1; ; tries++) {
+    const startedAt = performance.now();
     const verdict = await ask();
-    if (verdict.ok || !LATER.has(verdict.code) || tries === BUSY_TRIES) return verdict;
+    if (verdict.ok || tries === BUSY_TRIES) return verdict;
+    const mayFail = meetsRenewal || performance.now() - startedAt >= LEASE_MS;
+    if (verdict.code !== "unavailable" && !(verdict.code === "payment_provider_error" && mayFail)) return verdict;
     await sleep(BUSY_PAUSE_MS);
   }
 }
 
 /** The service's answer, with all pages of a list joined: each page continues where the previous one ended. */
-export async function answered(real: Real, question: Question, url = real.url): Promise<Verdict> {
+export async function answered(real: Real, question: Question, url = real.url, meetsRenewal = false): Promise<Verdict> {
   const { operation, me, input, key, idempotencyKey } = question;
   const { schema } = real;
   const ask = (cursor?: unknown) => {
     const { offset: _, ...further } = input;
     const whole = cursor === undefined ? input : { ...further, cursor };
-    return patiently(() => askDoor({ url, schema, door: me.door, operation, key, idempotencyKey, input: whole }));
+    const asked = { url, schema, door: me.door, operation, key, idempotencyKey, input: whole };
+    return patiently(() => askDoor(asked), meetsRenewal);
   };
   const first = await ask();
   if (!first.ok || first.output?.["nextCursor"] === undefined) return first;

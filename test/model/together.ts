@@ -38,9 +38,10 @@ export class Together extends Asking {
     });
     const { stripe } = real.world;
     const news = this.newsBeside(questions, model, real);
+    const meetsRenewal = news.some(({ isRenewal }) => isRenewal);
     const asking = ways.map(async ({ question, url, later }): Promise<AnsweredQuestion> => {
       await sleep(later);
-      return { question, verdict: await answered(real, question, url) };
+      return { question, verdict: await answered(real, question, url, meetsRenewal) };
     });
     const happening = news.map(async ({ happen, later }) => {
       await sleep(later);
