@@ -924,7 +924,11 @@ it.each([
   ["out of time", "The build ran out of time on Monday and on Friday.", ["Time is money", "Out for some time"]],
   ["not found", "The page was not found, as the log of the proxy says.", ["Found a cause", "What we have found"]],
   ["is null", "Whether a column is null.", ["A null byte", "Null safety"]],
-  ["the wait", "The wait for the lock.", ["Wait for this", "Wait a while"]],
+  ["the wait", "The wait for the lock.", ["Then wait for this", "Wait a while"]],
+  ["no error", "It stopped: no errors at all.", ["Node errors", "Now an error"]],
+  ["not found", "Such a page was not found.", ["Notes found", "Nothing found"]],
+  ["on call", "Who was on call that night.", ["Once called", "Only calls"]],
+  ["the cafe", "The café at the corner.", ["Cafe closed", "A cafe"]],
 ])(
   "ranks what has the quoted words %j side by side first, also of words that the index lacks",
   async (phrase, content, titles) => {
@@ -940,9 +944,9 @@ it.each([
 it("ranks the title first that has quoted words of which the index has none side by side", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  await memoriesTitled(ann, "And what if it is not?", "If so, what then");
+  await memoriesTitled(ann, "And what if it is not?", "What iffy plans, if any");
 
-  expect(await findTitles(ann, '"what if"')).toEqual(["And what if it is not?", "If so, what then"]);
+  expect(await findTitles(ann, '"what if"')).toEqual(["And what if it is not?", "What iffy plans, if any"]);
 });
 
 it.each([

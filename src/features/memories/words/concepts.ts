@@ -2,7 +2,7 @@ import { LIMITS } from "../../../limits.js";
 import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
-import { isTelling, patternOfNames } from "./names.js";
+import { isTelling, patternOfNames, patternOfPhrase } from "./names.js";
 import type { Piece } from "./piece.js";
 import type { QueryWord, SearchQuery, ShortenedName } from "./query.js";
 import { TITLE, TYPE } from "./tsquery.js";
@@ -229,10 +229,10 @@ function findNumber({ pattern, words }: SearchQuery["numbers"][number], { concep
 }
 
 /** A phrase with words that the index lacks, such as "not found": it finds all memories that have the others. */
-function findQuoted({ pattern, words }: SearchQuery["quoted"][number], { concepts }: Resolved): FoundName[] {
-  const parts = concepts.filter(({ text }) => words.some((word) => word.text === text));
-  const isWhole = words.every((word) => parts.some(({ text }) => text === word.text));
-  return isWhole || parts.length === 0 ? [] : [{ pattern, parts, wholes: [] }];
+function findQuoted(words: readonly string[], { concepts }: Resolved): FoundName[] {
+  const parts = concepts.filter(({ text }) => words.includes(text));
+  const has = (word: string): boolean => parts.some(({ text }) => text === word);
+  return words.every(has) || parts.length === 0 ? [] : [{ pattern: patternOfPhrase(words, has), parts, wholes: [] }];
 }
 
 /** A name of several words: the memories that have its words may have them apart. */

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { type Concept, type Concepts, type FoundName, isCounted, sum } from "./concepts.js";
 import { type LookUps, chooseLookUps, documentsOf, gateFor } from "./look-ups.js";
+import { patternOfPhrase } from "./names.js";
 import { type Narrowing, type Wide, wideOf } from "./narrowing.js";
 import type { SearchQuery } from "./query.js";
 import type { Scored } from "./scans.js";
@@ -60,9 +61,9 @@ export function planLiterally(
   return {
     scored: [concept],
     pairs: [],
-    names: [...signed, ...quoted]
+    names: [...signed.map(({ pattern }) => pattern), ...quoted.map((words) => patternOfPhrase(words, () => false))]
       .slice(0, LIMITS.search.names)
-      .map(({ pattern }, _, { length }) => ({ pattern, share: lostApart(1 / length) })),
+      .map((pattern, _, { length }) => ({ pattern, share: lostApart(1 / length) })),
     shareMin: TUNING.shareMin.few,
     gates: [gate],
     isFirstSpared: false,

@@ -5,7 +5,7 @@ import { NEIGHBOURS, UNSPACED, fold, setApart } from "./fold.js";
 import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
 import { idleAmong, withoutAsking } from "./idle-words.js";
-import { type SignedName, patternOfForms, patternOfNames, signedNamesOf } from "./names.js";
+import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
 import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
 import { namesLike, synonymsOf, typesNamed } from "./synonyms.js";
@@ -66,8 +66,8 @@ export interface SearchQuery {
   readonly shortened: readonly ShortenedName[];
   /** Quoted texts, whose words must stand in this order. */
   readonly phrases: readonly string[];
-  /** The same, to look for as they are written. */
-  readonly quoted: ReadonlyArray<{ readonly pattern: string; readonly words: readonly QueryWord[] }>;
+  /** The words of each, to look for as they are written. */
+  readonly quoted: ReadonlyArray<readonly string[]>;
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
 }
@@ -154,11 +154,9 @@ export function readQuery(query: string): SearchQuery {
 /** Longer phrases have enough words that the index has. */
 const QUOTED_MAX = 100;
 
-function quotedOf(phrase: string) {
+function quotedOf(phrase: string): string[][] {
   const words = wordsAlone(phrase);
-  return words.some(({ isPair }) => isPair)
-    ? []
-    : [{ pattern: patternOfNames([words.map(({ text }) => text).join(" ")]), words }];
+  return words.some(({ isPair }) => isPair) ? [] : [words.map(({ text }) => text)];
 }
 
 function numberOf({ term, words }: { readonly term: string; readonly words: readonly QueryWord[] }) {
