@@ -7,6 +7,7 @@ import { createWorld } from "../../support/world.js";
 const patternsOf = (query: string) => readQuery(query).numbers.map(({ pattern }) => pattern);
 /** To look at two characters behind takes twenty times as long as all else. */
 const BEHIND = /\(\?<![^)]*\]\[/;
+
 it("tells where a number stands as such, also beside others, and where only its parts do", async () => {
   await using world = await createWorld();
   const isIn = async (query: string, text: string) => {

@@ -45,7 +45,7 @@ export interface Concept {
   readonly isKnown: boolean;
 }
 
-/** A name whose signs matter, or a number of several parts, as memories of the graph may have it. */
+/** A name whose signs matter, a number of several parts or a phrase, as memories of the graph may have it. */
 export interface FoundName {
   /** A regular expression of PostgreSQL that finds it as it is written. */
   readonly pattern: string;

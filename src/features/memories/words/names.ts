@@ -84,21 +84,6 @@ export const patternOfNames = (names: readonly string[]): string => names.map(pa
 const BEFORE_WORD = "(?:^|[^a-z0-9])";
 const AFTER_WORD = "(?:$|[^a-z0-9])";
 const ENDING = "[a-z]{0,4}";
-/**
- * A pattern for words side by side. Only those that `inflects` may have other endings: "not found" is in neither "notes
- * found" nor "nothing found", but "no error" is in "no errors". Texts are compared as they are stored, so each letter
- * may have an accent.
- */
-export function patternOfPhrase(words: readonly string[], inflects: (word: string) => boolean): string {
-  const patterns = words.map((word) => {
-    const [begin, end] = inflects(word) ? [word.slice(0, Math.max(4, word.length - 3)), inflected(word)] : [word, ""];
-    return begin.replace(/[a-z]/g, "[$&À-ſ]") + end;
-  });
-  return BEFORE_WORD + patterns.join("[^a-z0-9]{1,3}") + AFTER_WORD;
-}
-
-const inflected = ({ length }: string): string => (length > 3 ? "[a-zÀ-ſ]*" : "s?");
-
 const PARTICLE = new RegExp(`^(?:${PARTICLES})$`);
 
 function patternOfWords(name: string): string {
@@ -114,6 +99,24 @@ function patternOfWord(word: string): string {
   if (word.length > 3) return withoutEnd(word);
   return BEFORE_WORD + (word.length > 2 ? word : `${word}s?${AFTER_WORD}`);
 }
+
+/**
+ * A pattern for words side by side. Only those that `inflects` may have other endings: "not found" is in neither "notes
+ * found" nor "nothing found", but "no error" is in "no errors". Texts are compared as they are stored, so each letter
+ * may have an accent.
+ */
+export function patternOfPhrase(words: readonly string[], inflects: (word: string) => boolean): string {
+  const patterns = words.map((word) => {
+    const [begin, end] = inflects(word) ? [word.slice(0, Math.max(4, word.length - 3)), endingOf(word)] : [word, ""];
+    return begin.replace(/[a-z]/g, `[$&${ACCENTED}]`) + end;
+  });
+  return `(?:^|${APART})${patterns.join(`${APART}{1,3}`)}(?:$|${APART})`;
+}
+
+/** Latin letters with accents. */
+const ACCENTED = "À-ſ";
+const APART = `[^a-z0-9${ACCENTED}]`;
+const endingOf = ({ length }: string): string => (length > 3 ? `[a-z${ACCENTED}]*` : "s?");
 
 /** Without what some of its forms lack: "throttling", "timing out", "carried over". */
 const withoutEnd = (word: string): string => word.replace(/(?<=...)[ey]$/, "");

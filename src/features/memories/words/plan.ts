@@ -14,7 +14,7 @@ export interface Plan extends LookUps {
   readonly scored: readonly Concept[];
   /** Neighbouring words of the query, side by side, with one word between, or as one; the parts of a word likewise. */
   readonly pairs: readonly string[];
-  /** Names whose signs matter, and numbers, as patterns. If some hits have a name, the others lose this share. */
+  /** Names with signs, numbers and quoted words, as patterns. If some hits have one, the others lose this share. */
   readonly names: readonly { readonly pattern: string; readonly share: number }[];
   /** A hit must match more than this share of what the best hit matches, if any has several of the words. */
   readonly shareMin: number;
