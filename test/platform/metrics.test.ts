@@ -156,7 +156,7 @@ it("says whether the server can serve", async () => {
   await using world = await createWorld({ fresh: true });
   const { metricsUrl } = await world.serve({ METRICS_PORT: "0" });
   const ready = async () => valueOf(await metricsOf(metricsUrl), "memory_graph_ready");
-  expect(await ready()).toBe(1);
+  await expect.poll(ready).toBe(1);
 
   await world.breakConnections();
 
