@@ -90,8 +90,9 @@ function checkNodeVersion() {
     const [, sign, leastMajor, leastMinor] = /^(\^|>=)(\d+)\.(\d+)$/.exec(range);
     return major === Number(leastMajor) ? minor >= Number(leastMinor) : sign === ">=" && major > Number(leastMajor);
   });
-  if (!isFine)
-    throw new Failure(`Node.js ${engines.node} is needed; this is ${node}. Install a newer one, such as 24.`);
+  if (isFine) return;
+  const inWords = engines.node.replaceAll(" ||", ",").replace(/\^(\d+)(\.\d+)/g, "$1 (from $1$2)");
+  throw new Failure(`Node.js ${inWords.replace(/>=(\d+)\.\d+/, "$1 or later")} is needed; this is ${node}.`);
 }
 
 /** Bundlers take # and ? for parts of an address, and PostgreSQL's programs build shell commands from the others. */

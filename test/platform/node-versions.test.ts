@@ -16,7 +16,7 @@ it.each([
 
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
 
-  const message = `Node.js ^20.19 || ^22.12 || >=24.0 is needed; this is ${version}. Install a newer one, such as 24.\n`;
+  const message = `Node.js 20 (from 20.19), 22 (from 22.12), 24 or later is needed; this is ${version}.\n`;
   expect([status, stderr]).toEqual(isFine ? [0, ""] : [1, message]);
 });
 
