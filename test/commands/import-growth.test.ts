@@ -61,7 +61,7 @@ it.each([
 it("reads a relationship with many fields in linear time", async () => {
   const make = (size: number) =>
     jsonLines(entity("A", ""), entity("B", ""), { ...relation("A", "uses", "B"), ...fieldsNamed(size) });
-  // Up to this size the processor's caches hold all: from 2,500 on, four times as many took 6 to 8 times as long.
+  // 2,500 fit into the processor's caches: four times as many took 6 to 8 times as long.
   expect(await findGrowth(5_000, make, (text) => readText(text))).toBeUndefined();
 });
 
