@@ -68,6 +68,9 @@ export async function brokenOfGraphs({ database }: World): Promise<string[]> {
   return rows.map(({ broken }) => broken);
 }
 
+/** How many invoices the provider lists at once. */
+const INVOICES_MAX = 100;
+
 /**
  * The team has paid for what it got, and for nothing twice. When the customer at the payment provider has been compared
  * with the team's owner, it has the owner's address.
@@ -76,8 +79,8 @@ async function assertPayments({ id, billing, members, deleted }: Team, { world }
   if (!billing.hasCustomer) return;
   const { customers, invoices } = stripeClient(world.stripe.secretKey, world.stripe.url);
   const { customerId, seats } = await accountOf(world.services, id);
-  const { data: paid } = await invoices.list({ customer: customerId ?? "", status: "paid", limit: 100 });
-  if (paid.length !== billing.invoices || seats !== billing.seats)
+  const { data: paid } = await invoices.list({ customer: customerId ?? "", status: "paid", limit: INVOICES_MAX });
+  if (paid.length !== Math.min(billing.invoices, INVOICES_MAX) || seats !== billing.seats)
     throw new Disagreement(
       `It has ${seats} seats by ${paid.length} paid invoices, not ${billing.seats} by ${billing.invoices}.`,
     );
