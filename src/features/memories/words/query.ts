@@ -126,7 +126,9 @@ export function readQuery(query: string): SearchQuery {
   const endsInName = NAME_AT_END.exec(text);
   const lastName = endsInName && names.at(-1);
   const umlauts = umlautsIn(query);
-  const phrases = kept.filter(({ term, isPhrase }) => isPhrase && wordsAlone(term).length > 1).map(({ term }) => term);
+  const phrases = kept
+    .flatMap(({ term, isPhrase }) => (isPhrase ? [{ term, words: wordsAlone(term) }] : []))
+    .filter(({ words: several }) => several.length > 1);
   return {
     ...(lastName && { lastName }),
     words: words.map((word, place) => {
@@ -145,7 +147,7 @@ export function readQuery(query: string): SearchQuery {
     })),
     numbers: read.flatMap(numberOf),
     shortened: shortenedOf(words),
-    phrases,
+    phrases: phrases.map(({ term }) => term),
     quoted: phrases.flatMap(quotedOf),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
@@ -157,9 +159,8 @@ export function readQuery(query: string): SearchQuery {
  */
 const QUOTED_MAX = { words: 6, length: 100 };
 
-function quotedOf(phrase: string): string[][] {
-  const words = wordsAlone(phrase);
-  const isShort = words.length <= QUOTED_MAX.words && phrase.length <= QUOTED_MAX.length;
+function quotedOf({ term, words }: { readonly term: string; readonly words: readonly QueryWord[] }): string[][] {
+  const isShort = words.length <= QUOTED_MAX.words && term.length <= QUOTED_MAX.length;
   return isShort && !words.some(({ isPair }) => isPair) ? [words.map(({ text }) => text)] : [];
 }
 
