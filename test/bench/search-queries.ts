@@ -36,6 +36,8 @@ const seldom = (): string => oneOf(chance, rareWords(memoryAt(1_234).content, 2_
 /** The most common words of the texts, which hardly anybody searches for alone. */
 const COMMON = wordsByFrequency(15).join(" ");
 const THREE = wordsByFrequency(3).join(" ");
+/** Each common word is denied, so texts are read for four patterns. */
+const DENIED = `not ${wordsByFrequency(4).join(" without ")}`;
 
 type TagsMatch = NonNullable<SearchWishes["tagsMatch"]>;
 const anyOf = (tags: string[]) => ({ tags, tagsMatch: "any" as TagsMatch });
@@ -87,6 +89,7 @@ const LONG_TEXT_FILTERS: Readonly<Record<string, Partial<SearchQuestion>>> = {
 const inLongTexts: readonly SearchQuestion[] = Object.entries({
   "a phrase of half of the long texts": LONG_PHRASE,
   "words of long texts": LONG_TEXT_WORDS.join(" "),
+  "denied words of long texts": `not ${LONG_TEXT_WORDS.join(" without ")}`,
 }).flatMap(([name, query]) =>
   Object.entries(LONG_TEXT_FILTERS).map(([filter, wishes]) => ({
     ...{ name: `${name}; ${filter}`, query, inLongTexts: true },
@@ -112,6 +115,7 @@ export const SEARCH_QUESTIONS: readonly SearchQuestion[] = [
   { name: "two common words", query: "request server" },
   { name: "the three most common words", query: THREE },
   { name: "the same as a phrase", query: `"${THREE}"` },
+  { name: "the four most common words, denied", query: DENIED },
   { name: "the same, explained", query: THREE, explain: true, limit: 50 },
   { name: "the same, expired ones too", query: THREE, expired: null },
   { name: "a common word, 1,000 hits", query: "request", limit: 1_000 },

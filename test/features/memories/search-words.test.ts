@@ -941,6 +941,50 @@ it.each([
   },
 );
 
+it.each([
+  ["invoice not paid", "Invoice not paid", "Invoice paid twice"],
+  ["why is an invoice not paid", "An invoice isn't paid in time", "Invoice paid twice"],
+  ["widget won't load", "Widget does not load", "Widget load times"],
+  ["can't load widget", "Cannot load the widget", "Load the widget"],
+  ["orders without address", "Orders without an address", "Address of orders"],
+  ["key must not be logged", "Key not to be logged", "Key logged"],
+  ["no such file", "No such file", "A file such as this"],
+  ["lock before migrating", "Lock it before migrating", "Lock after migrating"],
+  ["out of date", "Out of date", "Date of today"],
+  ["rechnung nicht bezahlt", "Rechnung ist nicht bezahlt", "Rechnung bezahlt"],
+  ["factura no pagada", "Factura aún no pagada", "Factura pagada"],
+  ["pagamento não recebido", "Pagamento não recebido", "Pagamento recebido ontem"],
+  ["счет не оплачен", "Счёт не оплачен", "Счёт оплачен"],
+])("finds for %j first what says so, not what says the contrary", async (query, right, contrary) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: right, importance: 0, content: "It is in the list with the others." });
+  await aMemory(ann, { title: contrary, importance: 1, content: contrary });
+
+  expect((await findTitles(ann, query))[0]).toBe(right);
+});
+
+it("takes the t of a test for no denial", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { title: "Never test this alone", importance: 0 });
+  await aMemory(ann, { title: "Test this alone", importance: 1 });
+
+  expect((await findTitles(ann, "t test"))[0]).toBe("Test this alone");
+});
+
+it.each(["“the wait”", "„the wait“", "«the wait»", "« the wait »"])(
+  "holds a phrase together by quotes of any form: %s",
+  async (query) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await aMemory(ann, { title: "The wait for the lock", importance: 0 });
+    await memoriesTitled(ann, "Then wait for this", "Wait a while");
+
+    expect((await findTitles(ann, query))[0]).toBe("The wait for the lock");
+  },
+);
+
 it("ranks the title first that has quoted words of which the index has none side by side", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -152,7 +152,8 @@ export const searchMemories = defineOperation({
     "beginning of each part. Names with signs, such as `c++`, `.net`, `--no-cache` or `3.5%`, are found as they are written " +
     "first, then by their words. Full-width letters, ligatures, accents, digits of other scripts and invisible " +
     'characters make no difference. Stop words of a phrase only rank: "not found" finds all with "found", first those with ' +
-    "both side by side. Phrases are looked for in up to " +
+    'both side by side. So do words that deny, "before", "after" and the like also without quotes: "invoice not paid" finds ' +
+    "first what is not paid. Phrases are looked for in up to " +
     `${phraseBytes / 1_000_000} MB of words, less the more words a phrase has: where more memories pass the filters and ` +
     "have all words of a phrase, `total` counts those that were found. Snippets are looked for in the whole contents of " +
     `the best hits, up to ${snippetBytes / 1_000} kB in all, and in the first ` +

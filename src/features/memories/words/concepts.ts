@@ -2,6 +2,7 @@ import { LIMITS } from "../../../limits.js";
 import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
+import type { Turned } from "./negations.js";
 import { isTelling, patternOfNames, patternOfPhrase } from "./names.js";
 import type { Piece } from "./piece.js";
 import type { QueryWord, SearchQuery, ShortenedName } from "./query.js";
@@ -139,11 +140,12 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   // The forms of a number are worth the same with its signs and without.
   const inNumbers = new Set(numbers.flatMap(({ parts }) => parts));
   const quoted = query.quoted.flatMap((phrase) => findQuoted(phrase, resolved));
+  const turned = query.turned.flatMap((some) => findTurned(some, resolved));
   const shortened = query.shortened.flatMap((name) => findShortened(name, resolved));
   const others = signed.filter(({ parts }) => !parts.every((part) => inNumbers.has(part)));
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
-    names: [...quoted, ...numbers, ...others, ...shortened].slice(0, LIMITS.search.names),
+    names: [...quoted, ...numbers, ...others, ...shortened, ...turned].slice(0, LIMITS.search.names),
     unknown: unknown
       .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
@@ -233,6 +235,16 @@ function findQuoted(words: readonly string[], { concepts }: Resolved): FoundName
   const parts = concepts.filter(({ text }) => words.includes(text));
   const has = (word: string): boolean => parts.some(({ text }) => text === word);
   return words.every(has) || parts.length === 0 ? [] : [{ pattern: patternOfPhrase(words, has), parts, wholes: [] }];
+}
+
+/** A word with one before it that changes what it means: "not found", "before migrating". */
+function findTurned({ turning, after, before }: Turned, { concepts }: Resolved): FoundName[] {
+  const conceptAt = (word: string) => concepts.find(({ text }) => text === word);
+  const place = after.findIndex(conceptAt);
+  const parts = [after, before].flatMap((words) => words.map(conceptAt).find(Boolean) ?? []);
+  if (place < 0) return [];
+  const pattern = patternOfPhrase([turning, ...after.slice(0, place + 1)], (word) => word === after[place]);
+  return [{ pattern, parts, wholes: [] }];
 }
 
 /** A name of several words: the memories that have its words may have them apart. */

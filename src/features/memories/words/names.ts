@@ -101,15 +101,23 @@ function patternOfWord(word: string): string {
 }
 
 /**
- * A pattern for words side by side. Only those that `inflects` may have other endings: "not found" is in neither "notes
+ * A pattern for words side by side; of those in a list each will do, and a short word may follow. Only those that `inflects` may have other endings: "not found" is in neither "notes
  * found" nor "nothing found", but "no error" is in "no errors". Texts are compared as they are stored, so each letter
  * may have an accent.
  */
-export function patternOfPhrase(words: readonly string[], inflects: (word: string) => boolean): string {
-  const patterns = words.map((word) => {
+export function patternOfPhrase(
+  words: ReadonlyArray<string | readonly string[]>,
+  inflects: (word: string) => boolean,
+): string {
+  const patternOfOne = (word: string): string => {
     const [begin, end] = inflects(word) ? [word.slice(0, Math.max(4, word.length - 3)), endingOf(word)] : [word, ""];
     return begin.replace(/[a-z]/g, `[$&${ACCENTED}]`) + end;
-  });
+  };
+  const patterns = words.map((word) =>
+    typeof word === "string"
+      ? patternOfOne(word)
+      : `(?:${word.map(patternOfOne).join("|")})(?:${APART}{1,3}[a-z]{1,5})?`,
+  );
   return `(?:^|${APART})${patterns.join(`${APART}{1,3}`)}(?:$|${APART})`;
 }
 

@@ -6,6 +6,7 @@ import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
 import { idleAmong, withoutAsking } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
+import { type Turned, turnedIn } from "./negations.js";
 import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
 import { namesLike, synonymsOf, typesNamed } from "./synonyms.js";
@@ -68,10 +69,14 @@ export interface SearchQuery {
   readonly phrases: readonly string[];
   /** The words of each, to look for as they are written. */
   readonly quoted: ReadonlyArray<readonly string[]>;
+  /** Words with one before them that changes what they mean, such as "not found". */
+  readonly turned: readonly Turned[];
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
 }
 
+/** Quotes as phones, word processors and other languages write them. */
+const QUOTES = /[“”„‟«»]/g;
 const RUN = new RegExp(`${UNSPACED}+`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Matches only at the start of a run: otherwise a run without joints would be read again from each of its letters. */
@@ -102,7 +107,8 @@ export interface ShortenedName {
 }
 
 /** Reads a query: what to look up in a graph, before it is known which words the graph has. */
-export function readQuery(query: string): SearchQuery {
+export function readQuery(written: string): SearchQuery {
+  const query = written.replace(QUOTES, '"');
   const text = setApart(withoutAsking(fold(query)));
   const terms = Array.from(text.matchAll(PHRASE_OR_TERM), ([term, phrase]) => ({
     term: phrase ?? term,
@@ -149,6 +155,7 @@ export function readQuery(query: string): SearchQuery {
     shortened: shortenedOf(words),
     phrases: phrases.map(({ term }) => term),
     quoted: phrases.flatMap(quotedOf),
+    turned: turnedIn(all.map(({ text: word }) => word)),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
 }

@@ -1,0 +1,51 @@
+import { LIMITS } from "../../../limits.js";
+import { fold } from "./fold.js";
+
+const wordsOf = (list: string): readonly string[] => fold(list).split(" ");
+
+/** Words that deny what follows: in a language, each may stand for the after, such as "without" for "no". */
+const NEGATIONS: ReadonlyArray<readonly string[]> = [
+  wordsOf("not no nor never without cannot t"),
+  wordsOf("nicht kein keine keinen keinem keiner nie ohne"),
+  wordsOf("pas sans jamais"),
+  wordsOf("no nunca sin ningún ninguna"),
+  wordsOf("não nunca sem nenhum nenhuma"),
+  wordsOf("non mai senza nessun nessuna"),
+  wordsOf("niet geen nooit zonder"),
+  wordsOf("nie bez nigdy"),
+  wordsOf("не без нет никогда"),
+];
+
+/** Stop words that say where or when something is, of which another one says something else. */
+const PLACES = new Set(
+  wordsOf("before after above below up down out off under over between during against until again once only"),
+);
+
+/** How many words may stand between such a word and the next, or the last, that the index has: "not an admin". */
+const BETWEEN_MAX = 2;
+
+/** A place of a query where a word changes what others mean. */
+export interface Turned {
+  /** The word, and those that may stand for it. */
+  readonly turning: readonly string[];
+  /** The words after it. */
+  readonly after: readonly string[];
+  /** The words before it, the nearest first. */
+  readonly before: readonly string[];
+}
+
+/**
+ * The first places of a query where a word changes what others mean, such as "not found" and "before migrating". The index
+ * has no such words.
+ */
+export function turnedIn(words: readonly string[]): Turned[] {
+  const all = words.flatMap((word, place) => {
+    // Of "don't", but not of "a t test".
+    if (word === "t" && !words[place - 1]?.endsWith("n")) return [];
+    const turning = PLACES.has(word) ? [word] : [...new Set(NEGATIONS.filter((some) => some.includes(word)).flat())];
+    const after = words.slice(place + 1, place + 2 + BETWEEN_MAX);
+    const before = words.slice(Math.max(0, place - 1 - BETWEEN_MAX), place).reverse();
+    return turning.length > 0 && after.length > 0 ? [{ turning, after, before }] : [];
+  });
+  return all.slice(0, LIMITS.search.names);
+}
