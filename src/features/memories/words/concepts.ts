@@ -140,8 +140,15 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   // The forms of a number are worth the same with its signs and without.
   const inNumbers = new Set(numbers.flatMap(({ parts }) => parts));
   const quoted = query.quoted.flatMap((phrase) => findQuoted(phrase, resolved));
-  const turned = query.turned.flatMap((some) => findTurned(some, resolved));
-  const shortened = query.shortened.flatMap((name) => findShortened(name, resolved));
+  const meanings = query.shortened.map((name) => ({ words: name.words, found: findShortened(name, resolved) }));
+  const shortened = meanings.flatMap(({ found }) => found);
+  // "set up" is also "setup", in which no word stands beside another.
+  const inShortened = meanings.flatMap(({ words: run, found }) =>
+    found.length > 0 ? run.map(({ text }) => text) : [],
+  );
+  const turned = query.turned
+    .filter(({ turning }) => !turning.some((word) => inShortened.includes(word)))
+    .flatMap((place) => findTurned(place, resolved));
   const others = signed.filter(({ parts }) => !parts.every((part) => inNumbers.has(part)));
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
@@ -237,14 +244,18 @@ function findQuoted(words: readonly string[], { concepts }: Resolved): FoundName
   return words.every(has) || parts.length === 0 ? [] : [{ pattern: patternOfPhrase(words, has), parts, wholes: [] }];
 }
 
-/** A word with one before it that changes what it means: "not found", "before migrating". */
-function findTurned({ turning, after, before }: Turned, { concepts }: Resolved): FoundName[] {
-  const conceptAt = (word: string) => concepts.find(({ text }) => text === word);
-  const place = after.findIndex(conceptAt);
-  const parts = [after, before].flatMap((words) => words.map(conceptAt).find(Boolean) ?? []);
-  if (place < 0) return [];
-  const pattern = patternOfPhrase([turning, ...after.slice(0, place + 1)], (word) => word === after[place]);
-  return [{ pattern, parts, wholes: [] }];
+/** Words of which one changes what the next or the one before means: "not found", "server down". */
+function findTurned({ turning, isAdverb, after, before }: Turned, { concepts }: Resolved): FoundName[] {
+  const has = (word: string): boolean => concepts.some(({ text }) => text === word);
+  const upToKnown = (words: readonly string[]) => words.slice(0, words.findIndex(has) + 1);
+  const [next, last] = [upToKnown(after), upToKnown(before)];
+  const phrases = [
+    ...(next.length > 0 ? [[turning, ...next]] : []),
+    ...(isAdverb && last.length > 0 ? [[last.slice(-1), ...last.slice(0, -1).reverse(), ...turning]] : []),
+  ];
+  const parts = concepts.filter(({ text }) => [...next, ...last].includes(text));
+  const pattern = phrases.map((words) => patternOfPhrase(words, has)).join("|");
+  return phrases.length > 0 ? [{ pattern, parts, wholes: [] }] : [];
 }
 
 /** A name of several words: the memories that have its words may have them apart. */

@@ -16,10 +16,16 @@ const NEGATIONS: ReadonlyArray<readonly string[]> = [
   wordsOf("не без нет никогда"),
 ];
 
-/** Stop words that say where or when something is, of which another one says something else. */
-const PLACES = new Set(
-  wordsOf("before after above below up down out off under over between during against until again once only"),
-);
+/** Stop words that say where or when the next one is, of which another one says something else. */
+const PREPOSITIONS = wordsOf("before after above below under between during against until only");
+/** The same for what is before them: "server down", "build times out". */
+const ADVERBS = wordsOf("up down out off over again once");
+
+/** Each of all these words, with those that may stand for it. */
+const TURNING = new Map<string, readonly string[]>([
+  ...NEGATIONS.flat().map((word) => [word, NEGATIONS.filter((some) => some.includes(word)).flat()] as const),
+  ...[...PREPOSITIONS, ...ADVERBS].map((word) => [word, [word]] as const),
+]);
 
 /** How many words may stand between such a word and the next, or the last, that the index has: "not an admin". */
 const BETWEEN_MAX = 2;
@@ -28,6 +34,8 @@ const BETWEEN_MAX = 2;
 export interface Turned {
   /** The word, and those that may stand for it. */
   readonly turning: readonly string[];
+  /** Whether it may change the word before it. */
+  readonly isAdverb: boolean;
   /** The words after it. */
   readonly after: readonly string[];
   /** The words before it, the nearest first. */
@@ -35,17 +43,17 @@ export interface Turned {
 }
 
 /**
- * The first places of a query where a word changes what others mean, such as "not found" and "before migrating". The index
- * has no such words.
+ * The first places of a query where a word changes what others mean, such as "not found" and "server down". The index has
+ * no such words.
  */
 export function turnedIn(words: readonly string[]): Turned[] {
   const all = words.flatMap((word, place) => {
+    const turning = TURNING.get(word);
     // Of "don't", but not of "a t test".
-    if (word === "t" && !words[place - 1]?.endsWith("n")) return [];
-    const turning = PLACES.has(word) ? [word] : [...new Set(NEGATIONS.filter((some) => some.includes(word)).flat())];
+    if (!turning || (word === "t" && !words[place - 1]?.endsWith("n"))) return [];
     const after = words.slice(place + 1, place + 2 + BETWEEN_MAX);
     const before = words.slice(Math.max(0, place - 1 - BETWEEN_MAX), place).reverse();
-    return turning.length > 0 && after.length > 0 ? [{ turning, after, before }] : [];
+    return [{ turning, isAdverb: ADVERBS.includes(word), after, before }];
   });
   return all.slice(0, LIMITS.search.names);
 }
