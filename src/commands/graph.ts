@@ -26,14 +26,15 @@ program
   .action(async ({ repair = false, json }: { repair?: boolean; json?: true }) => {
     const wrong: MiscountedGraph[] = [];
     await withDatabase(async (database) => {
-      for await (const graph of verifyGraphs(database, { repair })) wrong.push(graph);
+      for await (const graph of verifyGraphs(database, { repair })) {
+        wrong.push(graph);
+        // At once: if the command is stopped, or fails at a later graph, this one is corrected all the same.
+        if (!json) console.log(miscountOf(graph));
+      }
     });
     if (json) console.log(JSON.stringify({ graphs: inSnakeCase(wrong), repaired: repair }));
     else if (wrong.length === 0) console.log("The stored sizes of all graphs are correct.");
-    else {
-      console.log(`${tableOfMiscounted(wrong)}\n`);
-      console.log(repair ? `Corrected: ${wrong.length}.` : `Wrong: ${wrong.length}. --repair corrects them.`);
-    }
+    else console.log(repair ? `Corrected: ${wrong.length}.` : `Wrong: ${wrong.length}. --repair corrects them.`);
     if (wrong.length > 0 && !repair) process.exitCode = EXIT.failed;
   });
 
@@ -63,13 +64,10 @@ const largeToJson = ({ graphId, memories, bytes, owner }: LargeGraph) => ({
   email: owner?.email ?? null,
 });
 
-function tableOfMiscounted(graphs: readonly MiscountedGraph[]): string {
+function miscountOf({ graphId, counted, held }: MiscountedGraph): string {
   const sizeOf = ({ memories, bytes }: MiscountedGraph["held"]) =>
     `${countInWords(memories, "memory", "memories")}, ${countInWords(bytes, "byte", "bytes")}`;
-  return tableOf(
-    ["GRAPH", "STORED SIZE", "REAL SIZE"],
-    graphs.map((graph) => [graph.graphId, sizeOf(graph.counted), sizeOf(graph.held)]),
-  );
+  return `${graphId}  stored: ${sizeOf(counted)}; real: ${sizeOf(held)}`;
 }
 
 await runCommand(program, import.meta.url);

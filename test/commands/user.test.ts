@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import pg from "pg";
 import { expect, it } from "vitest";
 import { program as graph } from "../../src/commands/graph.js";
 import { program as user } from "../../src/commands/user.js";
@@ -440,12 +441,36 @@ it("finds graphs with wrong stored sizes, and corrects them with --repair", asyn
   expect(found.json()).toMatchObject({ repaired: false, graphs: [{ graph_id: graphId, counted: { memories: 5 } }] });
   expect(shown).toMatchObject({ code: 1, output: expect.stringContaining("Wrong: 1. --repair corrects them.") });
   expect(repaired.output).toMatch(
-    /^GRAPH +STORED SIZE +REAL SIZE\n\S{36}  5 memories, \d+ bytes  1 memory, \d+ bytes\n/,
+    /^\S{36}  stored: 5 memories, \d+ bytes; real: 1 memory, \d+ bytes\nCorrected: 1\.\n$/,
   );
-  expect(repaired).toMatchObject({ code: 0, output: expect.stringContaining("Corrected: 1.") });
+  expect(repaired.code).toBe(0);
   expect(await miscounted(world)).toEqual([]);
   expect(await run(world, "graph", "verify")).toMatchObject({
     code: 0,
     output: "The stored sizes of all graphs are correct.\n",
   });
+});
+
+it("says which sizes it has corrected when a later graph is locked", async () => {
+  await using world = await createWorld();
+  for (const actor of [await world.user(), await world.user()]) await aMemory(actor);
+  const { graphUsage } = world.database.models;
+  await graphUsage.updateMany({ data: { memories: 5 } });
+  const graphs = await graphUsage.findMany({ orderBy: { graphId: "asc" } });
+  const [first, last] = [graphs[0]?.graphId, graphs.at(-1)?.graphId];
+  const other = new pg.Client(world.databaseUrl);
+  await other.connect();
+  try {
+    await other.query("BEGIN");
+    await other.query("SELECT FROM graph_usage WHERE graph_id = $1 FOR UPDATE", [last]);
+
+    const { code, output, errors } = await run(world, "graph", "verify", "--repair");
+
+    expect([code, output]).toEqual([1, expect.stringMatching(new RegExp(`^${first}  stored: 5 .*\n$`))]);
+    expect(errors).toMatch(/^Another program has locked /);
+  } finally {
+    await other.end();
+  }
+  const { output } = await run(world, "graph", "verify", "--repair");
+  expect(output).toMatch(new RegExp(`^${last}  .*\nCorrected: 1[.]\n$`));
 });
