@@ -102,7 +102,7 @@ ${made.length === 0 ? "Everything exists already." : `Created: ${made.join(", ")
   STRIPE_TEAM_PRICE_ID=${monthlyPriceId}
   STRIPE_YEARLY_PRICE_ID=${yearlyPriceId}
   STRIPE_PORTAL_ID=${portalId}
-  ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET was printed when the endpoint was created; Stripe's dashboard shows it"}
+  ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET: Stripe returned it when the endpoint was created, and its dashboard shows it"}
 `;
 
 function outcomeOf({ teamId, before, after }: Reconciled): string {

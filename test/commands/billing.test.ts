@@ -34,7 +34,7 @@ describe("setup", () => {
       `STRIPE_TEAM_PRICE_ID=${made["monthly_price_id"]}`,
       `STRIPE_YEARLY_PRICE_ID=${made["yearly_price_id"]}`,
       `STRIPE_PORTAL_ID=${made["portal_id"]}`,
-      "# STRIPE_WEBHOOK_SECRET was printed when the endpoint was created; Stripe's dashboard shows it",
+      "# STRIPE_WEBHOOK_SECRET: Stripe returned it when the endpoint was created, and its dashboard shows it",
     ];
     expect(inWords.output).toBe(`\nEverything exists already.\n\n  ${settings.join("\n  ")}\n\n`);
     const stripe = stripeClient(standIn.secretKey, standIn.url);
