@@ -4,6 +4,7 @@ import { cancelTeamSubscription } from "../../../src/features/billing/cancel-tea
 import { claimDueAccount } from "../../../src/features/billing/claim-due-account-statement.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
+import { reconcileAccount } from "../../../src/features/billing/reconcile.js";
 import { resumeTeamSubscription } from "../../../src/features/billing/resume-team-subscription.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
@@ -144,12 +145,16 @@ describe("a change that waits for another one", () => {
   });
 });
 
-/** Asks for a checkout while this change of the team waits for its commit, which follows. */
-async function askBeforeCommit(world: BillingWorld, { owner, teamId }: Payer, change: string) {
+/** Asks while this change of the team waits for its commit, which follows. */
+async function askBeforeCommit<T>(
+  world: BillingWorld,
+  [change, ...values]: readonly [string, ...string[]],
+  ask: () => Promise<T>,
+): Promise<T> {
   const changing = await world.database.pool.connect();
   await changing.query("BEGIN");
-  await changing.query(change, [teamId]);
-  const waiting = owner.does(createTeamCheckout);
+  await changing.query(change, values);
+  const waiting = ask();
   await expect.poll(() => waitingForLocks(world)).toBe(1);
   await changing.query("COMMIT");
   changing.release();
@@ -158,9 +163,11 @@ async function askBeforeCommit(world: BillingWorld, { owner, teamId }: Payer, ch
 
 it("sells nothing to a team whose deletion is about to be committed", async () => {
   await using world = await createBillingWorld({ deaf: true });
-  const payer = await aPayer(world);
+  const { owner, teamId } = await aPayer(world);
 
-  const asked = await askBeforeCommit(world, payer, "DELETE FROM team WHERE id = $1");
+  const asked = await askBeforeCommit(world, ["DELETE FROM team WHERE id = $1", teamId], () =>
+    owner.does(createTeamCheckout),
+  );
 
   expect(asked).toBeRefused("not_found", "no_team");
   expect(changesAsked(world)).toEqual([]);
@@ -172,19 +179,76 @@ it.each([
 ])("offers %s to no team whose growth is about to be committed", async (_which, isFound) => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aPayer(world, { seats: 5 });
-  const { owner } = payer;
+  const { owner, teamId } = payer;
   if (isFound) {
     await owner.did(createTeamCheckout);
     await world.database.pool.query("UPDATE billing_account SET checkout_id = NULL, checkout_url = NULL");
   }
 
-  const asked = await askBeforeCommit(world, payer, "UPDATE team SET max_members = 9 WHERE id = $1");
+  const asked = await askBeforeCommit(world, ["UPDATE team SET max_members = 9 WHERE id = $1", teamId], () =>
+    owner.does(createTeamCheckout),
+  );
 
   expect(asked).toBeRefused("unavailable");
   await owner.did(createTeamCheckout);
   const { data } = await stripeOf(world).checkout.sessions.list({ customer: await customerOf(world, payer) });
   const open = data.filter(({ status }) => status === "open");
   expect(open.map(({ metadata }) => metadata?.["seats"])).toEqual(["9"]);
+});
+
+it("offers no found checkout to a team whose growth begins after the copy was read", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aPayer(world, { seats: 5 });
+  const { owner, teamId } = payer;
+  await owner.did(createTeamCheckout);
+  await world.database.pool.query("UPDATE billing_account SET checkout_id = NULL, checkout_url = NULL");
+  await openAnother(world, payer, 6);
+  world.stripe.fail({ kind: "slow", method: "POST", path: /expire$/, delayMs: 1_000 });
+
+  const opening = owner.does(createTeamCheckout);
+  await vi.waitFor(() => expect(changesAsked(world).at(-1)).toMatch(/expire$/), { interval: 5, timeout: 60_000 });
+  const growing = await world.database.pool.connect();
+  await growing.query("BEGIN");
+  await growing.query("UPDATE team SET max_members = 9 WHERE id = $1", [teamId]);
+  await expect.poll(() => waitingForLocks(world)).toBe(1);
+  await growing.query("COMMIT");
+  growing.release();
+
+  expect(await opening).toBeRefused("unavailable");
+  expect((await accountNow(world, payer)).checkoutUrl).toBeNull();
+});
+
+it("ends a subscription when it is read while the deletion of its team is about to be committed", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 5 });
+  const { owner, teamId } = payer;
+  await owner.did(teamSubscription);
+
+  await askBeforeCommit(world, ["DELETE FROM team WHERE id = $1", teamId], () =>
+    reconcileAccount(world.services, teamId),
+  );
+
+  const { status } = await stripeOf(world).subscriptions.retrieve(await subscriptionOf(world, payer));
+  expect([status, (await accountNow(world, payer)).status]).toEqual(["canceled", "canceled"]);
+});
+
+it("keeps the place of everybody who is joining when a smaller subscription is read", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 5 });
+  const { owner, teamId } = payer;
+  await owner.did(teamSubscription);
+  const { subscriptionId, itemId } = await accountNow(world, payer);
+  await stripeOf(world).subscriptions.update(subscriptionId ?? "", { items: [{ id: itemId ?? "", quantity: 2 }] });
+  const [ann, bob] = [await world.user(), await world.user()];
+  const joining = "INSERT INTO team_member (user_id, team_id, role) VALUES ($2, $1, 'member'), ($3, $1, 'member')";
+
+  await askBeforeCommit(world, [joining, teamId, ann.caller.userId, bob.caller.userId], () =>
+    reconcileAccount(world.services, teamId),
+  );
+
+  expect((await accountNow(world, payer)).seats).toBe(2);
+  const team = await world.database.models.team.findUnique({ where: { id: teamId } });
+  expect(team).toMatchObject({ memberCount: 3, maxMembers: 3 });
 });
 
 it("deletes no team for which a checkout was opened meanwhile, and does not call that a subscription", async () => {
@@ -211,19 +275,22 @@ it("deletes no team for which a checkout was opened meanwhile, and does not call
   await owner.did(deleteTeam, { teamId });
 });
 
+/** Opens a second checkout, as if the first could not be withdrawn. */
+const openAnother = async (world: BillingWorld, payer: Payer, seats: number) =>
+  stripeOf(world).checkout.sessions.create({
+    mode: "subscription",
+    customer: await customerOf(world, payer),
+    line_items: [{ price: world.stripe.priceId, quantity: seats }],
+    success_url: "https://app.example.com/",
+    metadata: { seats: String(seats) },
+  });
+
 it("withdraws every other open checkout when one of them is paid meanwhile", async () => {
   await using world = await createBillingWorld({ deaf: true });
   const payer = await aPayer(world, { seats: 5 });
   const { sessionId: older } = await payer.owner.did(createTeamCheckout);
   const stripe = stripeOf(world);
-  // A second checkout, as if the first could not be withdrawn.
-  const { id: newer } = await stripe.checkout.sessions.create({
-    mode: "subscription",
-    customer: await customerOf(world, payer),
-    line_items: [{ price: world.stripe.priceId, quantity: 6 }],
-    success_url: "https://app.example.com/",
-    metadata: { seats: "6" },
-  });
+  const { id: newer } = await openAnother(world, payer, 6);
   await payer.owner.did(updateTeam, { teamId: payer.teamId, maxMembers: 4 });
   const [first, second] = (await stripe.checkout.sessions.list({ status: "open" })).data.map(({ id }) => id);
   expect([first, second].sort()).toEqual([older, newer].sort());
