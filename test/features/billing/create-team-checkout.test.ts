@@ -134,7 +134,7 @@ async function openWhileTeamGrows({ stripe }: StripeWorld, { owner, teamId }: Pa
   stripe.fail({ kind: "slow", method: "GET", path: /^\/v1\/customers/, delayMs: 500 });
   const since = stripe.requests.length;
   const opening = owner.does(createTeamCheckout);
-  await vi.waitFor(() => expect(stripe.requests.length).toBeGreaterThan(since), { interval: 5 });
+  await vi.waitFor(() => expect(stripe.requests.length).toBeGreaterThan(since), { interval: 5, timeout: 60_000 });
   await owner.did(updateTeam, { teamId, maxMembers: 5 });
   return opening;
 }
@@ -153,7 +153,7 @@ it("says that nothing was bought when a checkout is withdrawn while it is opened
   const { owner, teamId } = await aPayer(world, { seats: 1 });
   world.stripe.fail({ kind: "slow", method: "POST", path: /checkout\/sessions$/, delayMs: 500 });
   const opening = owner.does(createTeamCheckout);
-  await vi.waitFor(() => expect(changesAsked(world)).toContain(SESSIONS), { interval: 5 });
+  await vi.waitFor(() => expect(changesAsked(world)).toContain(SESSIONS), { interval: 5, timeout: 60_000 });
 
   // A request that makes the team larger: it withdraws the checkout before the first one reads it.
   await world.database.transaction(async (inner) => {
@@ -220,7 +220,7 @@ it("sells and deletes nothing when a checkout is paid while it is withdrawn, bef
     const since = world.stripe.requests.length;
     const verdict = begin();
     const asked = () => world.stripe.requests.slice(since).map(({ path }) => path);
-    await vi.waitFor(() => expect(asked()).toContain("/v1/checkout/sessions"), { interval: 5 });
+    await vi.waitFor(() => expect(asked()).toContain("/v1/checkout/sessions"), { interval: 5, timeout: 60_000 });
     await world.stripe.pay(sessionId);
     await subscriptions.cancel(String((await checkout.sessions.retrieve(sessionId)).subscription));
     return verdict;
