@@ -105,7 +105,8 @@ ${made.length === 0 ? "Everything exists already." : `Created: ${made.join(", ")
   ${webhookSecret ? `STRIPE_WEBHOOK_SECRET=${webhookSecret}` : "# STRIPE_WEBHOOK_SECRET: Stripe returned it when the endpoint was created, and its dashboard shows it"}
 `;
 
-function outcomeOf({ teamId, before, after }: Reconciled): string {
+function outcomeOf({ teamId, before, after, wasRefused }: Reconciled): string {
+  if (wasRefused) return `${teamId}  the payment provider refused: the warning on standard error says why`;
   if (!after) return `${teamId}  the payment provider failed, or another change took too long: try again`;
   const [then, now] = [before, after].map(({ status, seats }) =>
     seats === null ? status : `${status}, ${seats} seats`,

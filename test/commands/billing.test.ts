@@ -293,6 +293,7 @@ describe("reconcile", () => {
     const second = await billing(environment, "reconcile", "--team", paid.teamId);
     const again = await billing(environment, "reconcile", "--team", paid.teamId);
     const unknown = await billing(environment, "reconcile", "--team", world.services.newId());
+    const refused = await billing({ ...environment, STRIPE_SECRET_KEY: "sk_test_wrong" }, "reconcile");
     world.stripe.fail({ kind: "502-html", times: 99 });
     const failed = await billing(environment, "reconcile");
     await world.database.pool.query("DELETE FROM team WHERE id = $1", [paid.teamId]);
@@ -316,8 +317,14 @@ describe("reconcile", () => {
     expect(unknown).toEqual({
       ...{ code: 1, output: "", errors: "No team with this id has used Stripe. Check the id.\n" },
     });
-    for (const { code, output } of [failed, failedAgain]) {
-      expect([code, output]).toEqual([1, expect.stringContaining("Teams: 2, failed: 2.")]);
+    for (const [{ code, output }, why] of [
+      [refused, "the payment provider refused: the warning on standard error says why"],
+      [failed, "the payment provider failed, or another change took too long: try again"],
+      [failedAgain, "the payment provider failed, or another change took too long: try again"],
+    ] as const) {
+      const lines = [paid, open].map(({ teamId }) => `${teamId}  ${why}\n`);
+      expect([code, output]).toEqual([1, `${lines.join("")}Teams: 2, failed: 2.\n`]);
     }
+    expect(refused.errors).toContain("Invalid API Key");
   });
 });

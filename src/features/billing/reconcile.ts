@@ -76,11 +76,15 @@ export function reconcileAccount(
 
 const PAGE = 100;
 
-/** One account before and after; without `after` the provider failed, or others worked for the team. */
+/**
+ * One account before and after; without `after` the provider failed, or others worked for the team. If it refused, as
+ * for a wrong secret key, trying again does not help.
+ */
 export interface Reconciled {
   readonly teamId: string;
   readonly before: BillingAccount;
   readonly after?: BillingAccount;
+  readonly wasRefused?: boolean;
 }
 
 /**
@@ -110,11 +114,14 @@ export async function* reconcileAccounts(services: BillingServices, only?: strin
  * If the provider fails for one team, the next one is still tried: also for a deleted one, whose account is kept for a
  * while. Other errors stop everything.
  */
-async function tryReconcile(services: BillingServices, teamId: string): Promise<{ after?: BillingAccount }> {
+async function tryReconcile(
+  services: BillingServices,
+  teamId: string,
+): Promise<Pick<Reconciled, "after" | "wasRefused">> {
   try {
     return { after: await reconcileAccount(services, teamId) };
   } catch (error) {
-    if (isOfOneAccount(error)) return {};
-    throw error;
+    if (!isOfOneAccount(error)) throw error;
+    return { wasRefused: error instanceof PaymentProviderError && error.outcome === "refused" };
   }
 }
