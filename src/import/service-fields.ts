@@ -1,5 +1,5 @@
 import type { GraphDraft } from "./draft.js";
-import { type Field, Fields } from "./fields.js";
+import { type Field, Fields, asTime } from "./fields.js";
 import { UUID, isObject } from "./text.js";
 
 export const isEmbedding = ({ name, value }: Field) =>
@@ -10,7 +10,9 @@ function isOfService(field: Field): boolean {
   const { name, value, isInner } = field;
   if (isEmbedding(field)) return true;
   if (isInner) return false;
-  if (["createdat", "updatedat", "savedat"].includes(name)) return typeof value !== "object";
+  if (name === "savedat") return typeof value !== "object";
+  // What is no time says something else, or in a form that is not read: it stays with the text.
+  if (["createdat", "updatedat"].includes(name)) return asTime(value) !== undefined;
   if (["version", "relationshipstotal"].includes(name)) return Number.isInteger(value);
   return name === "createdby" && typeof value === "string" && UUID.test(value);
 }

@@ -162,7 +162,7 @@ describe("files of memory servers and their forks", () => {
     const own = {
       profile: { id: "1" },
       events: [{ id: 1 }, { id: 2 }],
-      memories: [{ id: "m1", type: "fix", title: "T", content: "C", version: 2, created_at: "2026", tags: [] }],
+      memories: [{ id: "m1", type: "fix", title: "T", content: "C", version: 2, created_at: "2999-01-01", tags: [] }],
       relationships: [],
       next_cursor: null,
     };

@@ -579,6 +579,23 @@ it("takes times in their other fields, where the first one is empty or missing",
   expect(notes.get("Four")?.content).toBe("Four\ntimestamp: 2025-01-08T00:00:00Z");
 });
 
+it("keeps what is no time, or none in a known form, with the text", () => {
+  const when = { created_at: "spring 2024", updated_at: "1/2/2024" };
+  const records = [
+    { title: "One", content: "Text", ...when },
+    { title: "Two", content: "Text", created_at: "", updated_at: null },
+    { from: "One", to: "Two", ...when },
+  ];
+  const graph = readText(JSON.stringify(records));
+
+  expect(Array.from(graph.notes.values(), ({ content }) => content)).toEqual([
+    "Text\n\ncreated_at: spring 2024\nupdated_at: 1/2/2024",
+    "Text",
+  ]);
+  expect(linksOf(graph)).toEqual([["One", "RELATED_TO", "Two", "created_at: spring 2024; updated_at: 1/2/2024"]]);
+  expect(graph.notCarried.size).toBe(0);
+});
+
 it("makes titles that people can read: without the mark of a heading, and of a text instead of an id", () => {
   const [node, other] = ["e918870d-87be-4ee2-a23a-f5a9630af7d4", "cea58a56-4996-4be3-b7e7-828d159ff836"];
   const properties = { issue: "Password prompts on launch", cause: "A script", severity: 2 };
