@@ -26,5 +26,8 @@ export function letter({ subject, text, body }: { subject: string; text: string;
   return { subject: oneLine(subject), text: `${text.trim()}\n`, html: page.text };
 }
 
-/** Removes line breaks: one in a name could start another header, or a paragraph that seems to be ours. */
-export const oneLine = (text: string): string => text.replaceAll(/[\s\p{C}]+/gu, " ").trim();
+/**
+ * Removes line breaks: one in a name could start another header, or a paragraph that seems to be ours. Joiners stay, as
+ * Persian names and many emoji have them.
+ */
+export const oneLine = (text: string): string => text.replaceAll(/(?:(?!\p{Join_Control})[\s\p{C}])+/gu, " ").trim();

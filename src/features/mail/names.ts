@@ -12,8 +12,15 @@ const TELEPHONE_DIGITS = 7;
 /** Begins a word that mail programs decode in a subject (RFC 2047): what it says then is not what was checked here. */
 const ENCODED_WORD = "=?";
 
-/** A name on one line, without invisible characters, which could hide a link from this check. */
-const removeInvisible = (name: string): string => oneLine(name.replaceAll(/\p{Default_Ignorable_Code_Point}+/gu, ""));
+/** A letter of another script than Latin, or an emoji. Some letters are invisible. */
+const SHAPED =
+  "(?!\\p{Script=Latin}|\\p{Default_Ignorable_Code_Point})[\\p{L}\\p{M}\\p{Extended_Pictographic}\\p{Emoji_Modifier}]";
+/** After it, such a character chooses its form, and belongs to the spelling. */
+const FORM = `(?<=${SHAPED}\\p{Variation_Selector}?)[\\p{Join_Control}\\p{Variation_Selector}]`;
+const INVISIBLE = new RegExp(`(?!${FORM})\\p{Default_Ignorable_Code_Point}`, "gu");
+
+/** A name on one line, without other invisible characters, which could hide a link from this check. */
+const removeInvisible = (name: string): string => oneLine(name.replaceAll(INVISIBLE, ""));
 
 /** The name on one line, for a subject; null if a mail program could turn it into a link or decode it. */
 export function nameForSubject(name: string): string | null {

@@ -21,6 +21,10 @@ const LINKS = [
   "evil.\u00adcom",
   "evil\u2060.\u2060com",
   "evil\u034F.\u034Fcom",
+  "evil\u200D.\uFE0Fcom",
+  "evil.\u3164\u200Dcom",
+  "w\u200Dww\uFE0F,evil",
+  "علی\u200C.\u200Cرضا",
   "\u202Emoc.live",
   "bücher.example",
   "пример.рф",
@@ -52,6 +56,10 @@ const PLAIN = [
   "Acme Inc.",
   "C++",
   "wwweb",
+  "👩\u200D👩\u200D👧\u200D👦 Ann ❤\uFE0F",
+  "❤\uFE0F\u200D🔥👩🏽\u200D💻",
+  "葛\u{E0100}城",
+  "श्री\u200Cमान् क्\u200Dष",
 ];
 
 it.each(LINKS)(
@@ -67,7 +75,7 @@ it.each(PLAIN)("leaves the name %j as it is", (name) => {
   expect([nameForSubject(name), nameForText(name)]).toEqual([name, name]);
 });
 
-it.each(["פלטפורמה", "فريق 42", "𞤀𞤣"])("isolates the name %j, written from right to left", (name) => {
+it.each(["פלטפורמה", "فريق 42", "𞤀𞤣", "علی\u200Cرضا"])("isolates the name %j, written from right to left", (name) => {
   expect(nameForText(name)).toBe(`\u2068${name}\u2069`);
 });
 
