@@ -210,6 +210,19 @@ describeInBrowser("the playground", (browser) => {
     expect(await loads.count()).toBe(0);
   });
 
+  it("says without scripts what it needs, and not that it is loading", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const context = await browser().newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+
+    await page.goto(`${url}/graphql`);
+
+    expect(await page.locator("body").innerText()).toMatch(/^The playground needs JavaScript\.[^\n]*$/);
+    await page.getByRole("link", { name: "GraphQL from a frontend" }).click();
+    await page.getByRole("heading", { name: "GraphQL from a frontend" }).waitFor();
+  });
+
   it("says what to do when a part that it loads later is missing", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();

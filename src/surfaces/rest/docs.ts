@@ -126,9 +126,11 @@ ${ICON_LINK.text}
 <link rel="stylesheet" href=".${ASSETS}/start.css">
 </head>
 <body>
-<header>${navigation("/docs").text}</header>
+<header>
+${navigation("/docs").text}
+<noscript><p>This page needs JavaScript; <a href="./openapi.json">openapi.json</a> says the same to programs.</p></noscript>
+</header>
 <div id="docs"></div>
-<noscript>This page needs JavaScript; <a href="./openapi.json">openapi.json</a> says the same to programs.</noscript>
 <script src=".${ASSETS}/swagger-ui-bundle.js"></script>
 <script src=".${ASSETS}/start.js"></script>
 </body>
