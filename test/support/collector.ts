@@ -40,7 +40,7 @@ export async function startCollector(): Promise<Collector> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
     let text = "";
-    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    request.setEncoding("utf8").on("data", (part: string) => (text += part));
     request.on("end", () => {
       bodies.push(text);
       const body = JSON.parse(text) as Export;

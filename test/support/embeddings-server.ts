@@ -44,7 +44,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   const asked: EmbeddingsStandIn["asked"] = [];
   const server: Server = createServer((request, response) => {
     let body = "";
-    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.setEncoding("utf8").on("data", (part: string) => (body += part));
     request.on("end", () => {
       const { model, input } = JSON.parse(body) as { model: string; input: string[] };
       asked.push({ model, key: request.headers.authorization, texts: input });

@@ -32,7 +32,7 @@ const CONTEXT = {
   z: 1,
   a: [1e21, 1e-7, 0.1, null, { "": [] }],
   é: '\u2028"',
-  __proto__: 1,
+  ["__proto__"]: 1,
 };
 
 /** A memory with every field set. Fields without a form of their own hold a text. */
