@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { EXPORT_VERSION } from "../export-version.js";
-import { ImportStopped } from "./import-stopped.js";
+import { UnfitExport } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
 import { type JsonObject, encodingOf, isObject } from "./text.js";
 
@@ -76,17 +76,17 @@ export async function exportFormatOf(place: string): Promise<ExportFormat | unde
 /**
  * Reads an export line by line.
  * @param lengthMax UTF-16 units of a line.
- * @throws ImportStopped for a line that is longer, or is not a record.
+ * @throws UnfitExport for a line that is longer, or is not a record.
  */
 export async function* readExport(place: string, format: ExportFormat, lengthMax: number): AsyncGenerator<ExportLine> {
   for await (const line of linesOf(place, lengthMax)) {
     const said = format.read(line);
     if (said === undefined) {
-      throw new ImportStopped(`${place} has a line that is no record: ${line.slice(0, 60)}. Export again.`);
+      throw new UnfitExport(`${place} has a line that is no record: ${line.slice(0, 60)}. Export again.`);
     }
     if (said === "nothing") continue;
     if (said.kind === "start" && Number(said.version) > EXPORT_VERSION) {
-      throw new ImportStopped(
+      throw new UnfitExport(
         `${place} is an export of a newer version of this service (its format is ${Number(said.version)}, not ` +
           `${EXPORT_VERSION}). Update this program and the server, and import it again.`,
       );
@@ -103,7 +103,7 @@ async function* linesOf(place: string, lengthMax: number): AsyncGenerator<string
   let rest = "";
   const assertShort = () => {
     if (rest.length <= lengthMax) return;
-    throw new ImportStopped(
+    throw new UnfitExport(
       `${place} has a line of more than ${lengthMax.toLocaleString("en")} characters: it is no export. Export again.`,
     );
   };
@@ -123,7 +123,7 @@ async function* linesOf(place: string, lengthMax: number): AsyncGenerator<string
 
 /**
  * Decodes a file in chunks, without a byte order mark.
- * @throws ImportStopped if it is not text.
+ * @throws UnfitExport if it is not text.
  */
 async function* textOf(place: string): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
@@ -132,7 +132,7 @@ async function* textOf(place: string): AsyncGenerator<string> {
     try {
       yield decoder.decode(chunk, { stream: true });
     } catch {
-      throw new ImportStopped(`${place} is not text in UTF-8: it was changed since it was written. Export again.`);
+      throw new UnfitExport(`${place} is not text in UTF-8: it was changed since it was written. Export again.`);
     }
   }
 }

@@ -3,6 +3,9 @@ import type { ImportedGraph } from "./graph.js";
 /** The import cannot go on; the message says why and what to do next. */
 export class ImportStopped extends Error {}
 
+/** The file cannot be restored whole, however often the command is run. */
+export class UnfitExport extends ImportStopped {}
+
 const REASONS_SHOWN = 3;
 
 /** Why nothing was found: the first of what was left out or skipped, each in a line of its own. */

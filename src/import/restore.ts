@@ -3,7 +3,7 @@ import { storeAll } from "./batches.js";
 import { RecordCount } from "./count-records.js";
 import { type ExportFormat, readExport } from "./export-lines.js";
 import { Refused } from "./graph-store.js";
-import { ImportStopped } from "./import-stopped.js";
+import { ImportStopped, UnfitExport } from "./import-stopped.js";
 import { IMPORTED } from "./imported-id.js";
 import type { ServiceClient } from "./service-client.js";
 import type { JsonObject } from "./text.js";
@@ -91,7 +91,7 @@ export async function restoreFile(place: string, restoring: Restoring): Promise<
   }
   await send();
   if (!count.isComplete)
-    throw new ImportStopped(`${place} lacks some of its lines: it is not the whole export. Export again.`);
+    throw new UnfitExport(`${place} lacks some of its lines: it is not the whole export. Export again.`);
 }
 
 /**

@@ -298,6 +298,8 @@ it("refuses to restore a file that lacks lines, and says which line is no record
 
     expect(ran).toMatchObject({ code: 1, output: "" });
     expect(ran.errors).toContain(said);
+    // With the same file it would stop there again.
+    expect(ran.errors).toMatch(/\nRestored so far: 0 memories and 0 relationships\.\n$/);
   }
 });
 
