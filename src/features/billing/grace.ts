@@ -85,10 +85,10 @@ ${howToPay(invoiceUrl)}`,
   }),
   plan_suspended: ({ invoiceUrl, freeSeats, isEnded }) => ({
     subject: "Your team on Memory Graph has lost its plan",
-    body: `The payment for your team's seats failed and was not made up for.
+    body: `The payment for your team's seats failed, and the invoice was not paid in time.
 
-Everybody's own plan counts now. Nobody was removed and nothing was deleted, but nobody can join beyond ${freeSeats} \
-members. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
+Each member has their own plan again. Nobody was removed and nothing was deleted, but nobody can join beyond \
+${freeSeats} members. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
 
 ${isEnded ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
   }),
