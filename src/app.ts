@@ -13,7 +13,7 @@ import type { DatabaseUrl } from "./platform/database/bounded-pool.js";
 import { type Chore, startChores } from "./platform/chores.js";
 import { whyUnavailable } from "./platform/database/database-errors.js";
 import { type OpenDatabase, type WaitBounds, openDatabase } from "./platform/database/database.js";
-import { acceptWaiting, addressOf, closeServer, listen } from "./platform/listen.js";
+import { acceptWaiting, addressOf, closeServer, isOnAll, listen } from "./platform/listen.js";
 import { createMailer } from "./platform/mailer.js";
 import { openFilesMax } from "./platform/open-files.js";
 import { type Logger, countErrors } from "./platform/telemetry/logger.js";
@@ -37,6 +37,8 @@ import { Work } from "./surfaces/work.js";
 /** A server that is listening, and shuts down gracefully when it is disposed. */
 export interface RunningApp extends AsyncDisposable {
   readonly url: string;
+  /** Whether it listens on all addresses of this machine: `url` has one of them. */
+  readonly isOnAll: boolean;
   /** Where Prometheus reads the metrics; undefined unless they are served. */
   readonly metricsUrl: string | undefined;
   readonly services: Services;
@@ -119,7 +121,10 @@ export async function startApp(
   };
   let stopped: Promise<void> | undefined;
   const wasQuiet = () => work.wasQuiet();
-  return { url: life.url, metricsUrl, services, wasQuiet, [Symbol.asyncDispose]: () => (stopped ??= stop()) };
+  return {
+    ...{ url: life.url, isOnAll: isOnAll(server), metricsUrl, services, wasQuiet },
+    [Symbol.asyncDispose]: () => (stopped ??= stop()),
+  };
 }
 
 /**

@@ -96,7 +96,8 @@ async function standInFor({ development, stripeSecretKey, dataDir }: Config) {
 async function announce(config: Config, app: RunningApp, payments: string | undefined): Promise<void> {
   const url = config.publicUrl ?? app.url;
   if (!config.development) {
-    console.log(`Memory Graph Gateway listens on ${app.url}`);
+    const where = app.isOnAll ? `all addresses of this machine, such as ${app.url}` : app.url;
+    console.log(`Memory Graph Gateway listens on ${where}`);
     return;
   }
   const key = await prepareDemoKey(app.services, config.dataDir);
@@ -106,7 +107,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
   console.log(`
   Memory Graph Gateway
 
-  Address     ${url}
+  Address     ${url}${app.isOnAll && config.publicUrl === undefined ? "  and all others of this machine" : ""}
   Playground  ${page("/graphql")}  to try GraphQL in a browser
   Reference   ${page("/docs")}  every REST route
   Agents      ${page("/mcp")}  to connect agents by MCP
@@ -125,13 +126,16 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
 
   or see a tour of all features, each request with its answer:
 
-  npm run tour${tourOptions(config, url)}
+  npm run tour${tourOptions(config, app.url)}
 
   Ctrl-C stops the service.
 `);
 }
 
-/** The options that the tour needs if this server differs from its defaults: it does not know this environment. */
+/**
+ * The options that the tour needs if this server differs from its defaults: it does not know this environment. It is run
+ * on this machine, whatever the public address, since it knows the demo user's key only there.
+ */
 function tourOptions({ dataDir }: Config, url: string): string {
   const options = [
     ...(url === "http://127.0.0.1:4000" ? [] : [`--url ${url}`]),

@@ -8,10 +8,22 @@ interface Place {
   readonly port: number;
 }
 
-/** The address of a server that listens. */
+/** The addresses that mean all addresses of this machine, each with the one by which the machine reaches itself. */
+const LOOPBACK_OF_ALL: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);
+
+const placeOf = (server: Server) => server.address() as AddressInfo;
+
+/** Whether a server listens on all addresses of this machine, as by HOST=0.0.0.0. */
+export const isOnAll = (server: Server): boolean => LOOPBACK_OF_ALL.has(placeOf(server).address);
+
+/** An address at which a server that listens can be opened. Browsers and Windows open none such as `0.0.0.0`. */
 export function addressOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const { address, port } = placeOf(server);
+  const opened = LOOPBACK_OF_ALL.get(address) ?? host;
+  return `http://${opened.includes(":") ? `[${opened}]` : opened}:${port}`;
 }
 
 /** `prefix` begins the names of the variables that say where to listen. */

@@ -252,6 +252,20 @@ it("creates no demo user and shows no key in production", async () => {
   expect(await world.database.models.user.count()).toBe(0);
 });
 
+it("prints an address that can be opened, and that it listens on all others, too", async () => {
+  await using world = await createWorld();
+  const DATABASE_URL = world.databaseUrl;
+  const developed = start({ DATABASE_URL, HOST: "0.0.0.0", PUBLIC_URL: "https://memory.example.com" });
+  await developed.ready();
+  const produced = start({ DATABASE_URL, HOST: "0.0.0.0", NODE_ENV: "production" });
+
+  // The tour knows the demo user's key on this machine only.
+  expect(developed.output()).toMatch(/npm run tour -- --url http:\/\/127\.0\.0\.1:\d+\s/);
+  await expect
+    .poll(produced.output, PATIENCE)
+    .toMatch(/listens on all addresses of this machine, such as http:\/\/127\.0\.0\.1:\d+\n/);
+});
+
 it("refuses to start with a wrong configuration, and names every problem at once", async () => {
   const server = start({ PORT: "http", LOG_LEVEL: "loud", DATABASE_URL: "mysql://root:hush@db/x" });
 
@@ -296,7 +310,7 @@ function start(environment: Record<string, string>): Running {
     await ended;
   });
   const ready = async () => {
-    const told = () => /Address +(http:\S+)[^]*Key +(mg_live_\w+)/.exec(said.stdout);
+    const told = () => /Address +(https?:\S+)[^]*Key +(mg_live_\w+)/.exec(said.stdout);
     await Promise.race([expect.poll(told, PATIENCE).toBeTruthy(), ended]);
     const [, url = "", key = ""] = told() ?? [];
     if (!url) throw new Error(`The server did not start: ${said.stderr}`);

@@ -17,6 +17,7 @@ import { explainUnreachable } from "../../src/platform/billing/stripe-client.js"
 import { adviceForCertificate } from "../../src/platform/certificate-advice.js";
 import { StartError, explainDatabase } from "../../src/platform/start-error.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
+import { ask } from "../support/http.js";
 import { listen } from "../support/listening.js";
 import { createWorld } from "../support/world.js";
 
@@ -306,6 +307,19 @@ it("prints an address of IPv6 in brackets, as URLs need it", async () => {
   const port = await listen(server);
 
   expect(addressOf(server, "::1")).toBe(`http://[::1]:${port}`);
+});
+
+it.each([
+  ["0.0.0.0", "127.0.0.1"],
+  ["0", "127.0.0.1"],
+  ["::", "[::1]"],
+  ["0:0:0:0:0:0:0:0", "[::1]"],
+])("gives an address that can be opened if it listens on all, by HOST=%s", async (host, opened) => {
+  await using world = await createWorld();
+  const { url, metricsUrl = "", isOnAll } = await world.serve({ HOST: host, METRICS_HOST: host, METRICS_PORT: "0" });
+
+  expect([new URL(url).hostname, new URL(metricsUrl).hostname, isOnAll]).toEqual([opened, opened, true]);
+  expect([(await ask(`${url}/healthz`)).status, (await ask(metricsUrl)).status]).toEqual([200, 200]);
 });
 
 /** A text column as PostgreSQL describes it: no table, the type's OID, its size, text format. */
