@@ -14,13 +14,14 @@ import type { Meter } from "../../src/platform/telemetry/meter.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import type { Statement } from "../../src/platform/database/statement.js";
 import { Replica, readWrittenPosition, readPosition, writePosition } from "../../src/platform/database/replica.js";
+import { createStripeWorld } from "../support/billing.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
 import { withLimits } from "../support/limits.js";
 import { callTool } from "../support/mcp.js";
 import { PATIENT } from "../support/patience.js";
 import { programsOfPostgres, startReplicated } from "../support/replica.js";
-import { createWorld } from "../support/world.js";
+import { createWorld, environmentOf } from "../support/world.js";
 
 const programs = programsOfPostgres();
 if (programs === undefined) console.error("There are no programs of PostgreSQL: a replica is not tried.");
@@ -96,6 +97,41 @@ it.skipIf(programs === undefined)(
     expect(await titles("0/0")).toEqual(["fourth", "third", "second", "first"]);
     expect(await failures()).toBe("1");
     expect(world.log.join("\n")).toContain("the replica (DATABASE_REPLICA_URL) failed: reads go to the primary");
+  },
+);
+
+it.skipIf(programs === undefined)(
+  "does on the primary what a read has to store, which is no failure of the replica",
+  async () => {
+    await using postgres = await startReplicated(programs ?? "");
+    const { primaryUrl, replicaUrl } = postgres;
+    await migrate(primaryUrl);
+    await using world = await createStripeWorld();
+    const addresses = { DATABASE_URL: primaryUrl, DATABASE_REPLICA_URL: replicaUrl };
+    const environment = {
+      PORT: "0",
+      METRICS_PORT: "0",
+      NODE_ENV: "test",
+      ...addresses,
+      ...environmentOf(world.stripe),
+    };
+    await using app = await startApp(readConfig(environment), primaryUrl, world.services.log, { waits: PATIENT });
+    const owner = { email: "ann@example.com", plan: "free", verified: true } as const;
+    const { key } = (await createUser(app.services, owner)).apiKey;
+    const call = (path: string, body?: object) =>
+      ask(`${app.url}${path}`, { key, headers: { "x-read-after": "0/0" }, ...(body && { body }) });
+    await call("/teams", { name: "Team", max_members: 9 });
+    await call("/billing/team-checkout", {});
+    await using replica = openDatabase(replicaUrl, () => {}, PATIENT, { isReplica: true });
+    const opened = () => replica.models.billingAccount.count({ where: { checkoutUrl: { not: null } } });
+    await expect.poll(opened).toBe(1);
+
+    // The open checkout may have been paid, so the provider is asked, and what it says is stored.
+    const { status, body } = await call("/billing/team-subscription");
+
+    expect([status, body]).toMatchObject([200, { status: "none", stale: false }]);
+    expect((await ask(app.metricsUrl ?? "")).body).toContain("memory_graph_replica_failures_total 0\n");
+    expect(world.log.join("\n")).not.toContain("the replica (DATABASE_REPLICA_URL) failed");
   },
 );
 

@@ -1,4 +1,5 @@
 import type { Database, OpenDatabase } from "./database.js";
+import { READ_ONLY, sqlStateOf } from "./database-errors.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { Meter } from "../telemetry/meter.js";
 import { walPosition } from "./position-statement.js";
@@ -84,8 +85,12 @@ export class Replica implements AsyncDisposable {
     this.#marks = position === undefined ? kept : [...kept, { at, position }];
   }
 
-  /** Notes a failure of the replica: reads go to the primary for a while. */
+  /**
+   * Notes a failure of the replica: reads go to the primary for a while. None is a read that had to store something, such
+   * as what the payment provider says: it alone goes there.
+   */
   leaveAlone(error: unknown): void {
+    if (sqlStateOf(error) === READ_ONLY) return;
     this.#restsUntil = performance.now() + REST_MS;
     this.parts.meter?.replicaFailed();
     warnSeldom(
