@@ -11,7 +11,20 @@ export function configOfProcess(needs?: Needs): Config {
   if (process.env["NODE_ENV"] !== "production") {
     for (const [name, value] of Object.entries(variablesIn(".env"))) process.env[name] ??= value;
   }
+  tidyTelemetry();
   return readConfig(process.env, needs);
+}
+
+/**
+ * OpenTelemetry's packages read their variables themselves. They would silently use a default for an address with a space
+ * behind it, or for a sampler in capitals.
+ */
+function tidyTelemetry(): void {
+  for (const [name, value = ""] of Object.entries(process.env)) {
+    if (!name.startsWith("OTEL_")) continue;
+    const text = value.trim();
+    process.env[name] = name === "OTEL_TRACES_SAMPLER" ? text.toLowerCase() : text;
+  }
 }
 
 /** By the byte order mark: Windows PowerShell writes UTF-16 by default. */

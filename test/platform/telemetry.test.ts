@@ -91,6 +91,22 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
   for (const hidden of [secret, owner.key, owner.email]) expect(sent).not.toContain(hidden);
 });
 
+it("takes its variables with spaces around them and in capitals, as all others", async () => {
+  await using collector = await startCollector();
+  await using world = await createWorld();
+  await using server = await startServerProcess({
+    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: ` ${collector.url} `, ...SOON },
+    ...{ OTEL_TRACES_SAMPLER: "Always_OFF " },
+  });
+  const { key } = await world.user();
+
+  await ask(`${server.url}/v1/memories`, { key });
+
+  await expect.poll(() => collector.logs.length).toBeGreaterThan(0);
+  await server.kill("SIGTERM");
+  expect(collector.spans).toEqual([]);
+});
+
 it("keeps simultaneous requests apart while they wait for their turns", async () => {
   await using collector = await startCollector();
   await using world = await createWorld();
