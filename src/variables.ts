@@ -14,13 +14,18 @@ export class Variables {
   readonly #problems: string[] = [];
   /** The names of all variables that were read, set or not. */
   readonly #known = new Set<string>();
+  /** The names of those whose values are in quotes. */
+  readonly #quoted = new Set<string>();
 
   constructor(private readonly environment: Environment) {}
 
-  /** The value without spaces around it; undefined if it is not set, or blank. */
+  /** The value without spaces around it; undefined if it is not set, or blank. Quotes around it are reported. */
   text(name: string): string | undefined {
     this.#known.add(name);
-    return this.environment[name]?.trim() || undefined;
+    const text = this.environment[name]?.trim() ?? "";
+    const [, , inside] = IN_QUOTES.exec(text) ?? [];
+    if (inside !== undefined) this.#quoted.add(name);
+    return (inside ?? text) || undefined;
   }
 
   /** The value with the spaces around it. */
@@ -62,7 +67,7 @@ export class Variables {
   some<Choice extends string>(name: string, choices: readonly Choice[]): readonly Choice[] {
     const text = this.text(name);
     if (text === undefined) return choices;
-    const words = splitAtCommas(text);
+    const words = splitAtCommas(text.toLowerCase());
     const chosen = choices.filter((known) => words.includes(known));
     const isNone = words.length === 1 && words[0] === "none";
     if (!isNone && chosen.length !== words.length) this.refuse(name, `none, or some of ${choices.join(", ")}`);
@@ -77,13 +82,14 @@ export class Variables {
   /** A URL with one of these protocols, such as `https:`. */
   url(name: string, protocols: readonly string[]): string | undefined {
     const text = this.text(name);
-    if (text === undefined || isUrl(text, protocols)) return text;
+    // What precedes a # in a password would be taken for a port. A comment has one, too.
+    if (text === undefined || (isUrl(text, protocols) && !text.includes("#"))) return text;
     // The value may contain a password, so it is not repeated.
     const beginnings = protocols.map((protocol) => `${protocol}//`).join(" or ");
     this.report(
       name,
-      `must be a URL that begins with ${beginnings}. Special characters of a password are written as %40 for @, %2F ` +
-        "for /, %23 for #.",
+      `must be a URL that begins with ${beginnings} and has no #. Special characters of a password are written as ` +
+        "%40 for @, %2F for /, %23 for #.",
     );
     return undefined;
   }
@@ -94,8 +100,8 @@ export class Variables {
    */
   base(name: string): string | undefined {
     const text = this.url(name, WEB);
-    if (text !== undefined && /[\s?#@]/.test(text)) {
-      this.report(name, "must be a URL without a user, spaces, ? and #: paths are put at its end.");
+    if (text !== undefined && /[\s?@]/.test(text)) {
+      this.report(name, "must be a URL without a user, spaces and ?: paths are put at its end.");
     }
     if (text === undefined) return undefined;
     const { origin, pathname } = new URL(text);
@@ -121,7 +127,11 @@ export class Variables {
 
   /** @throws ConfigError naming every wrong variable, and those that are misspelt. */
   assertRight(): void {
-    const problems = [...this.#problems, ...this.#misspelt()];
+    const quoted = Array.from(
+      this.#quoted,
+      (name) => `  ${name} is in quotes, which are a part of its value here: leave them out.`,
+    );
+    const problems = [...this.#problems, ...quoted, ...this.#misspelt()];
     if (problems.length > 0) throw new ConfigError(problems);
   }
 
@@ -139,6 +149,9 @@ export class Variables {
     });
   }
 }
+
+/** A shell and a file `.env` remove such quotes, Docker's `--env-file` does not. */
+const IN_QUOTES = /^(["'])(.*)\1$/s;
 
 const splitAtCommas = (text: string): string[] => text.split(",").map((item) => item.trim());
 

@@ -68,8 +68,14 @@ it.each([
   [{ REDIS_URL: "redis://:100%@h" }, "REDIS_URL cannot be decoded: write a percent sign as %25"],
   [{ SMTP_URL: "smtp://a:100%@h" }, "SMTP_URL cannot be decoded"],
   [{ DATABASE_URL: "postgres://a:b#c@h/d" }, "%23 for #"],
-  [{ PUBLIC_URL: "https://a.example?from=1" }, "PUBLIC_URL must be a URL without a user, spaces, ? and #"],
-  [{ PUBLIC_URL: "https://a.example#top" }, "PUBLIC_URL must be a URL without"],
+  [{ DATABASE_URL: "postgres://ann:12#3@h/d" }, "%23 for #"],
+  [{ DATABASE_URL: "postgres://ann@h/d # the database" }, "DATABASE_URL must be a URL that begins with"],
+  [{ REDIS_URL: "redis://:12#3@h" }, "REDIS_URL must be a URL that begins with"],
+  [{ PUBLIC_URL: "https://a.example?from=1" }, "PUBLIC_URL must be a URL without a user, spaces and ?"],
+  [
+    { PUBLIC_URL: "https://a.example#top" },
+    "PUBLIC_URL must be a URL that begins with http:// or https:// and has no #",
+  ],
   [{ PUBLIC_URL: "https://ann:x@a.example" }, "PUBLIC_URL must be a URL without"],
   [{ STRIPE_SECRET_KEY: "sk_test_x y" }, "STRIPE_SECRET_KEY must be a secret key, as sk_… or rk_…"],
   [{ STRIPE_SECRET_KEY: "pk_test_x" }, "STRIPE_SECRET_KEY must be"],
@@ -121,6 +127,15 @@ it.each([...names].filter((name) => !TEXTS.includes(name)))("refuses nonsense in
   expect(() => readConfig({ [name]: "? !" })).toThrow(new RegExp(`\\b${name} (must be|cannot) `));
 });
 
+it.each([...names])("refuses %s in quotes, which Docker's --env-file keeps, and repeats no password", (name) => {
+  for (const quote of [`"`, "'"]) {
+    const read = () => readConfig({ [name]: `${quote}hush${quote}` });
+    expect(read).toThrow(`  ${name} is in quotes, which are a part of its value here: leave them out.`);
+  }
+  const secret = () => readConfig({ DATABASE_URL: `"postgres://ann:hush@h/d"`, STRIPE_SECRET_KEY: "'hush'" });
+  expect(secret).not.toThrow("hush");
+});
+
 it.each([...names].filter((name) => /_(?:URL|BASE|ENDPOINT)$/.test(name)))(
   "refuses another protocol in %s, and repeats no password",
   (name) => {
@@ -136,9 +151,9 @@ it("is open to nobody else unless it is told to, and reads choices in capitals a
     metrics: { host: "127.0.0.1", port: 9_000 },
     ...{ allowedOrigins: [], trustedProxies: 0, publicUrl: undefined, embeddedDatabaseAsRoot: false },
   });
-  expect(readConfig({ PUBLIC_URL: " https://a.example/b// ", LOG_LEVEL: "WARN" })).toMatchObject({
-    publicUrl: "https://a.example/b",
-    logLevel: "warn",
+  const spelt = { PUBLIC_URL: " https://a.example/b// ", LOG_LEVEL: "WARN", BILLING_MAILS: "Payment_Failed" };
+  expect(readConfig(spelt)).toMatchObject({
+    ...{ publicUrl: "https://a.example/b", logLevel: "warn", billingMails: ["payment_failed"] },
   });
 });
 
