@@ -53,9 +53,10 @@ const STATEMENTS = [
   "operation/idempotency-statements.ts: lockResults",
   "operation/lock-row-statement.ts: lockStatement",
   "platform/database/idle-statement.ts: idleProcesses",
+  "platform/database/position-statement.ts: databaseIdentity",
   "platform/database/position-statement.ts: walPosition",
 ];
-const STATEMENTS_MAX = 48;
+const STATEMENTS_MAX = 49;
 
 interface Source {
   readonly path: string;

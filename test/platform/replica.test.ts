@@ -14,6 +14,7 @@ import type { Meter } from "../../src/platform/telemetry/meter.js";
 import { migrate } from "../../src/platform/database/migrations.js";
 import type { Statement } from "../../src/platform/database/statement.js";
 import { Replica, readWrittenPosition, readPosition, writePosition } from "../../src/platform/database/replica.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { createStripeWorld } from "../support/billing.js";
 import { runHere } from "../support/commands.js";
 import { ask } from "../support/http.js";
@@ -215,6 +216,36 @@ it.skipIf(programs === undefined)(
     expect(failures).toEqual([new Error("The replica does not follow another database: it was promoted.")]);
     // Nor is it asked for what it once had.
     expect(await replica.has(before)).toBe(false);
+  },
+);
+
+it.skipIf(programs === undefined)(
+  "is not read if it is of another database or server, of which the position says nothing",
+  async () => {
+    await using postgres = await startReplicated(programs ?? "");
+    await using world = await createWorld();
+    await onServer(postgres.primaryUrl, async (server) => void (await server.query("CREATE DATABASE other")));
+    const { primaryUrl, replicaUrl } = postgres;
+    const other = databaseOn(replicaUrl, "other");
+    await expect.poll(() => onServer(other, async () => {}).then(() => "is there", String)).toBe("is there");
+
+    for (const [ours, wrong] of [
+      [primaryUrl, other],
+      [world.databaseUrl, replicaUrl],
+    ] as const) {
+      const failures: unknown[] = [];
+      const log = { warn: ({ err }: { err: unknown }) => failures.push(err) } as unknown as Logger;
+      await using primary = openDatabase(ours, () => {}, PATIENT);
+      await using replica = new Replica(
+        openDatabase(wrong, () => {}, PATIENT, { isReplica: true }),
+        { primary, log, delayMaxMs: PATIENT.replicaDelayMs },
+      );
+      expect(await replica.has(0n)).toBe(false);
+      expect(String(failures)).toMatch(/^Error: The replica is of another database than DATABASE_URL/);
+      expect(await findingOf({ DATABASE_URL: ours, DATABASE_REPLICA_URL: wrong })).toMatch(
+        /^wrong: DATABASE_REPLICA_URL leads to a replica of another database than DATABASE_URL/,
+      );
+    }
   },
 );
 

@@ -11,7 +11,7 @@ import { assertVersion, countPending } from "../../platform/database/migrations.
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
 import { assertSameDatabase, examinePooler } from "../../platform/database/pooler.js";
-import { walPosition } from "../../platform/database/position-statement.js";
+import { databaseIdentity, walPosition } from "../../platform/database/position-statement.js";
 import { withOptions } from "../../platform/database/session-settings.js";
 import { THROUGH_POOLER } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
@@ -92,10 +92,16 @@ export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): P
 export async function checkReplica(config: Config): Promise<string | undefined> {
   const { databaseReplicaUrl: url, databaseUrl, directDatabaseUrl = databaseUrl } = config;
   if (url === undefined) return undefined;
-  const stored = directDatabaseUrl === undefined ? undefined : await storedPosition(directDatabaseUrl);
+  const { stored, identity } = directDatabaseUrl === undefined ? {} : await lookAtPrimary(directDatabaseUrl);
   return onConnection({ url, variable: "DATABASE_REPLICA_URL" }, CONNECTION, async (client) => {
     const until = performance.now() + LIMITS.database.replicaDelayMs;
     let state = await replayOf(client, stored);
+    if (identity !== undefined && identity !== (await identityOf(client))) {
+      throw new Problem(
+        "DATABASE_REPLICA_URL leads to a replica of another database than DATABASE_URL, so it is not read: name the same " +
+          "database, on a replica of its server.",
+      );
+    }
     while (state.bytes > 0 && performance.now() < until) {
       await sleep(REPLAY_POLL_MS);
       state = await replayOf(client, stored);
@@ -114,12 +120,16 @@ export async function checkReplica(config: Config): Promise<string | undefined> 
 
 const REPLAY_POLL_MS = 250;
 
-/** What the primary has stored; undefined if it does not answer, which the part `database` reports. */
-function storedPosition(url: string): Promise<string | undefined> {
+/** What the primary has stored, and which database it is; nothing if it does not answer, which `database` reports. */
+function lookAtPrimary(url: string): Promise<{ stored?: string | undefined; identity?: string | undefined }> {
   return onConnection({ url, variable: "DATABASE_URL" }, CONNECTION, async (client) => {
     const { rows } = await client.query<{ stored: string | null }>(walPosition.text);
-    return rows[0]?.stored ?? undefined;
-  }).catch(() => undefined);
+    return { stored: rows[0]?.stored ?? undefined, identity: await identityOf(client) };
+  }).catch(() => ({}));
+}
+
+async function identityOf(client: pg.Client): Promise<string | undefined> {
+  return (await client.query<{ identity: string }>(databaseIdentity.text)).rows[0]?.identity;
 }
 
 interface Replay {

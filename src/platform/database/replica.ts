@@ -2,7 +2,7 @@ import type { Database, OpenDatabase } from "./database.js";
 import { READ_ONLY, sqlStateOf } from "./database-errors.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { Meter } from "../telemetry/meter.js";
-import { walPosition } from "./position-statement.js";
+import { databaseIdentity, walPosition } from "./position-statement.js";
 import { warnSeldom } from "../telemetry/warn-seldom.js";
 
 /** How long the replica is not used after a failure. */
@@ -31,6 +31,8 @@ export class Replica implements AsyncDisposable {
   #markedAt = -Infinity;
   #replayed = 0n;
   #isRecent = false;
+  /** Whether it was found to be a copy of the primary's database. */
+  #isCopy = false;
   #followsUntil = 0;
   #restsUntil = 0;
 
@@ -58,6 +60,7 @@ export class Replica implements AsyncDisposable {
   }
 
   async #look(): Promise<void> {
+    if (!this.#isCopy) this.#isCopy = await this.#isOfPrimary();
     // First: with the primary's position from before, a replica that follows it closely is not taken for late.
     await this.#mark();
     this.#replayed = await readReplayedPosition(this.database);
@@ -71,6 +74,18 @@ export class Replica implements AsyncDisposable {
     meter?.replicaFailed();
     const behind = { behindMs: Math.round(knownMs) };
     warnSeldom(log, "replica delay", behind, "the replica is too far behind: reads go to the primary");
+  }
+
+  /**
+   * False while the primary does not answer: then it tells no position, either.
+   * @throws Error if it is a copy of another database. Positions are those of a whole server, and alike on any two.
+   */
+  async #isOfPrimary(): Promise<boolean> {
+    const [own] = await this.parts.primary.run(databaseIdentity, {}).catch(() => []);
+    if (!own) return false;
+    const [copied] = await this.database.run(databaseIdentity, {});
+    if (copied?.identity === own.identity) return true;
+    throw new Error("The replica is of another database than DATABASE_URL: correct DATABASE_REPLICA_URL.");
   }
 
   /** Notes the primary's position, once a second. Fails with nothing: without it, the replica seems late. */
