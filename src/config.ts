@@ -185,8 +185,10 @@ export function namingTlsMode(url: string): string {
 function readDatabases(variables: Variables) {
   const databaseUrl = databaseAddress(variables, "DATABASE_URL");
   const directDatabaseUrl = databaseAddress(variables, "DIRECT_DATABASE_URL");
-  if (directDatabaseUrl !== undefined && variables.text("DATABASE_URL") === undefined) {
-    variables.report("DATABASE_URL", "must be set with DIRECT_DATABASE_URL: the address of the pooler.");
+  const needing = { DIRECT_DATABASE_URL: "the pooler", DATABASE_REPLICA_URL: "the primary" };
+  for (const [name, leadsTo] of Object.entries(needing)) {
+    if (variables.text(name) !== undefined && variables.text("DATABASE_URL") === undefined)
+      variables.report("DATABASE_URL", `must be set with ${name}: the address of ${leadsTo}.`);
   }
   const redisUrl = variables.login("REDIS_URL", ["redis:", "rediss:"]);
   if (redisUrl !== undefined && !/^\/?\d*$/.test(new URL(redisUrl).pathname)) {
@@ -221,7 +223,7 @@ function readMail(variables: Variables, development: boolean) {
 function readBilling(variables: Variables, whole: boolean) {
   const parts = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_TEAM_PRICE_ID"];
   const isSet = (name: string) => variables.text(name) !== undefined;
-  if (whole && [...parts, "STRIPE_YEARLY_PRICE_ID", "STRIPE_PORTAL_ID"].some(isSet)) {
+  if (whole && [...parts, "STRIPE_YEARLY_PRICE_ID", "STRIPE_PORTAL_ID", "STRIPE_API_BASE"].some(isSet)) {
     for (const name of parts.filter((part) => !isSet(part))) {
       variables.report(name, "must be set with the other STRIPE_ variables; `npm run billing -- setup` prints them.");
     }
@@ -245,7 +247,7 @@ function readBilling(variables: Variables, whole: boolean) {
 }
 
 function readEmbeddings(variables: Variables): EmbeddingsConfig | undefined {
-  const url = variables.url("EMBEDDINGS_URL", WEB);
+  const url = variables.base("EMBEDDINGS_URL");
   const settings = {
     model: variables.text("EMBEDDINGS_MODEL"),
     key: variables.word("EMBEDDINGS_KEY"),
@@ -289,7 +291,7 @@ function readOrigins(variables: Variables): readonly string[] {
 
 /** OpenTelemetry's packages read these and further variables themselves, and would only warn. */
 function readTelemetry(variables: Variables): Config["telemetry"] {
-  const endpoint = variables.url("OTEL_EXPORTER_OTLP_ENDPOINT", WEB);
+  const endpoint = variables.base("OTEL_EXPORTER_OTLP_ENDPOINT");
   const isExported = (signal: "TRACES" | "LOGS"): boolean => {
     const own = variables.url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, WEB);
     const exporter = variables.choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");

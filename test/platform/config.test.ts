@@ -39,8 +39,8 @@ it("accepts all settings of billing or none of them, and names those that are mi
     expect(read(alone)).toThrow("npm run billing -- setup");
     expect(() => readConfig(alone)).not.toThrow();
   }
-  for (const name of ["STRIPE_PORTAL_ID", "STRIPE_YEARLY_PRICE_ID"]) {
-    expect(read({ [name]: "x" })).toThrow("STRIPE_SECRET_KEY must be set");
+  for (const name of ["STRIPE_PORTAL_ID", "STRIPE_YEARLY_PRICE_ID", "STRIPE_API_BASE"]) {
+    expect(read({ [name]: "http://x" })).toThrow("STRIPE_SECRET_KEY must be set");
     expect(read({ [name]: " " })).not.toThrow();
   }
 });
@@ -62,6 +62,7 @@ it.each([
   [{ DATABASE_URL: "postgres://a@b/c?schema=d" }, "DATABASE_URL names a schema, but the tables are always in public"],
   [{ DATABASE_URL: "postgres://a:b@h:1,i:2/c" }, "DATABASE_URL names several hosts, but must name one"],
   [{ DIRECT_DATABASE_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DIRECT_DATABASE_URL"],
+  [{ DATABASE_REPLICA_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DATABASE_REPLICA_URL"],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"],
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json, http/protobuf"],
   [{ REDIS_URL: "redis://h/abc" }, "REDIS_URL must end with the number of a database"],
@@ -89,6 +90,8 @@ it.each([
   [{ EMBEDDINGS_DOCUMENT_PREFIX: "d".repeat(501) }, "EMBEDDINGS_DOCUMENT_PREFIX must be none, or a text of up to 500"],
   [{ OTEL_SDK_DISABLED: "yes" }, "OTEL_SDK_DISABLED must be one of true, false"],
   [{ EMBEDDINGS_URL: "http://127.0.0.1:1" }, "EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL"],
+  [{ EMBEDDINGS_URL: "http://ann:hush@h", EMBEDDINGS_MODEL: "e5" }, "EMBEDDINGS_URL must be a URL without a user"],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://h/?a=b" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL without a user"],
   [{ ALLOWED_ORIGINS: "https://app.example.com/" }, "ALLOWED_ORIGINS must be origins such as"],
   [{ TRUSTED_PROXIES: "17" }, "TRUSTED_PROXIES must be a whole number from 0 to 16"],
   [{ OTEL_TRACES_SAMPLER_ARG: "1.5" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
