@@ -8,22 +8,15 @@ interface Place {
   readonly port: number;
 }
 
-/** The addresses that mean all addresses of this machine, each with the one by which the machine reaches itself. */
-const LOOPBACK_OF_ALL: ReadonlyMap<string, string> = new Map([
-  ["0.0.0.0", "127.0.0.1"],
-  ["::", "::1"],
-]);
-
 const placeOf = (server: Server) => server.address() as AddressInfo;
 
-/** Whether a server listens on all addresses of this machine, as by HOST=0.0.0.0. */
-export const isOnAll = (server: Server): boolean => LOOPBACK_OF_ALL.has(placeOf(server).address);
+/** Whether a server listens on all addresses of this machine: `::` includes those of IPv4. */
+export const isOnAll = (server: Server): boolean => ["0.0.0.0", "::"].includes(placeOf(server).address);
 
 /** An address at which a server that listens can be opened. Browsers and Windows open none such as `0.0.0.0`. */
 export function addressOf(server: Server, host: string): string {
-  const { address, port } = placeOf(server);
-  const opened = LOOPBACK_OF_ALL.get(address) ?? host;
-  return `http://${opened.includes(":") ? `[${opened}]` : opened}:${port}`;
+  const opened = isOnAll(server) ? "127.0.0.1" : host;
+  return `http://${opened.includes(":") ? `[${opened}]` : opened}:${placeOf(server).port}`;
 }
 
 /** `prefix` begins the names of the variables that say where to listen. */
