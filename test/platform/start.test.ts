@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
+import { networkInterfaces } from "node:os";
 import pg from "pg";
 import { Stripe } from "stripe";
 import { expect, inject, it, onTestFinished } from "vitest";
@@ -309,7 +310,9 @@ it("prints an address of IPv6 in brackets, as URLs need it", async () => {
   expect(addressOf(server, "::1")).toBe(`http://[::1]:${port}`);
 });
 
-it.each(["0.0.0.0", "0", "::", "0:0:0:0:0:0:0:0"])(
+const isIpv6Here = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === "IPv6"));
+
+it.each(["0.0.0.0", "0", ...(isIpv6Here ? ["::", "0:0:0:0:0:0:0:0"] : [])])(
   "gives an address that can be opened if it listens on all, by HOST=%s",
   async (host) => {
     await using world = await createWorld();
