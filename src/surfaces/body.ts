@@ -221,10 +221,3 @@ class GrowingBuffer {
 /** The fields of a form that was sent. */
 export const formIn = ({ body }: Request & { body?: unknown }): URLSearchParams =>
   new URLSearchParams(Buffer.isBuffer(body) ? body.toString() : "");
-
-/** The code in a form. People copy codes with spaces or, between digits, dashes; mobile keyboards add spaces. */
-export function codeIn(form: URLSearchParams): string {
-  const code = (form.get("code") ?? "").replaceAll(/\s/g, "");
-  // The long code has dashes of its own.
-  return /^[\d-]+$/.test(code) ? code.replaceAll("-", "") : code;
-}

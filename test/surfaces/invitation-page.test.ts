@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { hashCode } from "../../src/features/access/sign-up-code.js";
 import { teamAudit } from "../../src/features/teams/list-audit.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
@@ -17,7 +16,6 @@ import { createWorld } from "../support/world.js";
 const BOB = "bob@example.com";
 const TOKEN = "token of the mail";
 const CODE = "12345678";
-const LONG_CODE = `-${"a_B-".repeat(10)}c-`;
 
 it("leads from the mail's link into the team: invitation, code, answer, key", async () => {
   await using world = await createWorld();
@@ -49,20 +47,6 @@ it("leads from the mail's link into the team: invitation, code, answer, key", as
   expect(audited.map(({ action }) => action)).toEqual(["confirmSignUp", "acceptInvitation"]);
   expect((await page()).status).toBe(409);
   expect((await page()).text).toContain("This invitation was accepted.");
-});
-
-it.each([
-  ["the short code, copied with a dash and a space", "1234-56 78 "],
-  ["the long code, of which dashes are a part", ` ${LONG_CODE}\n`],
-])("accepts %s", async (_what, code) => {
-  await using world = await createWorld();
-  const { page } = await inviteTo(world);
-  await world.giveCode(BOB, CODE);
-  await world.database.models.signUpCode.updateMany({ data: { longHash: hashCode(BOB, LONG_CODE) } });
-
-  const answered = await page("/answer", { code, answer: "accept" });
-
-  expect(answered.text).toContain("This is your API key");
 });
 
 it("asks for the code again after a wrong one, and says so", async () => {

@@ -20,7 +20,7 @@ import {
   storeNewApiKey,
 } from "./api-key.js";
 import { ADDRESS_MAX, emailIn } from "./email.js";
-import { askerOf, isCodeRight, isLongCode, useRightCode } from "./sign-up-code.js";
+import { askerOf, isCodeRight, isLongCode, readCode, useRightCode } from "./sign-up-code.js";
 
 const { codeMinutes, triesPerNetwork } = LIMITS.signUp;
 
@@ -70,7 +70,7 @@ export const CODE_GUESSES: UseLimit<{ readonly code: string }> = {
   name: "confirm-sign-up",
   of: "attempts with short codes from one network",
   by: "network",
-  when: ({ code }) => !isLongCode(code),
+  when: ({ code }) => !isLongCode(readCode(code)),
 };
 
 export const confirmSignUp = defineOperation({
@@ -116,9 +116,10 @@ export const confirmSignUp = defineOperation({
 export async function useCode<Result>(
   { database, clientAddress }: Context,
   email: string,
-  code: string,
+  text: string,
   work: (inner: Database) => Promise<Result>,
 ): Promise<Result> {
+  const code = readCode(text);
   if (!(await isCodeRight(database, email, code, askerOf(email, clientAddress)))) throw new CodeInvalid();
   return database.transaction(async (inner) => {
     if (!(await useRightCode(inner, email, code))) throw new CodeInvalid();

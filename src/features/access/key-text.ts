@@ -1,17 +1,16 @@
-import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { BASE62, randomText } from "../../operation/random-text.js";
 
 const PREFIX = "mg_live_";
 const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
-const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
  * A new key: `mg_live_`, 32 random base62 characters (190 bits), and 6 characters of CRC32, by which a scanner for
  * leaked secrets recognises real keys. The service itself never trusts the checksum.
  */
 export function newApiKey(): string {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62.charAt(randomInt(BASE62.length))).join("");
+  const random = randomText(RANDOM_LENGTH);
   return PREFIX + random + checksum(random);
 }
 

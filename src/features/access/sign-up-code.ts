@@ -1,9 +1,10 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomInt } from "node:crypto";
 import { MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { networkOf } from "../../operation/budget.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
+import { SECRET_LENGTH, randomText } from "../../operation/random-text.js";
 import { sha256 } from "../../operation/sha256.js";
 import type { Database } from "../../platform/database/database.js";
 
@@ -91,7 +92,7 @@ interface MailOfCode {
  */
 export async function newSignUpCode(database: Database, { id, email, dueAt }: MailOfCode): Promise<SignUpCode | null> {
   const short = String(randomInt(10 ** DIGITS)).padStart(DIGITS, "0");
-  const long = randomBytes(32).toString("base64url");
+  const long = randomText(SECRET_LENGTH);
   const createdAt = await timeOf(database);
   const expiresAt = new Date(createdAt.getTime() + codeMinutes * MINUTE_MS);
   const code = { hash: hashCode(email, short), longHash: hashCode(email, long), createdAt, expiresAt };
@@ -106,6 +107,16 @@ export async function newSignUpCode(database: Database, { id, email, dueAt }: Ma
     });
     return { short, long };
   });
+}
+
+/**
+ * The code in what a person has typed or copied: spaces, line ends and, between digits, dashes do not count. Keyboards
+ * make some dashes longer, and Japanese ones write wide digits.
+ */
+export function readCode(text: string): string {
+  const code = text.replaceAll(/\s/g, "");
+  // Long codes had dashes of their own before.
+  return /^[\p{Nd}\p{Pd}]+$/u.test(code) ? code.normalize("NFKC").replaceAll(/\p{Pd}/gu, "") : code;
 }
 
 /** Whether a code has the long form, whose attempts are not counted. */

@@ -4,7 +4,7 @@ import { type Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
 import type { Scope } from "../../operation/permission.js";
 import { noteFailure } from "../http.js";
-import { codeIn, formIn } from "../body.js";
+import { formIn } from "../body.js";
 import { contextOfPage, runOnPage } from "../run-on-page.js";
 import { innerRequest } from "./inner-request.js";
 import type { AuthorizationServer, PendingRequest } from "./server.js";
@@ -72,7 +72,7 @@ export class ConnectPage {
     if (form.get("answer") === "refuse") return pending.refuse("The person refused.");
     const { email, scopes, clientName } = pending;
     if (form.get("answer") !== "allow" || email === undefined) return this.#send(response, pending);
-    const code = codeIn(form);
+    const code = form.get("code") ?? "";
     const host = hostOf(pending.redirectUri);
     const client = { name: clientName ?? host, host, scopes };
     try {

@@ -2,7 +2,7 @@ import { type ErrorRequestHandler, type Handler, type Request, type Response, Ro
 import type { Context, Services } from "../../operation/context.js";
 import { Failure, InvalidInput } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
-import { codeIn, formIn, readBodyUpTo } from "../body.js";
+import { formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
 import { linkFrom } from "../navigation.js";
 import { refuseOtherMethods } from "../plain-errors.js";
@@ -152,10 +152,11 @@ interface Answer {
 /** @throws InvalidInput when the body does not come from the page's form. */
 function answerIn(form: URLSearchParams): Answer {
   const answer = form.get("answer");
-  if (!form.has("code") || (answer !== "accept" && answer !== "decline")) {
+  const code = form.get("code");
+  if (code === null || (answer !== "accept" && answer !== "decline")) {
     throw InvalidInput.at("", "The form is incomplete. Open the invitation's page and send its form.");
   }
-  return { code: codeIn(form), accepts: answer === "accept" };
+  return { code, accepts: answer === "accept" };
 }
 
 const showFailure: ErrorRequestHandler = (error: unknown, { baseUrl, path }, response, next) => {

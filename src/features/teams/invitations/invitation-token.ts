@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { timeOf } from "../../../operation/clock-statement.js";
+import { SECRET_LENGTH, randomText } from "../../../operation/random-text.js";
 import { sha256 } from "../../../operation/sha256.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../../platform/database/database-errors.js";
 import { type Invitation, type Reading, toInvitation } from "./invitation.js";
@@ -25,7 +25,7 @@ export async function newInvitationToken(services: Reading, invitationId: string
   });
   const inviter = found && (await models.user.findUnique({ where: { id: found.invitedBy } }));
   if (!inviter) return null;
-  const token = randomBytes(32).toString("base64url");
+  const token = randomText(SECRET_LENGTH);
   try {
     await models.invitationToken.create({ data: { hash: sha256(token), invitationId } });
   } catch (error) {
