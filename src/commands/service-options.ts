@@ -7,9 +7,9 @@ export interface ServiceOptions {
 }
 
 export const keyOption = (): Option =>
-  new Option("--key <key>", "API key; better set the variable, which stays out of the shell history").env(
-    "MEMORY_GRAPH_KEY",
-  );
+  new Option("--key <key>", "API key; better set the variable, which stays out of the shell history")
+    .env("MEMORY_GRAPH_KEY")
+    .argParser((text) => text.trim());
 
 export const urlOption = (): Option =>
   new Option("--url <address>", "the service's address")
@@ -21,7 +21,8 @@ export const urlOption = (): Option =>
  * The address of a service, perhaps with a path below which it is served, without slashes at the end. People also give
  * the address of one of its doors.
  */
-export function addressOf(text: string): string {
+export function addressOf(given: string): string {
+  const text = given.trim();
   if (!/^https?:\/\/[^@?#]+$/.test(text) || !URL.canParse(text))
     throw new InvalidArgumentError("Give one such as https://memory.example.com");
   return text.replace(/\/+$/, "").replace(/\/+(?:mcp|v1|graphql)$/, "");

@@ -56,6 +56,17 @@ async function listsIn(file: string): Promise<object> {
   return { memories: strip(memories), relationships: strip(relationships) };
 }
 
+it("takes a key and an address as files and terminals give them, with blanks and line ends", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+
+  const environment = { MEMORY_GRAPH_KEY: ` ${key}\r\n`, MEMORY_GRAPH_URL: `${url} ` };
+  const wrote = await runHere(exportProgram, [join(await aFolder(), "first.jsonl")], environment);
+
+  expect(wrote).toMatchObject({ code: 0 });
+});
+
 it("writes a file from which an import makes the same graph, and which it does not overwrite", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

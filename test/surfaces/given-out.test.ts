@@ -1,7 +1,10 @@
 import { randomInt } from "node:crypto";
+import { simpleParser } from "mailparser";
+import { createTransport } from "nodemailer";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newApiKey } from "../../src/features/access/key-text.js";
 import { hashCode, newSignUpCode } from "../../src/features/access/sign-up-code.js";
+import { invitationMail } from "../../src/features/mail/invitation-mail.js";
 import { newInvitationToken } from "../../src/features/teams/invitations/invitation-token.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
 import { createTeam } from "../../src/features/teams/create-team.js";
@@ -128,4 +131,38 @@ describe("the secrets that people copy", () => {
     expect(new Set(secrets).size).toBe(20);
     expect(newApiKey()).toMatch(/^mg_live_[\dA-Za-z]{38}$/);
   });
+
+  it("lead to the page of an invitation from its mail, as programs find the link in its text and in its HTML", async () => {
+    const transport = createTransport({ streamTransport: true, buffer: true });
+    for (const inviterName of ["Ann", "Jürgen", null]) {
+      const token = await invite("carol@example.com");
+      const invitation = { ...{ token, inviterName, inviterEmail: "ann@example.com" }, role: "member" as const };
+      const mail = invitationMail({ ...invitation, teamName: "Platform", expiresAt: new Date() }, url);
+      const { message } = await transport.sendMail({ to: "carol@example.com", ...mail });
+      const { text = "", html } = await simpleParser(String(message));
+
+      // So Android does: it leaves out what follows the last letter or digit.
+      const [inText = ""] = /https?:\/\/\S+\b/.exec(text) ?? [];
+      const [, inHtml = ""] = /href="([^"]+)"/.exec(String(html)) ?? [];
+      expect([inText, inHtml]).toEqual([`${url}/invitations/${token}`, `${url}/invitations/${token}`]);
+      expect(text).toContain(`-X POST ${url}/teams/invitations/${token}/accept -H`);
+      expect((await ask(inText, { headers: elsewhere() })).status).toBe(200);
+    }
+  });
 });
+
+it.each(["-_--", "a+b/c==", "%2F%", "a b&code=x#y", "é☃", "007", "x".repeat(500)])(
+  "gives a program its state back: %s",
+  async (state) => {
+    const walker = new OAuthWalker(url, world);
+    const callback = "https://app.example.com/callback?from=a%2Bb";
+    const { body: client } = await walker.register({ redirect_uris: [callback] });
+    const { location: page } = await walker.begin(client.client_id, { state, redirect_uri: callback });
+    const answered = await walker.visit(`${page}/answer`, { answer: "refuse" });
+    const { location } = await walker.visit(answered.location);
+
+    const { searchParams } = new URL(location);
+    expect(location.split("?")[0]).toBe("https://app.example.com/callback");
+    expect([searchParams.get("state"), searchParams.get("from")]).toEqual([state, "a+b"]);
+  },
+);
