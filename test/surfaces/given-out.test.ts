@@ -49,7 +49,7 @@ const FORMS: ReadonlyArray<readonly [how: string, code: string]> = [
   ["as the longer code, broken over two lines", `  ${LONG.slice(0, 20)}\n  ${LONG.slice(20)}`],
 ];
 
-/** Each exchanges a code that was sent to an address. @returns whether the code was accepted */
+/** Every door that takes a code which was sent to an address. @returns whether the code was accepted */
 const DOORS: Readonly<Record<string, (email: string, code: string) => Promise<boolean>>> = {
   async rest(email, code) {
     const answer = await ask(`${url}/signup/confirm`, { headers: elsewhere(), body: { email, code } });
@@ -60,6 +60,10 @@ const DOORS: Readonly<Record<string, (email: string, code: string) => Promise<bo
     const answer = await ask(`${url}/graphql`, { headers: elsewhere(), body: { query } });
     const { data } = answer.body as { data?: { confirmSignUp: { key: string } | null } };
     return data?.confirmSignUp?.key.startsWith("mg_live_") ?? false;
+  },
+  async "the change of an address"(email, code) {
+    const { key } = await world.user();
+    return (await ask(`${url}/users/me/email`, { key, headers: elsewhere(), body: { email, code } })).status === 200;
   },
   async "the page of an invitation"(email, code) {
     const token = await invite(email);
