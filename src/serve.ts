@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { type RunningApp, startApp } from "./app.js";
 import { forOperator } from "./commands/for-operator.js";
+import { quote } from "./commands/quote.js";
 import type { Config } from "./config.js";
 import { configOfProcess } from "./environment.js";
 import { prepareDemoKey } from "./features/access/index.js";
@@ -119,7 +120,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
 
   Use the key in the playground and the reference, or in another terminal:
 
-  curl -s ${url}/v1/memories \\
+  curl -s ${quote(`${url}/v1/memories`)} \\
     -H 'Authorization: Bearer ${key}' \\
     -H 'Content-Type: application/json' \\
     -d '{"type": "fix", "title": "Retry", "content": "Wait longer each time."}'
@@ -138,8 +139,8 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
  */
 function tourOptions({ dataDir }: Config, url: string): string {
   const options = [
-    ...(url === "http://127.0.0.1:4000" ? [] : [`--url ${url}`]),
-    ...(resolve(dataDir) === resolve(".data") ? [] : [`--data-dir ${resolve(dataDir)}`]),
+    ...(url === "http://127.0.0.1:4000" ? [] : [`--url ${quote(url)}`]),
+    ...(resolve(dataDir) === resolve(".data") ? [] : [`--data-dir ${quote(resolve(dataDir))}`]),
   ];
   return options.length === 0 ? "" : ` -- ${options.join(" ")}`;
 }

@@ -6,6 +6,7 @@ import { UserError } from "../features/access/index.js";
 import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { LIMITS } from "../limits.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
+import { quote } from "./quote.js";
 import { addressOf, keyOption } from "./service-options.js";
 import { type Person, graphqlDoor, restDoor } from "./tour/doors.js";
 import { Guide } from "./tour/guide.js";
@@ -109,7 +110,7 @@ async function walkerOf(
       `An API key is needed: set MEMORY_GRAPH_KEY. For a development server, the tour reads the demo key from ${file}.`,
     );
   }
-  guide.note(`KEY=$(cat ${file})`);
+  guide.note(`KEY=$(cat ${quote(file)})`);
   return { variable: "KEY", key: demo.trim() };
 }
 

@@ -1,5 +1,6 @@
 import { callService, stoppedBy } from "../../import/call-service.js";
 import { inSnakeCase } from "../in-snake-case.js";
+import { quote } from "../quote.js";
 import { showJson } from "./show-json.js";
 
 /** A user with a key, and the shell variable that is shown instead of the key. */
@@ -124,8 +125,6 @@ export function showCurl({
     ...(body ? [`-d ${quote(showJson(body, "  "))}`] : []),
   ].join(" \\\n  ");
 }
-
-const quote = (text: string): string => (/^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 function parse(text: string): unknown {
   try {
