@@ -943,6 +943,8 @@ it.each([
 
 it.each([
   ["invoice not paid", "Invoice not paid", "Invoice paid twice"],
+  ["invoice not paid", "The invoice has not yet been paid", "Invoice paid twice"],
+  ["user is not an admin", "User is not the admin", "User is an admin"],
   ["why is an invoice not paid", "An invoice isn't paid in time", "Invoice paid twice"],
   ["widget won't load", "Widget does not load", "Widget load times"],
   ["can't load widget", "Cannot load the widget", "Load the widget"],
@@ -956,9 +958,17 @@ it.each([
   ["build times out", "Build timed out", "Build times of all"],
   ["scale up workers", "Workers: scaled up", "Workers: scaled down"],
   ["rechnung nicht bezahlt", "Rechnung ist nicht bezahlt", "Rechnung bezahlt"],
+  ["der server antwortet nicht", "Der Server antwortet seit heute nicht", "Der Server antwortet"],
   ["factura no pagada", "Factura aún no pagada", "Factura pagada"],
+  ["factura no pagada", "La factura no está pagada", "Factura pagada"],
+  ["le serveur ne répond pas", "Le serveur ne répond pas", "Le serveur répond"],
+  ["le serveur répond pas", "Le serveur ne répond pas", "Le serveur répond"],
   ["pagamento não recebido", "Pagamento não recebido", "Pagamento recebido ontem"],
+  ["servern svarar inte på anrop", "Servern svarar inte på anrop", "Servern svarar på anrop"],
   ["счет не оплачен", "Счёт не оплачен", "Счёт оплачен"],
+  ["счет не оплачен", "Счет не был оплачен", "Счет оплачен"],
+  ["файл не найден", "Файл не найден", "Файл найден"],
+  ["интернет не работает", "Интернет не работает", "Интернет работает"],
 ])("finds for %j first what says so, not what says the contrary", async (query, right, contrary) => {
   await using world = await createWorld();
   const ann = await world.user();

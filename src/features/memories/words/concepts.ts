@@ -245,15 +245,17 @@ function findQuoted(words: readonly string[], { concepts }: Resolved): FoundName
 }
 
 /** Words of which one changes what the next or the one before means: "not found", "server down". */
-function findTurned({ turning, isAdverb, after, before }: Turned, { concepts }: Resolved): FoundName[] {
+function findTurned({ turning, isAdverb, isBehind, after, before }: Turned, { concepts }: Resolved): FoundName[] {
   const has = (word: string): boolean => concepts.some(({ text }) => text === word);
-  const upToKnown = (words: readonly string[]) => words.slice(0, words.findIndex(has) + 1);
-  const [next, last] = [upToKnown(after), upToKnown(before)];
+  const [next, last] = [after.find(has), before.find(has)];
+  // "Out of date" is a name, but who denies "an admin" may also deny "the admin".
+  const between = isAdverb ? after.slice(0, after.findIndex(has)) : [];
   const phrases = [
-    ...(next.length > 0 ? [[turning, ...next]] : []),
-    ...(isAdverb && last.length > 0 ? [[last.slice(-1), ...last.slice(0, -1).reverse(), ...turning]] : []),
+    ...(next === undefined ? [] : [[turning, ...between, next]]),
+    ...(isBehind && last !== undefined ? [[[last], turning]] : []),
   ];
-  const parts = concepts.filter(({ text }) => [...next, ...last].includes(text));
+  // Both, since a text without the word between them has them side by side, which counts for it.
+  const parts = concepts.filter(({ text }) => text === next || text === last);
   const pattern = phrases.map((words) => patternOfPhrase(words, has)).join("|");
   return phrases.length > 0 ? [{ pattern, parts, wholes: [] }] : [];
 }

@@ -101,9 +101,10 @@ function patternOfWord(word: string): string {
 }
 
 /**
- * A pattern for words side by side; of those in a list each will do, and a short word may follow. Only those that `inflects` may have other endings: "not found" is in neither "notes
- * found" nor "nothing found", but "no error" is in "no errors". Texts are compared as they are stored, so each letter
- * may have an accent.
+ * A pattern for words side by side. Of those in a list, each will do, and up to two short words may follow, as in "not
+ * yet been paid". Only those that `inflects` may have other endings: "not found" is in neither "notes found" nor
+ * "nothing found", but "no error" is in "no errors". Texts are compared as they are stored, so each letter may have an
+ * accent.
  */
 export function patternOfPhrase(
   words: ReadonlyArray<string | readonly string[]>,
@@ -111,20 +112,24 @@ export function patternOfPhrase(
 ): string {
   const patternOfOne = (word: string): string => {
     const [begin, end] = inflects(word) ? [word.slice(0, Math.max(4, word.length - 3)), endingOf(word)] : [word, ""];
-    return begin.replace(/[a-z]/g, `[$&${ACCENTED}]`) + end;
+    return begin.replace(/[a-z]/g, `[$&${ACCENTED}]`).replace(/[еиіуα-ω]/g, `[$&${ACCENTED_OTHERS}]`) + end;
   };
   const patterns = words.map((word) =>
     typeof word === "string"
       ? patternOfOne(word)
-      : `(?:${word.map(patternOfOne).join("|")})(?:${APART}{1,3}[a-z]{1,5})?`,
+      : `(?:${word.map(patternOfOne).join("|")})(?:${APART}{1,3}[${LETTER}]{1,7}){0,2}`,
   );
   return `(?:^|${APART})${patterns.join(`${APART}{1,3}`)}(?:$|${APART})`;
 }
 
 /** Latin letters with accents. */
 const ACCENTED = "À-ſ";
-const APART = `[^a-z0-9${ACCENTED}]`;
-const endingOf = ({ length }: string): string => (length > 3 ? `[a-z${ACCENTED}]*` : "s?");
+/** Cyrillic and Greek letters that folding turns into others. */
+const ACCENTED_OTHERS = "йё-џΐά-ΰϊ-ώ";
+/** Latin, Greek and Cyrillic letters. */
+const LETTER = `a-z${ACCENTED}Ͱ-џ`;
+const APART = `[^${LETTER}0-9]`;
+const endingOf = ({ length }: string): string => (length > 3 ? `[${LETTER}]*` : "s?");
 
 /** Without what some of its forms lack: "throttling", "timing out", "carried over". */
 const withoutEnd = (word: string): string => word.replace(/(?<=...)[ey]$/, "");

@@ -7,14 +7,18 @@ const wordsOf = (list: string): readonly string[] => fold(list).split(" ");
 const NEGATIONS: ReadonlyArray<readonly string[]> = [
   wordsOf("not no nor never without cannot t"),
   wordsOf("nicht kein keine keinen keinem keiner nie ohne"),
-  wordsOf("pas sans jamais"),
+  wordsOf("ne pas sans jamais"),
   wordsOf("no nunca sin ningún ninguna"),
   wordsOf("não nunca sem nenhum nenhuma"),
   wordsOf("non mai senza nessun nessuna"),
   wordsOf("niet geen nooit zonder"),
   wordsOf("nie bez nigdy"),
-  wordsOf("не без нет никогда"),
+  wordsOf("inte ikke ingen inget inga utan uden uten"),
+  wordsOf("не без нет немає ніколи никогда"),
 ];
+
+/** Of these, those that stand behind what they deny: "antwortet nicht". */
+const DENIALS_BEHIND = wordsOf("nicht pas niet inte ikke");
 
 /** Stop words that say where or when the next one is, of which another one says something else. */
 const PREPOSITIONS = wordsOf("before after above below under between during against until only");
@@ -34,8 +38,9 @@ const BETWEEN_MAX = 2;
 export interface Turned {
   /** The word, and those that may stand for it. */
   readonly turning: readonly string[];
-  /** Whether it may change the word before it. */
   readonly isAdverb: boolean;
+  /** Whether it may change the word before it, as adverbs do. */
+  readonly isBehind: boolean;
   /** The words after it. */
   readonly after: readonly string[];
   /** The words before it, the nearest first. */
@@ -43,8 +48,8 @@ export interface Turned {
 }
 
 /**
- * The first places of a query where a word changes what others mean, such as "not found" and "server down". The index has
- * no such words.
+ * The first places of a query where a word changes what others mean, such as "not found" and "server down". The index
+ * has no such words.
  */
 export function turnedIn(words: readonly string[]): Turned[] {
   const all = words.flatMap((word, place) => {
@@ -53,7 +58,8 @@ export function turnedIn(words: readonly string[]): Turned[] {
     if (!turning || (word === "t" && !words[place - 1]?.endsWith("n"))) return [];
     const after = words.slice(place + 1, place + 2 + BETWEEN_MAX);
     const before = words.slice(Math.max(0, place - 1 - BETWEEN_MAX), place).reverse();
-    return [{ turning, isAdverb: ADVERBS.includes(word), after, before }];
+    const isAdverb = ADVERBS.includes(word);
+    return [{ turning, isAdverb, isBehind: isAdverb || DENIALS_BEHIND.includes(word), after, before }];
   });
   return all.slice(0, LIMITS.search.names);
 }

@@ -69,7 +69,7 @@ export interface SearchQuery {
   readonly phrases: readonly string[];
   /** The words of each, to look for as they are written. */
   readonly quoted: ReadonlyArray<readonly string[]>;
-  /** Words with one before them that changes what they mean, such as "not found". */
+  /** Places where a word changes what others mean, such as "not found" and "server down". */
   readonly turned: readonly Turned[];
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
