@@ -2,7 +2,7 @@ import { LIMITS } from "../../../limits.js";
 import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
-import type { Turned } from "./negations.js";
+import type { Modifier } from "./modifiers.js";
 import { isTelling, patternOfNames, patternOfPhrase } from "./names.js";
 import type { Piece } from "./piece.js";
 import type { QueryWord, SearchQuery, ShortenedName } from "./query.js";
@@ -146,13 +146,13 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const inShortened = meanings.flatMap(({ words: run, found }) =>
     found.length > 0 ? run.map(({ text }) => text) : [],
   );
-  const turned = query.turned
-    .filter(({ turning }) => !turning.some((word) => inShortened.includes(word)))
-    .flatMap((place) => findTurned(place, resolved));
+  const modified = query.modifiers
+    .filter(({ forms }) => !forms.some((word) => inShortened.includes(word)))
+    .flatMap((place) => findModified(place, resolved));
   const others = signed.filter(({ parts }) => !parts.every((part) => inNumbers.has(part)));
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
-    names: [...quoted, ...numbers, ...others, ...shortened, ...turned].slice(0, LIMITS.search.names),
+    names: [...quoted, ...numbers, ...others, ...shortened, ...modified].slice(0, LIMITS.search.names),
     unknown: unknown
       .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
@@ -245,14 +245,14 @@ function findQuoted(words: readonly string[], { concepts }: Resolved): FoundName
 }
 
 /** Words of which one changes what the next or the one before means: "not found", "server down". */
-function findTurned({ turning, isAdverb, isBehind, after, before }: Turned, { concepts }: Resolved): FoundName[] {
+function findModified({ forms, isAdverb, isBehind, after, before }: Modifier, { concepts }: Resolved): FoundName[] {
   const has = (word: string): boolean => concepts.some(({ text }) => text === word);
   const [next, last] = [after.find(has), before.find(has)];
   // "Out of date" is a name, but who denies "an admin" may also deny "the admin".
   const between = isAdverb ? after.slice(0, after.findIndex(has)) : [];
   const phrases = [
-    ...(next === undefined ? [] : [[turning, ...between, next]]),
-    ...(isBehind && last !== undefined ? [[[last], turning]] : []),
+    ...(next === undefined ? [] : [[forms, ...between, next]]),
+    ...(isBehind && last !== undefined ? [[[last], forms]] : []),
   ];
   // Both, since a text without the word between them has them side by side, which counts for it.
   const parts = concepts.filter(({ text }) => text === next || text === last);

@@ -6,7 +6,7 @@ import { join, separate, umlautsIn, withUmlauts } from "./german.js";
 import { otherScripts } from "./han.js";
 import { idleAmong, withoutAsking } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
-import { type Turned, turnedIn } from "./negations.js";
+import { type Modifier, modifiersIn } from "./modifiers.js";
 import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
 import { namesLike, synonymsOf, typesNamed } from "./synonyms.js";
@@ -69,8 +69,8 @@ export interface SearchQuery {
   readonly phrases: readonly string[];
   /** The words of each, to look for as they are written. */
   readonly quoted: ReadonlyArray<readonly string[]>;
-  /** Places where a word changes what others mean, such as "not found" and "server down". */
-  readonly turned: readonly Turned[];
+  /** Words that change what those beside them mean, as in "not found" and "server down". */
+  readonly modifiers: readonly Modifier[];
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
 }
@@ -155,7 +155,7 @@ export function readQuery(written: string): SearchQuery {
     shortened: shortenedOf(words),
     phrases: phrases.map(({ term }) => term),
     quoted: phrases.flatMap(quotedOf),
-    turned: turnedIn(all.map(({ text: word }) => word)),
+    modifiers: modifiersIn(all.map(({ text: word }) => word)),
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
 }

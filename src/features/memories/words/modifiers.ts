@@ -1,9 +1,8 @@
-import { LIMITS } from "../../../limits.js";
 import { fold } from "./fold.js";
 
 const wordsOf = (list: string): readonly string[] => fold(list).split(" ");
 
-/** Words that deny what follows: in a language, each may stand for the after, such as "without" for "no". */
+/** Words that deny what follows: in a language, each may stand for the others, such as "without" for "no". */
 const NEGATIONS: ReadonlyArray<readonly string[]> = [
   wordsOf("not no nor never without cannot t"),
   wordsOf("nicht kein keine keinen keinem keiner nie ohne"),
@@ -26,7 +25,7 @@ const PREPOSITIONS = wordsOf("before after above below under between during agai
 const ADVERBS = wordsOf("up down out off over again once");
 
 /** Each of all these words, with those that may stand for it. */
-const TURNING = new Map<string, readonly string[]>([
+const MODIFIERS = new Map<string, readonly string[]>([
   ...NEGATIONS.flat().map((word) => [word, NEGATIONS.filter((some) => some.includes(word)).flat()] as const),
   ...[...PREPOSITIONS, ...ADVERBS].map((word) => [word, [word]] as const),
 ]);
@@ -34,10 +33,13 @@ const TURNING = new Map<string, readonly string[]>([
 /** How many words may stand between such a word and the next, or the last, that the index has: "not an admin". */
 const BETWEEN_MAX = 2;
 
-/** A place of a query where a word changes what others mean. */
-export interface Turned {
+/** A query seldom has more. In texts of a megabyte, the pattern of one takes twice as long as that of a quoted phrase. */
+const MODIFIERS_MAX = 2;
+
+/** A word of a query that changes what the words beside it mean. */
+export interface Modifier {
   /** The word, and those that may stand for it. */
-  readonly turning: readonly string[];
+  readonly forms: readonly string[];
   readonly isAdverb: boolean;
   /** Whether it may change the word before it, as adverbs do. */
   readonly isBehind: boolean;
@@ -48,18 +50,18 @@ export interface Turned {
 }
 
 /**
- * The first places of a query where a word changes what others mean, such as "not found" and "server down". The index
- * has no such words.
+ * The first words of a query that change what those beside them mean, as in "not found" and "server down". The index has
+ * none of them.
  */
-export function turnedIn(words: readonly string[]): Turned[] {
+export function modifiersIn(words: readonly string[]): Modifier[] {
   const all = words.flatMap((word, place) => {
-    const turning = TURNING.get(word);
+    const forms = MODIFIERS.get(word);
     // Of "don't", but not of "a t test".
-    if (!turning || (word === "t" && !words[place - 1]?.endsWith("n"))) return [];
+    if (!forms || (word === "t" && !words[place - 1]?.endsWith("n"))) return [];
     const after = words.slice(place + 1, place + 2 + BETWEEN_MAX);
     const before = words.slice(Math.max(0, place - 1 - BETWEEN_MAX), place).reverse();
     const isAdverb = ADVERBS.includes(word);
-    return [{ turning, isAdverb, isBehind: isAdverb || DENIALS_BEHIND.includes(word), after, before }];
+    return [{ forms, isAdverb, isBehind: isAdverb || DENIALS_BEHIND.includes(word), after, before }];
   });
-  return all.slice(0, LIMITS.search.names);
+  return all.slice(0, MODIFIERS_MAX);
 }
