@@ -44,7 +44,7 @@ program
   .action(async (id: string | undefined, { json }: { json?: true }) => {
     const ids = await withDatabase((database) => retryMails(database, id));
     if (id !== undefined && ids.length === 0)
-      throw new UserError("No failed mail with this id waits: see `mail list`.");
+      throw new UserError("No failed mail with this id waits: see `npm run mail -- list`.");
     console.log(json ? JSON.stringify({ ids }) : `Mails that are retried now: ${ids.length}.`);
   });
 

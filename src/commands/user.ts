@@ -227,7 +227,7 @@ function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: s
     : `${sentence}\n\n  User  ${userId}\n  Key   ${apiKey.key}   (shown only now)\n`;
   process.stdout.write(`${text}\n`, (error) => {
     if (!error) return;
-    console.error(`The key of ${email} could not be printed: \`user key\` creates another one for this address.`);
+    console.error(`The key of ${email} could not be printed: \`npm run user -- key\` creates another one.`);
     process.exitCode = EXIT.failed;
   });
 }

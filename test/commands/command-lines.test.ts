@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { cp, mkdir, open, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -71,6 +71,34 @@ it("knows every command", () => {
 
   expect(known.map(([script]) => script).sort()).toEqual([...Object.keys(programs), ...OTHERS].sort());
   expect(calls.length).toBeGreaterThan(20);
+});
+
+/** What messages, comments and help name of the commands: `user key`, `npm run user -- key --email <address>`. */
+function commandsNamedIn(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
+  const text = files.map((path) => readFileSync(join(folder, path), "utf8")).join("\n");
+  return Array.from(text.matchAll(/`([a-z][^`\n\\]+)\\?`/g), ([, code = ""]) => code);
+}
+
+it("names commands as they are called, with subcommands and options that exist", () => {
+  const told = commandsNamedIn("src");
+  const startsCall = (code: string) => /^npm run(?: --silent)? /.test(code);
+  const called = told.filter(startsCall).flatMap((code) => {
+    const [, script = "", words = ""] = /^npm run(?: --silent)? ([\w:-]+)(?: -- (.*))?/.exec(code) ?? [];
+    return programs[script] ? [{ code, program: programs[script], words: words.split(" ").filter(Boolean) }] : [];
+  });
+  const isKnown = ({ program, words: [first, ...others] }: (typeof called)[number]) => {
+    const part = program.commands.find((command) => command.name() === first);
+    const options = (part ? others : [first ?? ""]).filter((word) => word.startsWith("--"));
+    const known = (part ?? program).options.map(({ long }) => long);
+    const isFirstKnown = first === undefined || part !== undefined || program.commands.length === 0;
+    return (isFirstKnown || first === "--help") && options.every((name) => name === "--help" || known.includes(name));
+  };
+  const cut = told.filter((code) => named.some(([name]) => name.includes(" ") && `${code} `.startsWith(`${name} `)));
+
+  expect(called.length).toBeGreaterThan(10);
+  expect(called.filter((call) => !isKnown(call)).map(({ code }) => code)).toEqual([]);
+  expect(cut, "Write `npm run user -- key` instead of `user key`.").toEqual([]);
 });
 
 it.each(named)(
@@ -205,7 +233,7 @@ it.skipIf(!existsSync("/dev/full"))("says how to get another key if a new one ca
 
   expect(child.exitCode).toBe(1);
   expect(errors).toMatch(
-    /^The key of ann@example\.com could not be printed: `user key` creates another one for this address\.\n/,
+    /^The key of ann@example\.com could not be printed: `npm run user -- key` creates another one\.\n/,
   );
 });
 

@@ -151,7 +151,10 @@ it("forgets the address of somebody who was only invited or began to sign up, bu
   const { pool } = world.database;
 
   expect((await forget(EMAIL)).errors).toMatch(/^Nothing was done\. .*--yes/);
-  expect(await forget(owner.email, "--yes")).toMatchObject({ code: 1, errors: expect.stringContaining("user delete") });
+  expect(await forget(owner.email, "--yes")).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining("user -- delete"),
+  });
   expect((await columnsWith(pool, EMAIL)).length).toBeGreaterThan(3);
   expect((await forget("Ann@Example.com", "--yes")).output).toBe("Forgot Ann@Example.com. Invitations deleted: 2.\n");
 

@@ -29,13 +29,16 @@ export class UserError extends Error {}
 export class NoSuchUser extends UserError {
   /** @param which the address or id that was given */
   constructor(which: string) {
-    super(`There is no user ${JSON.stringify(which)}. Correct the address or the id, or run \`user create\` first.`);
+    super(
+      `There is no user ${JSON.stringify(which)}. Correct the address or the id, or create one with ` +
+        "`npm run user -- create`.",
+    );
   }
 }
 
 export class AddressTaken extends UserError {
   constructor(address: string) {
-    super(`There is already a user with the address ${address}. \`user key\` creates another key for it.`);
+    super(`There is already a user with the address ${address}. \`npm run user -- key\` creates another key for it.`);
   }
 }
 
@@ -94,7 +97,7 @@ export async function createKeyFor(
     const stays = await lockRow(inner, "user_account", { id: user.id }, { strength: "KEY SHARE" });
     if (!stays) throw new NoSuchUser(which);
     if (user.suspendedAt)
-      throw new UserError(`${email} is suspended, so its keys do not work. Run \`user unsuspend\` first.`);
+      throw new UserError(`${email} is suspended, so its keys do not work. Run \`npm run user -- unsuspend\` first.`);
     const key = { userId: user.id, name, action: "createKey" } as const;
     return { userId: user.id, email, apiKey: await storeKey({ newId, database: inner }, key, secret) };
   });

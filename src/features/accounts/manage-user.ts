@@ -147,7 +147,7 @@ export async function forgetAddress({ database, newId }: Services, address: stri
   const email = normalEmail(address) ?? "";
   return database.transaction(async (inner) => {
     if ((await inner.models.user.count({ where: { email } })) > 0)
-      throw new UserError(`${email} is the address of a user. \`user delete\` forgets it with the user.`);
+      throw new UserError(`${email} is the address of a user. \`npm run user -- delete\` forgets it with the user.`);
     const invitations = await inner.models.invitation.count({ where: { email } });
     const changes = await inner.models.auditEntry.findMany({
       where: { action: "changeEmail", detail: email },

@@ -116,7 +116,7 @@ it("refuses an unknown address, and suspends nobody", async () => {
   await using world = await createWorld();
   await createUser(world.services, { email: "bob@example.com", plan: "free", verified: true });
   await expect(suspendUser(world.services, "ann@example.com")).rejects.toThrow(
-    /no user "ann@example.com"\. .*`user create`/,
+    /no user "ann@example.com"\. .*`npm run user -- create`/,
   );
   expect(await world.database.models.user.count({ where: { suspendedAt: { not: null } } })).toBe(0);
 });
