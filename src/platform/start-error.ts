@@ -1,3 +1,4 @@
+import pg from "pg";
 import { adviceForCertificate } from "./certificate-advice.js";
 import { LOCK_NOT_AVAILABLE, UNAVAILABLE, sqlStateOf, whyUnavailable } from "./database/database-errors.js";
 
@@ -131,7 +132,9 @@ const cannotCreate: Sentence = ({ host, user, database, variable }, said) =>
   /(?:for|of) (?:table|relation|sequence|view|function|type) /.test(said)
     ? `PostgreSQL at ${host} does not let ${user} use what another role created: ${said}. Name that role in ${variable}.`
     : `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
-      `Let ${user} own the database ${database}, or have an administrator run CREATE EXTENSION pg_trgm and btree_gin in it.`;
+      `Let ${user} own the database ${database}, or have an administrator run in it: ` +
+      "CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE EXTENSION IF NOT EXISTS btree_gin; " +
+      `GRANT CREATE ON SCHEMA public TO ${pg.escapeIdentifier(user)};`;
 
 const lacksExtension: Sentence = ({ host }, said) =>
   `PostgreSQL at ${host} lacks an extension: ${said}. Install PostgreSQL's contrib package there.`;

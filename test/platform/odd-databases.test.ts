@@ -149,6 +149,30 @@ it("names the role that logs in, to which settings belong, also if that acts as 
   expect((await migrate(way)).length).toBeGreaterThan(0);
 });
 
+it.each([
+  ["nothing", []],
+  ["tables, but not the extensions", ["GRANT CREATE ON SCHEMA public TO ROLE"]],
+  ["the extensions, but no tables", ["GRANT CREATE ON DATABASE DB TO ROLE"]],
+])("says what lets a role start the service that may create %s", async (_what, grants) => {
+  const role = `guest_${randomUUID().replaceAll("-", "")}`;
+  const byRole = grants.map((statement) => statement.replaceAll("ROLE", role));
+  const limits = ["REVOKE CREATE ON SCHEMA public FROM PUBLIC", `CREATE ROLE ${role} LOGIN PASSWORD 'hush'`, ...byRole];
+  const url = await oddDatabase("", ...limits);
+  const run = (...statements: readonly string[]) =>
+    onServer(url, async (server) => {
+      for (const sql of statements) await server.query(sql);
+    });
+  onTestFinished(() => run(`DROP OWNED BY ${role} CASCADE`, `DROP ROLE ${role}`));
+  const way = Object.assign(new URL(url), { username: role, password: "hush" }).href;
+
+  const refusal = await migrate(way).catch((error: Error) => error.message);
+  const [, advice = ""] = /have an administrator run in it: (.*;)$/.exec(String(refusal)) ?? [];
+  await run(advice);
+
+  expect(advice).toContain(role);
+  expect((await migrate(way)).length).toBeGreaterThan(0);
+});
+
 it("warns at each start if the locale knows no letters but A to Z, and starts", async () => {
   const url = await oddDatabase("ENCODING 'UTF8' LOCALE 'C'");
   const told: string[] = [];
