@@ -21,10 +21,11 @@ import { describe, expect, it } from "vitest";
 import { graphqlSchema, operations, relations } from "../../src/operations.js";
 import { raisedFailures } from "../../src/failures.js";
 import { withinBounds } from "../../src/operation/within-bounds.js";
-import { FAILURE_KINDS, InvalidInput, type InputIssue } from "../../src/operation/failure.js";
+import { FAILURE_KINDS, InvalidInput, type InputIssue, examplesOf } from "../../src/operation/failure.js";
 import { inputReader, inputTypeOf } from "../../src/operation/input.js";
 import { snakeCase } from "../../src/operation/names.js";
 import { type Operation, takesBody } from "../../src/operation/operation.js";
+import { isAtLeast } from "../../src/operation/standing.js";
 import { explain } from "../../src/surfaces/graphql/literals.js";
 import { assertVariablesFit } from "../../src/surfaces/graphql/variables.js";
 import { restError, routesOf } from "../../src/surfaces/plain-errors.js";
@@ -345,4 +346,19 @@ describe("messages", () => {
       expect(error instanceof GraphQLError).toBe(false);
     },
   );
+
+  it("say who may do what they advise, where the reader may be another", () => {
+    const roleFor = new Map(operations.map(({ name, team }) => [name, team?.role] as const));
+    const silent = operations.flatMap(({ name, team, failures }) =>
+      failures.flatMap(examplesOf).flatMap(({ message }) =>
+        Array.from(message.matchAll(/`([a-z]\w+)`/g), ([, advised = ""]) => roleFor.get(advised))
+          .filter((role) => role && role !== "member" && !(team && isAtLeast(team.role, role)))
+          .filter(
+            (role) => !new RegExp(`\\b${role === "owner" ? "owner" : "owner|admins|the team can"}\\b`).test(message),
+          )
+          .map(() => `${name}: ${message}`),
+      ),
+    );
+    expect([...new Set(silent)]).toEqual([]);
+  });
 });

@@ -73,8 +73,9 @@ export class TeamFull extends Failure {
 
   constructor() {
     super(
-      "All seats of the team are taken, counting pending invitations. Revoke an invitation, remove a member, or " +
-        "raise `maxMembers`: with `upgradeTeam` if the team pays for its seats, otherwise with `updateTeam`.",
+      "All seats of the team are taken, counting pending invitations. Its owner and admins can revoke an invitation or " +
+        "remove a member; its owner can raise `maxMembers`: with `upgradeTeam` if the team pays for its seats, " +
+        "otherwise with `updateTeam`.",
     );
   }
 }
