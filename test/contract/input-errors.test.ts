@@ -28,9 +28,10 @@ import { type Operation, takesBody } from "../../src/operation/operation.js";
 import { isAtLeast } from "../../src/operation/standing.js";
 import { explain } from "../../src/surfaces/graphql/literals.js";
 import { assertVariablesFit } from "../../src/surfaces/graphql/variables.js";
+import { problemNote } from "../../src/surfaces/pages/invitation.js";
 import { restError, routesOf } from "../../src/surfaces/plain-errors.js";
 
-import { named } from "../support/operations.js";
+import { named, operationNamed } from "../support/operations.js";
 
 const schema = await graphqlSchema();
 
@@ -360,5 +361,17 @@ describe("messages", () => {
       ),
     );
     expect([...new Set(silent)]).toEqual([]);
+  });
+
+  it("name no operation on a page, whose reader is no program", () => {
+    const onPages = [
+      ...["signUp", "confirmSignUp", "acceptInvitation", "declineInvitation"],
+      ...["invitation", "invitationById", "mailInvitation"],
+    ];
+    const shown = onPages
+      .flatMap((name) => operationNamed(name).failures.flatMap(examplesOf))
+      .map((failure) => problemNote(failure)?.text ?? "");
+    expect(shown.length).toBeGreaterThan(10);
+    expect(shown.filter((text) => /\b[a-z]+[A-Z]/.test(text))).toEqual([]);
   });
 });

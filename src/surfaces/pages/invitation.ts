@@ -125,13 +125,18 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
     "This code is wrong or has expired. Try again, or send another code. After " +
     `${LIMITS.signUp.triesPerNetwork} attempts only the longer code from the same mail works.`,
   already_in_team: "You are already in another team, and can be in only one. Leave it, then answer again.",
+  too_many_api_keys: "You have as many API keys as a user may have. Revoke one by another of them, then try again.",
   too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
   team_full: "The team has no free seat. Ask the person who invited you to make room, then answer again.",
   subscription_required:
     "The team has no paid seat left. Ask the person who invited you to buy more seats, then answer again.",
 };
 
-const explain = ({ reason = "", message }: Failure): string => FOR_PEOPLE[reason] ?? message.replaceAll("`", "");
+/** The failure's own message without the sentences that name an operation, which no person on a page can call. */
+const explain = ({ reason = "", message }: Failure): string => {
+  const sentences = message.split(/(?<=\.) /).filter((sentence) => !/`[a-z]+[A-Z]/.test(sentence));
+  return FOR_PEOPLE[reason] ?? sentences.join(" ").replaceAll("`", "");
+};
 
 /** A link to the invitation's page, or to a form below it. */
 export const linkTo = ({ here, token }: Pick<Situation, "here" | "token">, below = ""): string =>
