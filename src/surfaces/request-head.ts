@@ -91,11 +91,12 @@ const isNameOf =
   (part: string, index: number): boolean =>
     index % 2 === 0 && part.length === name.length && part.toLowerCase() === name;
 
+const SHORTER = "What is too long for a URL, GraphQL takes in a body: `POST /graphql`.";
 const tooLongUrl = (bytes: number): string =>
-  `The URL may have at most ${bytes.toLocaleString("en")} bytes. Send long texts in the body of a POST.`;
+  `The URL may have at most ${bytes.toLocaleString("en")} bytes. ${SHORTER}`;
 const tooLongMediaTypes = (name: string, bytes: number): string =>
   `The header ${name} may have at most ${bytes.toLocaleString("en")} bytes. Name only the media types that you need.`;
 const tooManyHeaders = (count: number): string => `A request may have at most ${count} headers. Send fewer.`;
 export const tooLargeHead = (bytes: number): string =>
   `The request line and the headers together may have at most ${bytes.toLocaleString("en")} bytes. ` +
-  "Send fewer or shorter headers.";
+  `Send fewer or shorter headers. ${SHORTER}`;

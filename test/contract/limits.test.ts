@@ -147,7 +147,7 @@ const PROBES: readonly Probe[] = [
     max: graphql.tokens,
     request: (size) => document(`{ ${repeated(size - 2, () => "__typename")} }`),
     needsKey: false,
-    says: "1000 tokens",
+    says: "1,000 tokens",
   },
   {
     step: "GraphQL: selections",

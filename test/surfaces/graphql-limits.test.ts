@@ -18,7 +18,7 @@ it.each([
     `{ ${"viewer { id } ".repeat(100)} ${"x".repeat(LIMITS.graphql.nameLength + 1)} }`,
     "longer than",
   ],
-  ["too many tokens", `{ ${"viewer { id } ".repeat(400)} }`, "1000"],
+  ["too many tokens", `{ ${"viewer { id } ".repeat(400)} }`, "more than 1,000 tokens"],
   ["full of one field", `{ viewer { ${"id ".repeat(900)} } }`, "500,000 steps. Select each field once."],
   [
     "too costly",
@@ -34,6 +34,7 @@ it.each([
 
   expect(status).toBe(400);
   expect(JSON.stringify(body)).toContain(limit);
+  expect(JSON.stringify(body)).toMatch(/\b(?:Ask for|Select|Use|Send) (?:fewer|shorter|each)\b/);
   expect(world.bugs).toEqual([]);
 });
 

@@ -44,6 +44,28 @@ it("accepts the largest allowed head, and refuses a larger one", async () => {
   }
 });
 
+it("names a way for values that are too long for a URL", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const tags = Array.from({ length: 15 }, (_, number) => "記".repeat(98) + number);
+  const values = tags.map((tag) => `&tags=${encodeURIComponent(tag)}`).join("");
+  const byUrl = (count: number) => ask(`${url}/v1/memories/search?query=a${values.slice(0, count)}`, { key });
+
+  const [tooLong, muchTooLong] = [await byUrl(urlBytes), await byUrl(values.length)];
+  for (const { status, body } of [tooLong, muchTooLong]) {
+    expect(status).toBe(413);
+    const { message } = (body as { error: { message: string } }).error;
+    const [, method = "", path = ""] = /`([A-Z]+) (\/\S*)`/.exec(message) ?? [];
+    const query = 'query ($tags: [String!]!) { searchMemories(query: "a", tags: $tags) { total } }';
+    const answer = await ask(url + path, { method, key, body: { query, variables: { tags } } });
+    expect([message, answer]).toMatchObject([
+      message,
+      { status: 200, body: { data: { searchMemories: { total: 0 } } } },
+    ]);
+  }
+});
+
 it("refuses a URL that cannot be parsed", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -40,13 +40,26 @@ export function formatError({ locations, ...shown }: GraphQLFormattedError, erro
   return { ...formatted, message, extensions: { code, ...(details ? { details } : {}) } };
 }
 
-/** Apollo's refusal, which begins with the operation's name. */
-const TOO_MANY_SELECTIONS = "recursively requests too many selections.";
 const SELECTIONS_MAX = LIMITS.graphql.selections.toLocaleString("en");
-const FEWER_SELECTIONS = `has more than ${SELECTIONS_MAX} selections, with fragments expanded. Select fewer fields.`;
+const TOKENS_MAX = LIMITS.graphql.tokens.toLocaleString("en");
+
+/** The same for messages of which a part varies. */
+const PARTS_PLAINLY: ReadonlyArray<readonly [said: RegExp, plain: string]> = [
+  [
+    // Begins with the operation's name.
+    /recursively requests too many selections\.$/,
+    `has more than ${SELECTIONS_MAX} selections, with fragments expanded. Select fewer fields.`,
+  ],
+  [
+    /^Syntax Error: Document contains more that \d+ tokens\. Parsing aborted\.$/,
+    `The document has more than ${TOKENS_MAX} tokens. Select fewer fields, and send values as variables.`,
+  ],
+  [/^(Query depth limit of \d+ exceeded, found \d+\.)$/, "$1 Ask for fewer levels."],
+  [/^(Aliases limit of \d+ exceeded, found \d+\.)$/, "$1 Use fewer aliases, or several requests."],
+];
 
 const plainly = (message: string): string =>
-  PLAINLY.get(message) ?? message.replace(TOO_MANY_SELECTIONS, FEWER_SELECTIONS);
+  PLAINLY.get(message) ?? PARTS_PLAINLY.reduce((text, [said, plain]) => text.replace(said, plain), message);
 
 /** The limit or what to do, in place of messages of the libraries that do not say so. */
 const PLAINLY: ReadonlyMap<string, string> = new Map([
