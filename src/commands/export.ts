@@ -5,7 +5,7 @@ import { Option } from "commander";
 import { callService, notServed, stoppedBy } from "../import/call-service.js";
 import { RecordCount, countRecords } from "../import/count-records.js";
 import { EXPORT_FORMATS } from "../import/export-lines.js";
-import { ImportStopped, KEY_REFUSED, assertKeyFits } from "../import/import-stopped.js";
+import { ImportStopped, KEY_REFUSED, NO_TEAM, assertKeyFits } from "../import/import-stopped.js";
 import { showProgress } from "../import/progress.js";
 import { FIRST_BACKOFF_MS, RATE_LIMITED, RATE_WAITS_MAX, retryAfterMs } from "../import/rate-limit-wait.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
@@ -95,7 +95,10 @@ async function ask({ key, url, graph, format }: Options): Promise<Readable> {
   }
   if (answer.ok && answer.body) return Readable.fromWeb(answer.body);
   if (answer.status === 401) throw new ImportStopped(KEY_REFUSED);
-  const body = (await answer.json().catch(() => ({}))) as { readonly error?: { readonly message?: string } };
+  const body = (await answer.json().catch(() => ({}))) as {
+    readonly error?: { readonly message?: string; readonly reason?: string };
+  };
+  if (body.error?.reason === "no_team") throw new ImportStopped(NO_TEAM);
   throw body.error?.message ? new ImportStopped(body.error.message) : notServed(url, answer.status);
 }
 

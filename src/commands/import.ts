@@ -4,7 +4,7 @@ import { type ImportWork, estimateSeconds, requestsFor, secondsLeft, showDuratio
 import { type ExportFormat, exportFormatOf } from "../import/export-lines.js";
 import { type ImportedGraph, bytesIn } from "../import/graph.js";
 import { isRefusal } from "../import/graph-store.js";
-import { ImportStopped, UnfitExport } from "../import/import-stopped.js";
+import { ImportStopped, RefusedAgain } from "../import/import-stopped.js";
 import { IMPORTED } from "../import/imported-id.js";
 import { showProgress } from "../import/progress.js";
 import { readGraphFile } from "../import/read-file.js";
@@ -166,7 +166,7 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   } catch (error) {
     if (options.json) console.log(JSON.stringify({ complete: false, ...report }));
     const restored = `Restored so far: ${graphInWords(report.memories.restored, report.relationships.restored)}.`;
-    const done = error instanceof UnfitExport ? restored : `${restored} ${AGAIN}`;
+    const done = error instanceof RefusedAgain ? restored : `${restored} ${AGAIN}`;
     if (!interrupt.signal.aborted) throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
     console.error(`Stopped.\n${done}`);
     process.exitCode = EXIT_INTERRUPTED;

@@ -3,8 +3,11 @@ import type { ImportedGraph } from "./graph.js";
 /** The import cannot go on; the message says why and what to do next. */
 export class ImportStopped extends Error {}
 
+/** The same command would be refused again. */
+export class RefusedAgain extends ImportStopped {}
+
 /** The file cannot be restored whole, however often the command is run. */
-export class UnfitExport extends ImportStopped {}
+export class UnfitExport extends RefusedAgain {}
 
 const REASONS_SHOWN = 3;
 
@@ -19,6 +22,9 @@ export function showReasons({ notTaken, ignored }: Pick<ImportedGraph, "notTaken
 export function assertKeyFits(key: string): void {
   if (!/^[\x21-\x7e]+$/.test(key)) throw new ImportStopped(KEY_REFUSED);
 }
+
+/** The service's own message names the input and a route of REST. */
+export const NO_TEAM = "You are in no team, so there is no team graph. Leave out --graph, or use --graph personal.";
 
 export const KEY_REFUSED =
   "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one; " +

@@ -14,7 +14,7 @@ import {
   type StoredLink,
   type StoredMemory,
 } from "./graph-store.js";
-import { ImportStopped, KEY_REFUSED, assertKeyFits } from "./import-stopped.js";
+import { ImportStopped, KEY_REFUSED, NO_TEAM, RefusedAgain, assertKeyFits } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
 import { FIRST_BACKOFF_MS, RATE_LIMITED, RATE_WAITS_MAX, retryAfterMs } from "./rate-limit-wait.js";
 import { isObject } from "./text.js";
@@ -227,7 +227,7 @@ export class ServiceClient implements GraphStore {
     const { code, reason = code, message, details } = errorOf(body) ?? {};
     if (networkError !== undefined) return noAnswer(url, networkError);
     if (status === 401) {
-      return new ImportStopped(KEY_REFUSED);
+      return new RefusedAgain(KEY_REFUSED);
     }
     if (status === 429 || TEMPORARY.has(status)) {
       return new ImportStopped(`${url} is still busy after many attempts (status ${status}). Try again later.`);
@@ -237,7 +237,7 @@ export class ServiceClient implements GraphStore {
       return new ImportStopped(`${message} An import needs the scopes memories:read and memories:write.`);
     }
     if (reason === "graph_full") return new ImportStopped(message);
-    if (reason === "no_team") return new ImportStopped(`${message} Leave out --graph, or use --graph personal.`);
+    if (reason === "no_team") return new RefusedAgain(NO_TEAM);
     if (reason === "too_many_relationships" && isObject(details)) return new Refused(tooMany(details), reason);
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }

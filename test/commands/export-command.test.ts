@@ -250,6 +250,24 @@ it("imports an export in MemoryGraph's JSON that another program wrote into one 
   expect(ran).toMatchObject({ code: 0, output: expect.stringContaining("1 read = 1 made") as string });
 });
 
+it("says which option to change where there is no team, instead of a route", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { key } = await world.user();
+  const file = join(await aFolder(), "graph.jsonl");
+  await runHere(exportProgram, [file, "--url", url, "--key", key], {});
+  const inTeam = ["--url", url, "--key", key, "--graph", "team"];
+
+  const exported = await runHere(exportProgram, [`${file}.2`, ...inTeam], {});
+  const restored = await runHere(importProgram, [file, ...inTeam], {});
+
+  expect(exported).toMatchObject({ code: 1, output: "" });
+  expect(exported.errors).toMatch(/^You are in no team, .* Leave out --graph, or use --graph personal\.\n$/);
+  expect(restored).toMatchObject({ code: 1, output: "" });
+  expect(restored.errors).toContain("use --graph personal.\nRestored so far: 0 memories and 0 relationships.\n");
+  expect(exported.errors + restored.errors).not.toMatch(/`|same command/);
+});
+
 it("says how to get another key if the server refuses this one, or its format is wrong", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
