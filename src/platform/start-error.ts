@@ -134,7 +134,7 @@ const cannotCreate: Sentence = ({ host, user, database, variable }, said) =>
     : `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
       `Let ${user} own the database ${database}, or have an administrator run in it: ` +
       "CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE EXTENSION IF NOT EXISTS btree_gin; " +
-      `GRANT CREATE ON SCHEMA public TO ${pg.escapeIdentifier(user)};`;
+      `GRANT CREATE ON SCHEMA public TO ${pg.escapeIdentifier(user)}; Then start again.`;
 
 const lacksExtension: Sentence = ({ host }, said) =>
   `PostgreSQL at ${host} lacks an extension: ${said}. Install PostgreSQL's contrib package there.`;
