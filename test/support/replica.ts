@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { freePort, untilAnswers } from "./server-process.js";
 
@@ -10,7 +11,7 @@ import { freePort, untilAnswers } from "./server-process.js";
 export interface Replicated extends AsyncDisposable {
   readonly primaryUrl: string;
   readonly replicaUrl: string;
-  /** Makes the replica stop replaying until it is resumed. */
+  /** Makes the replica stop replaying until it is resumed, and waits until it has. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   /** Makes the replica a database of its own, which follows the primary no more. */
@@ -68,10 +69,20 @@ export async function startReplicated(programs: string): Promise<Replicated> {
     await client.query(statement);
     await client.end();
   };
+  const pause = async () => {
+    const client = new pg.Client(replica.url);
+    await client.connect();
+    await client.query("SELECT pg_wal_replay_pause()");
+    const isPaused = async (): Promise<boolean> =>
+      (await client.query("SELECT pg_get_wal_replay_pause_state() = 'paused' AS paused")).rows[0].paused;
+    // Until then it goes on replaying.
+    while (!(await isPaused())) await setTimeout(20);
+    await client.end();
+  };
   return {
     primaryUrl: primary.url,
     replicaUrl: replica.url,
-    pause: () => onReplica("SELECT pg_wal_replay_pause()"),
+    pause,
     resume: () => onReplica("SELECT pg_wal_replay_resume()"),
     promote: () => onReplica("SELECT pg_promote()"),
     stopReplica: () => stop(replica.child),
