@@ -11,7 +11,7 @@ import { freePort, untilAnswers } from "./server-process.js";
 export interface Replicated extends AsyncDisposable {
   readonly primaryUrl: string;
   readonly replicaUrl: string;
-  /** Makes the replica stop replaying until it is resumed, and waits until it has. */
+  /** Makes the replica stop replaying, once it has what the primary has, until it is resumed. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   /** Makes the replica a database of its own, which follows the primary no more. */
@@ -70,14 +70,16 @@ export async function startReplicated(programs: string): Promise<Replicated> {
     await client.end();
   };
   const pause = async () => {
-    const client = new pg.Client(replica.url);
-    await client.connect();
+    const [client, other] = [new pg.Client(replica.url), new pg.Client(primary.url)];
+    await Promise.all([client.connect(), other.connect()]);
+    const until = async (isTrue: string, values: readonly unknown[] = []) => {
+      while (!(await client.query(`SELECT ${isTrue} AS is`, [...values])).rows[0].is) await setTimeout(20);
+    };
+    const { rows } = await other.query("SELECT pg_current_wal_flush_lsn() AS stored");
+    await until("pg_last_wal_replay_lsn() >= $1::pg_lsn", [rows[0].stored]);
     await client.query("SELECT pg_wal_replay_pause()");
-    const isPaused = async (): Promise<boolean> =>
-      (await client.query("SELECT pg_get_wal_replay_pause_state() = 'paused' AS paused")).rows[0].paused;
-    // Until then it goes on replaying.
-    while (!(await isPaused())) await setTimeout(20);
-    await client.end();
+    await until("pg_get_wal_replay_pause_state() = 'paused'");
+    await Promise.all([client.end(), other.end()]);
   };
   return {
     primaryUrl: primary.url,
