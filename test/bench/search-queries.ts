@@ -36,7 +36,7 @@ const seldom = (): string => oneOf(chance, rareWords(memoryAt(1_234).content, 2_
 /** The most common words of the texts, which hardly anybody searches for alone. */
 const COMMON = wordsByFrequency(15).join(" ");
 const THREE = wordsByFrequency(3).join(" ");
-/** Each common word is denied, so texts are read for four patterns. */
+/** Each common word is denied; of these, a search reads the texts for the first two. */
 const DENIED = `not ${wordsByFrequency(4).join(" without ")}`;
 
 type TagsMatch = NonNullable<SearchWishes["tagsMatch"]>;
