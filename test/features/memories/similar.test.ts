@@ -192,9 +192,16 @@ it("finds those with the same meaning for several memories that are stored at on
   while (await fillModel(context));
   while (await embedDueMemories(context));
 
+  // No words in common: which of them is stored first must not matter.
+  const texts = [
+    { title: "My vehicle", content: "Brakes squeal." },
+    { title: "Some car", content: "Rust below." },
+    { title: "Grandma's wagen", content: "Keys lost." },
+    { title: "An automobile", content: "Horn too loud." },
+  ];
   const stored = await Promise.all(
-    ["one", "two", "three", "four"].map((key) =>
-      ann.does(createMemory, { ...NOTE, title: "My vehicle", ...ASKED }, { key, part: "", request: key }),
+    texts.map((text) =>
+      ann.does(createMemory, { ...NOTE, ...text, ...ASKED }, { key: text.title, part: "", request: text.title }),
     ),
   );
 
