@@ -443,6 +443,19 @@ it("sends other mails, too, however many codes strangers have requested", async 
   expect([sent.length, ...runs]).toEqual([2 * batch - codesOfBatch, true, false]);
 });
 
+it("leaves a mail of a kind that only a newer server knows to that server", async () => {
+  await using world = await createWorld();
+  const { models, pool } = world.database;
+  await pool.query("ALTER TABLE mail DROP CONSTRAINT mail_kind_check");
+  await models.mail.create({ data: { id: world.services.newId(), kind: "newer", email: BOB } });
+  await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });
+  const mailer = { send: async () => {}, close() {} };
+
+  await sendDueMails({ ...world.services, mailer });
+
+  expect(await models.mail.findMany()).toMatchObject([{ kind: "newer", attempts: 0 }]);
+});
+
 it("keeps a mail from other processes for as long as sending it may take", async () => {
   await using world = await createWorld();
   await queueNotice(world.database, { id: world.services.newId(), email: BOB, subject: "A notice", body: "A text." });

@@ -6,6 +6,13 @@ import { defineStatement, oneOf, type RowOf } from "../../platform/database/stat
 const STILL_HELPS = `(kind <> 'sign_up' OR created_at > now() - interval '${LIMITS.signUp.codeMinutes} minutes')`;
 
 const { batch, codesOfBatch, sendMs, retrySeconds } = LIMITS.mails;
+/** The kinds that this version can send. The mails of a newer one, which shares the database, are left to it. */
+type Kind = keyof typeof retrySeconds;
+const IS_OTHER = `kind IN (${Object.keys(retrySeconds)
+  .filter((kind) => kind !== "sign_up")
+  .map((kind) => `'${kind}'`)
+  .join(", ")})`;
+
 /** How long a process may take to send a claimed mail; after that, another process may claim it. */
 export const CLAIM_MS = 2 * sendMs;
 /** No mail is put off for longer, except while the database's clock was ahead. */
@@ -32,7 +39,7 @@ export const claimDueMails = defineStatement({
   values: {},
   row: {
     id: "uuid",
-    kind: oneOf<"invitation" | "notice" | "sign_up">(),
+    kind: oneOf<Kind>(),
     email: "text",
     invitationId: "uuid?",
     attempts: "int4",
@@ -44,7 +51,7 @@ export const claimDueMails = defineStatement({
   },
   text: `
     WITH codes AS (${firstOf(`kind = 'sign_up' AND ${IS_DUE}`, `${codesOfBatch}`)}),
-      others AS (${firstOf(`kind <> 'sign_up' AND ${IS_DUE}`, `${batch} - (SELECT count(*) FROM codes)`)}),
+      others AS (${firstOf(`${IS_OTHER} AND ${IS_DUE}`, `${batch} - (SELECT count(*) FROM codes)`)}),
       astray AS (UPDATE mail SET due_at = now() + interval '${CLAIM_MS} ms'
         WHERE id = ANY(ARRAY(${firstOf(IS_ASTRAY, `${batch}`)})))
     UPDATE mail SET due_at = now() + interval '${CLAIM_MS} ms', attempts = attempts + 1, last_error = NULL,

@@ -1,11 +1,10 @@
 import { timeOf } from "../../operation/clock-statement.js";
 import type { Database } from "../../platform/database/database.js";
-import type { ClaimedMail } from "./mail-statements.js";
 
 /** A mail that is not sent yet, as operators see it. */
 export interface WaitingMail {
   readonly id: string;
-  readonly kind: ClaimedMail["kind"];
+  readonly kind: string;
   readonly email: string;
   readonly created_at: Date;
   /** When it is sent or retried. */
@@ -26,14 +25,8 @@ export async function readWaitingMails(
     take: limit,
   });
   const mails = rows.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
-    id,
-    // The database allows only these kinds.
-    kind: kind as WaitingMail["kind"],
-    email,
-    created_at: createdAt,
-    due_at: dueAt,
-    attempts,
-    last_error: lastError,
+    ...{ id, kind, email, created_at: createdAt, due_at: dueAt },
+    ...{ attempts, last_error: lastError },
   }));
   return { mails, total: await models.mail.count() };
 }
