@@ -19,13 +19,13 @@ import type { Services } from "../operation/context.js";
 import { UUID } from "../operation/id.js";
 import { InvalidInput } from "../operation/failure.js";
 import { withinBounds } from "../operation/within-bounds.js";
+import { Plan } from "../platform/prisma/client.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
 import { inSnakeCase } from "./in-snake-case.js";
 import { countInWords, listOf, minuteOf, tableOf } from "./table.js";
 import { withServices } from "./with-database.js";
 
-type Plan = "free" | "pro";
 interface Common {
   readonly email?: string;
   readonly id?: string;
@@ -67,7 +67,7 @@ const command = (name: string, description: string): Command =>
     .addOption(new Option("--id <id>", "or the user's id, as in the log").argParser(idOf).conflicts("email"))
     .option(...JSON_OPTION);
 
-const planOption = () => new Option("--plan <plan>", "what the user has paid for").choices(["free", "pro"]);
+const planOption = () => new Option("--plan <plan>", "what the user has paid for").choices(Object.values(Plan));
 
 program
   .command("create")

@@ -5,6 +5,7 @@ import type { Logger } from "../platform/telemetry/logger.js";
 import type { Meaning } from "../platform/meaning/meaning.js";
 import type { Meter } from "../platform/telemetry/meter.js";
 import type { Billing } from "../platform/billing/billing.js";
+import type { Plan as OwnPlan } from "../platform/prisma/client.js";
 import type { Budgets } from "../platform/rate-limit/rate-limiter.js";
 import type { Tracer } from "../platform/telemetry/tracer.js";
 import type { AnswerBudget } from "./answer-budget.js";
@@ -17,7 +18,8 @@ import type { Scope } from "./permission.js";
 import { DatabaseShares } from "./shares.js";
 import type { Waits } from "./waits.js";
 
-export type Plan = "free" | "pro" | "team";
+/** A user has paid for the own plan; a team that pays gives its members the plan `team`. */
+export type Plan = OwnPlan | "team";
 /** The maximum size of a graph: the number of memories, and bytes in total. */
 export interface GraphBounds {
   readonly memories: number;

@@ -35,7 +35,7 @@ const BY_HAND: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-it("has exactly the columns, indexes and foreign keys of the models, and those that no model can declare", async () => {
+it("has exactly the columns, indexes, foreign keys and enums of the models, and those that no model can declare", async () => {
   await using world = await createWorld({ fresh: true });
   const models = await sqlOfModels(world);
   await world.database.pool.query(`CREATE SCHEMA models; SET search_path TO models, public; ${models}`);
@@ -78,7 +78,7 @@ async function sqlOfModels({ database }: World): Promise<string> {
 }
 
 /**
- * The columns, indexes and foreign keys in a schema, sorted. Without what Prisma cannot declare of them: how a column
+ * The columns, indexes, foreign keys and values of enums in a schema, sorted. Without what Prisma cannot declare of them: how a column
  * is computed, that a list is not null, the further columns of an index, and how it is stored.
  */
 async function definitionsIn({ database }: World, schema: string): Promise<string[]> {
@@ -94,7 +94,9 @@ async function definitionsIn({ database }: World, schema: string): Promise<strin
      UNION ALL SELECT concat_ws(' ', relname, pg_get_constraintdef(c.oid)) FROM t
        JOIN pg_constraint c ON conrelid = t.oid AND contype = 'f'
      UNION ALL SELECT regexp_replace(pg_get_indexdef(indexrelid), '^CREATE | (INCLUDE|WITH) \\([^)]*\\)', '', 'g')
-       FROM t JOIN pg_index ON indrelid = t.oid`,
+       FROM t JOIN pg_index ON indrelid = t.oid
+     UNION ALL SELECT concat_ws(' ', typname, enumlabel) FROM pg_enum JOIN pg_type ON pg_type.oid = enumtypid
+       WHERE typnamespace = $1::regnamespace`,
     [schema],
   );
   return rows.map(({ definition }) => definition.replace(/\b(public|models)\./g, "")).sort();

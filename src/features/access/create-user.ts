@@ -6,14 +6,14 @@ import { lockRow } from "../../operation/lock-row-statement.js";
 import { SCOPES } from "../../operation/permission.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import type { Database } from "../../platform/database/database.js";
-import type { User } from "../../platform/prisma/client.js";
+import type { Plan, User } from "../../platform/prisma/client.js";
 import { type NewApiKey, storeNewApiKey } from "./api-key.js";
 import { normalEmail } from "./email.js";
 
 export interface UserToCreate {
   readonly email: string;
   readonly name?: string | null;
-  readonly plan: "free" | "pro";
+  readonly plan: Plan;
   readonly verified: boolean;
 }
 

@@ -13,11 +13,9 @@ export enum PlanName {
 registerEnumType(PlanName, {
   name: "Plan",
   description: "What a user has paid for. It sets the requests a minute and the maximum size of graphs.",
-  valuesConfig: {
-    FREE: { description: planDescription("free") },
-    PRO: { description: planDescription("pro") },
-    TEAM: { description: planDescription("team") },
-  },
+  valuesConfig: Object.fromEntries(
+    Object.entries(PlanName).map(([name, plan]) => [name, { description: planDescription(plan) }]),
+  ),
 });
 
 function planDescription(plan: Plan): string {

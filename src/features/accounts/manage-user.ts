@@ -5,7 +5,7 @@ import { Unauthorized } from "../../operation/failure.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import type { Database } from "../../platform/database/database.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
-import type { ApiKey, Mail, User } from "../../platform/prisma/client.js";
+import type { ApiKey, Mail, Plan, User } from "../../platform/prisma/client.js";
 import { NoSuchUser, UserError, normalEmail, notEnded, readUser, revokeWithDescendants } from "../access/index.js";
 import { withdrawInvitationsBy, OwnerMustTransfer } from "../teams/index.js";
 import { moveUser } from "./change-email.js";
@@ -43,7 +43,7 @@ function change(
 }
 
 /** Takes effect with the next request. */
-export const setPlan = (services: Services, address: string, plan: "free" | "pro"): Promise<User> =>
+export const setPlan = (services: Services, address: string, plan: Plan): Promise<User> =>
   change(services, address, {
     action: "setPlan",
     tell: (was, is) => tellChanges([["plan", was.plan, is.plan]]),
