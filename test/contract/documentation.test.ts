@@ -165,25 +165,37 @@ it("lets the doctor look at each server that a variable names", () => {
 it("reads no variable whose value nothing uses", () => {
   const declared = readFileSync(join("src", "config.ts"), "utf8").matchAll(/^ {2}readonly (\w+): /gm);
   const settings = Array.from(declared, ([, name = ""]) => name);
-  const others = readdirSync("src", { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts") && file !== "config.ts")
-    .map((file) => readFileSync(join("src", file), "utf8"))
-    .join("\n");
+  const words = wordsBeside("config.ts");
 
   expect(settings.length).toBeGreaterThan(30);
-  expect(settings.filter((name) => !new RegExp(`\\b${name}\\b`).test(others))).toEqual([]);
+  expect(settings.filter((name) => !words.has(name))).toEqual([]);
 });
 
 it("has no limit that nothing uses", () => {
   const names = (of: object): string[] =>
     Object.entries(of).flatMap(([name, value]) => (isGroup(value) ? [name, ...names(value)] : [name]));
-  const others = readdirSync("src", { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts") && file !== "limits.ts" && !file.startsWith("platform/prisma"))
-    .map((file) => readFileSync(join("src", file), "utf8"));
-  const words = new Set(others.join("\n").match(/\w+/g));
+  const words = wordsBeside("limits.ts");
   expect(names(LIMITS).length).toBeGreaterThan(150);
   expect(names(LIMITS).filter((name) => !words.has(name))).toEqual([]);
 });
+
+it("has no metric that nothing counts", () => {
+  const declared = readFileSync(join("src", "platform", "telemetry", "meter.ts"), "utf8").matchAll(/^ {2}(\w+)\(/gm);
+  const names = Array.from(declared, ([, name = ""]) => name);
+  const sources = sourcesBeside();
+
+  expect(names.length).toBeGreaterThan(8);
+  expect(names.filter((name) => !sources.includes(`meter?.${name}(`))).toEqual([]);
+});
+
+/** The sources but for this file and for the generated client of the database. */
+const sourcesBeside = (leftOut?: string): string =>
+  readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && file !== leftOut && !file.startsWith(join("platform", "prisma")))
+    .map((file) => readFileSync(join("src", file), "utf8"))
+    .join("\n");
+
+const wordsBeside = (leftOut: string): ReadonlySet<string> => new Set(sourcesBeside(leftOut).match(/\w+/g));
 
 const isGroup = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
