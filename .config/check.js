@@ -11,6 +11,8 @@ const CHECKS = [
   "--no-build oxlint -c .config/oxlint.json --type-aware --deny-warnings",
   "--no-build typescript/tsc -p test/tsconfig.json",
   "--no-build knip --config .config/knip.json",
+  // What only tests use: for example a background job that is tested, but not in the list of those that run.
+  "--no-build knip --config .config/knip-production.json --production",
 ];
 const TESTS = "--no-build vitest run --config test/vitest.config.ts --project static";
 

@@ -26,12 +26,7 @@ import { deleteTeam } from "../../src/features/teams/delete-team.js";
 import { LIMITS } from "../../src/limits.js";
 import { contextOf } from "../../src/operation/context.js";
 import { operations } from "../../src/operations.js";
-import {
-  ALL_GRAPHS,
-  DISTRIBUTED_TABLES,
-  OBSTACLES,
-  REFERENCE_TABLES,
-} from "../../src/platform/database/distributed-tables.js";
+import { DISTRIBUTED_TABLES, OBSTACLES, REFERENCE_TABLES } from "../../src/platform/database/distributed-tables.js";
 import { Meaning } from "../../src/platform/meaning/meaning.js";
 import { allStatements } from "../../src/platform/database/statement.js";
 import { lookForDisagreement } from "../model/run.js";
@@ -44,6 +39,9 @@ import { type Actor, type World, createWorld } from "../support/world.js";
 
 /** Has a `graph_id`, but is a local table beside `graph`, which is not distributed either: only chores use it. */
 const LOCAL_TABLES = ["lexicon_look"];
+
+/** Marks in SQL what reads the graphs of all nodes. Only background jobs run it. */
+const ALL_GRAPHS = "/* all graphs */";
 
 const readObstacles = async ({ database: { pool } }: World): Promise<unknown[]> =>
   (await pool.query(OBSTACLES, [DISTRIBUTED_TABLES, REFERENCE_TABLES])).rows;

@@ -17,9 +17,6 @@ export const DISTRIBUTED_TABLES = [
 /** Small tables with a copy on every node, since they are read where memories are written. */
 export const REFERENCE_TABLES = ["embedding_model"] as const;
 
-/** Marks a statement that reads the graphs of all nodes. Only background jobs run such statements. */
-export const ALL_GRAPHS = "/* all graphs */";
-
 /**
  * Finds what in the schema prevents a distribution by `graph_id`, one row per problem. Reads only the catalogue, so it
  * works on any PostgreSQL. `$1` names the distributed tables, `$2` the reference tables.

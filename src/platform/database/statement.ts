@@ -112,5 +112,8 @@ export function defineStatement<const Values extends Types, const Row extends Ty
 
 const all: DeclaredStatement[] = [];
 
-/** Every statement that has been declared so far. */
+/**
+ * Every statement that has been declared so far.
+ * @internal Only tests use it.
+ */
 export const allStatements = (): readonly DeclaredStatement[] => all;

@@ -21,7 +21,9 @@ import { prepareBinaries } from "./programs.js";
 import { enter, isLast, lossOf } from "./session.js";
 
 export { CannotStart } from "./cannot-start.js";
-export { AnotherServer, PRESENCE_NAME, acquireServerLock } from "./session.js";
+export { AnotherServer, PRESENCE_NAME } from "./session.js";
+/** @internal Only tests import it from here. */
+export { acquireServerLock } from "./session.js";
 
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** The service's address with its password. Its role owns its database and has no other rights. */
