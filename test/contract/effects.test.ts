@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ACTIONS_WITH_ADDRESS } from "../../src/features/teams/invitations/audited-address.js";
 import { operations } from "../../src/operations.js";
 import { tellChanges } from "../../src/operation/audit.js";
 import { actionNamed } from "../../src/operation/audit-action.js";
@@ -50,6 +51,20 @@ describe.each(changes.map((operation) => [operation.name, operation] as const))(
     const rule = auditOf(operation);
     if (typeof rule === "function" || (rule && "by" in rule)) expect(actionNamed(name)).toBe(name);
     else expect(rule?.none).toMatch(/^[A-Z].+\.$/);
+  });
+
+  it("names nobody in the audit, which outlives people, but where `deleteUser` removes it", async () => {
+    await using world = await worldFor(operation);
+    const ann = await world.user();
+    const input = exampleInput(operation, await thingsOf(world, ann, operation));
+    await world.database.models.user.updateMany({ data: { name: "Unmistakable" } });
+
+    await ann.did(operation, input);
+
+    const entries = await world.database.models.auditEntry.findMany();
+    const naming = entries.filter(({ detail }) => /@|Unmistakable/.test(detail ?? "")).map(({ action }) => action);
+    const removed: readonly string[] = [...ACTIONS_WITH_ADDRESS, "changeEmail"];
+    expect(naming.filter((action) => !removed.includes(action))).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import type { PastAddress } from "../../access/index.js";
 import { AssignableRole } from "../members/update-member-role.js";
 
 /** The actions whose audit detail begins with the invited address. */
-const ACTIONS = ["inviteMember", "resendInvitation", "revokeInvitation"] satisfies AuditAction[];
+export const ACTIONS_WITH_ADDRESS = ["inviteMember", "resendInvitation", "revokeInvitation"] satisfies AuditAction[];
 
 /** Stands in the audit instead of an address that was forgotten, mostly of a deleted user. */
 const NOBODYS_ADDRESS = "a deleted address";
@@ -30,7 +30,7 @@ export async function forgetAddressesInAudit(
   for (const detailOf of DETAILS) {
     const named = addresses.map(({ email, until }) => ({ detail: detailOf(email), createdAt: { lte: until } }));
     const changed = await models.auditEntry.updateManyAndReturn({
-      where: { action: { in: ACTIONS }, detail: { in: named.map(({ detail }) => detail) }, OR: named },
+      where: { action: { in: ACTIONS_WITH_ADDRESS }, detail: { in: named.map(({ detail }) => detail) }, OR: named },
       data: { detail: detailOf(NOBODYS_ADDRESS) },
       select: { subject: true },
     });
@@ -40,7 +40,7 @@ export async function forgetAddressesInAudit(
   for (let at = 0; at < invitations.length; at += INVITATIONS_AT_ONCE) {
     const subject = { in: invitations.slice(at, at + INVITATIONS_AT_ONCE) };
     await models.auditEntry.updateMany({
-      where: { action: { in: ACTIONS }, detail, subject },
+      where: { action: { in: ACTIONS_WITH_ADDRESS }, detail, subject },
       data: { detail: NOBODYS_ADDRESS },
     });
   }
@@ -52,7 +52,7 @@ export async function forgetAddressesInAudit(
  */
 export async function forgetInvitedInAudit({ models }: Pick<Database, "models">, teamId: string): Promise<void> {
   await models.auditEntry.updateMany({
-    where: { teamId, action: { in: ACTIONS }, detail: { not: null } },
+    where: { teamId, action: { in: ACTIONS_WITH_ADDRESS }, detail: { not: null } },
     data: { detail: null },
   });
 }
