@@ -78,8 +78,8 @@ async function sqlOfModels({ database }: World): Promise<string> {
 }
 
 /**
- * The columns, indexes, foreign keys and values of enums in a schema, sorted. Without what Prisma cannot declare of them: how a column
- * is computed, that a list is not null, the further columns of an index, and how it is stored.
+ * The columns, indexes, foreign keys and values of enums in a schema, sorted. Without what Prisma cannot declare of
+ * them: how a column is computed, that a list is not null, the further columns of an index, and how it is stored.
  */
 async function definitionsIn({ database }: World, schema: string): Promise<string[]> {
   const { rows } = await database.pool.query<{ definition: string }>(
