@@ -31,7 +31,10 @@ export function healthRoutes(health: Health): Router {
     (ready: object, isForClients = false): Handler =>
     async (_request, response) => {
       const problem = await health.problem();
-      if (problem && !health.isStopping()) scopeOf(response).noteUnavailable(problem);
+      const scope = scopeOf(response);
+      if (problem && !health.isStopping()) scope.noteUnavailable(problem);
+      // Nobody's request failed, so alerts must not count it as one.
+      if (problem) scope.note(undefined, undefined, "not_ready");
       const unavailable = { status: "unavailable", problem, ...(isForClients && { detail: problem }) };
       if (problem) response.status(503).json(unavailable);
       else response.json({ ...ready, ...((await health.isReadOnly()) && { read_only: true }) });

@@ -166,6 +166,8 @@ export function requestScope(parts: ScopeParts): Handler {
       // An answer that was cut may never have been complete.
       if (response.writableEnded) reading.stop();
       const status = response.writableFinished ? response.statusCode : "aborted";
+      if (status !== "aborted" && status >= 400 && scope.failures.length === 0)
+        scope.note(undefined, undefined, codeOf(status));
       const milliseconds = performance.now() - startedAt;
       const { operations, span, waits } = scope;
       const waited = waits.told;
@@ -192,6 +194,11 @@ export function requestScope(parts: ScopeParts): Handler {
     else next();
   };
 }
+
+/** What to call an error that nobody has noted. */
+const codeOf = (status: number): string =>
+  Object.entries(HTTP_STATUS).find(([, known]) => known === status)?.[0] ??
+  (status < 500 ? "bad_request" : "internal_error");
 
 interface Ended {
   readonly request: Request;

@@ -9,10 +9,10 @@ export const CODE = "12345678";
 export const CALLBACK = "https://app.example.com/callback";
 
 /** A server that knows its own URL, as OAuth needs. */
-export async function serveWithOAuth(world: World): Promise<RunningApp> {
+export async function serveWithOAuth(world: World, more: Record<string, string> = {}): Promise<RunningApp> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  return world.serve({ PORT: String(port), PUBLIC_URL: url, TRUSTED_PROXIES: "1" });
+  return world.serve({ PORT: String(port), PUBLIC_URL: url, TRUSTED_PROXIES: "1", ...more });
 }
 
 export interface Tokens {

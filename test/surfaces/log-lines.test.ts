@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { ask } from "../support/http.js";
+import { serveWithOAuth } from "../support/oauth.js";
 import { aTeam } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
 
@@ -148,4 +149,46 @@ it("logs why the database or a parser refuses something, but not what it refuses
     expect(`${err.type} ${err.message}`).toContain(why);
     expect(line).not.toContain(SECRET);
   }
+});
+
+it("names what failed in each request that is answered with an error's status, and counts none of them as ok", async () => {
+  await using world = await createWorld();
+  const { url, metricsUrl } = await serveWithOAuth(world, { METRICS_PORT: "0" });
+  const bodies = [...BODIES, "grant_type=authorization_code&client_id=nobody&code=x", "grant_type=x", "token=x"];
+  const isWithoutHealth = (target: string) => !target.startsWith("/healthz");
+  const oauth = ["/oauth/register", "/oauth/revoke", "/oauth/token", "/oauth/authorize?client_id=nobody"];
+  let sent = 0;
+  for (const target of [...TARGETS.filter(isWithoutHealth), ...oauth]) {
+    for (const method of ["GET", "POST", "PUT"]) {
+      for (const body of method === "GET" ? [undefined] : bodies) {
+        for (const type of ["application/json", "application/x-www-form-urlencoded", "text/csv"]) {
+          const headers = {
+            "x-forwarded-for": `10.4.${sent >> 8}.${sent++ & 255}`,
+            "content-type": type,
+            accept: "*/*",
+          };
+          const answer = await fetch(url + target, { method, headers, redirect: "manual", ...(body && { body }) });
+          await answer.arrayBuffer();
+        }
+      }
+    }
+  }
+
+  const lines = () =>
+    world.log
+      .map((line) => JSON.parse(line) as { duration_ms?: number; status?: number; failures?: string[] })
+      .filter((line) => line.duration_ms !== undefined);
+  await expect.poll(() => lines().length).toBeGreaterThanOrEqual(sent);
+  const failed = lines().filter(({ status = 0 }) => status >= 400);
+  expect(failed.filter(({ failures }) => failures === undefined)).toEqual([]);
+  const codes = new Set(failed.flatMap(({ failures = [] }) => failures));
+  for (const code of ["invalid_client", "unsupported_grant_type", "invalid_request", "unauthorized", "not_found"]) {
+    expect(codes).toContain(code);
+  }
+  const { body: metrics } = await ask(metricsUrl ?? "");
+  const counts = String(metrics).matchAll(/^memory_graph_requests_total\{.*outcome="ok"\} (\d+)$/gm);
+  const ok = Array.from(counts, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
+  expect(ok).toBe(
+    lines().length - failed.length - lines().filter(({ status = 0, failures }) => status < 400 && failures).length,
+  );
 });

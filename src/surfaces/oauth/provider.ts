@@ -35,6 +35,8 @@ export interface ProviderParts {
   renderProblem(description: string): { readonly html: string; readonly headers: Readonly<Record<string, string>> };
   /** Logs an error, and sets the status of the answer. Returns what a program reads. */
   note(error: unknown, response: ServerResponse): object;
+  /** Notes the code of an error that the client caused. */
+  noteRefusal(code: string, response: ServerResponse): void;
 }
 
 /**
@@ -62,6 +64,11 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
   provider.on("grant.error", (context, { message }) => {
     if (message === "invalid_grant") context.body = { error: message, error_description: INVALID_GRANT };
   });
+  for (const event of REFUSALS) {
+    (provider as EventEmitter).on(event, ({ res }: KoaContextWithOIDC, { message }: Error) => {
+      parts.noteRefusal(message, res);
+    });
+  }
   (provider as EventEmitter).on("error", (error: unknown, context?: { res: ServerResponse }) => {
     if (context) parts.note(error, context.res);
   });
@@ -79,6 +86,9 @@ const withMaxAge = (cookie: string): string =>
   cookie.replace(/; expires=([^;]+)/i, (_part, end: string) => {
     return `; max-age=${Math.max(0, Math.round((Date.parse(end) - Date.now()) / 1_000))}`;
   });
+
+/** The message of their errors is OAuth's code, such as `invalid_client`. An error may be sent by a redirect. */
+const REFUSALS = ["authorization.error", "grant.error", "registration_create.error", "revocation.error"];
 
 /** Programs show it to their users. */
 const INVALID_GRANT =
