@@ -6,6 +6,7 @@ import type { Config } from "./config.js";
 import { configOfProcess } from "./environment.js";
 import { prepareDemoKey } from "./features/access/index.js";
 import { LIMITS } from "./limits.js";
+import { CannotStart } from "./platform/embedded/index.js";
 import { openDataFolder, variableOf } from "./platform/data-folder.js";
 import { type Logger, createLogger } from "./platform/telemetry/logger.js";
 import { migrate } from "./platform/database/migrations.js";
@@ -15,11 +16,9 @@ import { optimizeWasmLate } from "./platform/wasm-tiering.js";
 import { giveMemoryBack } from "./platform/young-memory.js";
 
 /** Starts the service with the settings in the environment, and serves until SIGTERM, SIGINT or SIGHUP. */
-async function main(): Promise<void> {
+async function main(signal: Promise<NodeJS.Signals>): Promise<void> {
   optimizeWasmLate();
   const config = configOfProcess({ wholeBilling: true });
-  // Registered first, so that a signal during the start also leads to a graceful shutdown.
-  const signal = stopSignal();
   await using telemetry = await telemetryOf(config);
   await using log = createLogger(config.logLevel, { buffered: !config.development, also: telemetry?.writeLog });
   telemetry?.complainTo(log);
@@ -169,9 +168,15 @@ function stopSignal(): Promise<NodeJS.Signals> {
 const killAtOnce = (): void => void process.kill(process.pid, "SIGKILL");
 
 async function serve(): Promise<void> {
+  // Registered first, so that a signal during the start also leads to a graceful shutdown.
+  const signal = stopSignal();
+  let isStopped = false;
+  void signal.then(() => (isStopped = true));
   try {
-    await main();
+    await main(signal);
   } catch (error) {
+    // Ctrl-C in a terminal also ends the programs that create the database.
+    if (isStopped && error instanceof CannotStart) return console.error("The service was stopped while it started.");
     console.error(forOperator(error));
     process.exitCode = 1;
   }

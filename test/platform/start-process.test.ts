@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
@@ -52,6 +52,23 @@ it.each(TROUBLES)("ends with a sentence and no stack when %s", async (_what, tro
   expect(said).toMatch(sentence);
   expect(said).not.toMatch(/^ {4}at /m);
   expect(code).toBe(1);
+});
+
+it("says no error where Ctrl-C ends the programs that create the database", async () => {
+  const folder = await aFolder();
+  const env = { ...environmentForProcess(), DATA_DIR: folder, PORT: "0", DATABASE_URL: "" };
+  // A group of its own, which Ctrl-C reaches as a whole.
+  const child = spawn(process.execPath, ["dist/main.js"], { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (said += String(bytes)));
+  const isCreating = () =>
+    readdirSync(folder).some((name) => existsSync(join(folder, name, "cluster", "global", "pg_control")));
+  await expect.poll(isCreating, { interval: 20, timeout: 30_000 }).toBe(true);
+  process.kill(-(child.pid ?? 0), "SIGINT");
+  await once(child, "exit");
+
+  expect(said).toBe("The service was stopped while it started.\n");
+  expect(child.exitCode).toBe(0);
 });
 
 it("lets servers in development that start at once with one data folder share one stand-in for Stripe", async () => {
