@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
+  mkdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -33,6 +34,11 @@ describe.concurrent("a start that fails", () => {
       "with too long a part in its name",
       (folder) => join(folder, "x".repeat(300)),
       /too long: set DATA_DIR to a folder/,
+    ],
+    [
+      "with something else in its place",
+      (folder) => withOther(folder),
+      /other files, or is the root of a disk: set DATA/,
     ],
     ["with a line break in its name", (folder) => join(folder, "a\nb"), /a control character: set DATA_DIR to another/],
   ])("says in one sentence what to do when the data folder is %s", async ([, folderOf, sentence], test) => {
@@ -154,6 +160,12 @@ async function expectSentence(dataDir: string, sentence: RegExp): Promise<void> 
 function file(folder: string): string {
   writeFileSync(join(folder, "file"), "");
   return join(folder, "file");
+}
+
+function withOther(folder: string): string {
+  mkdirSync(join(folder, "postgres"));
+  writeFileSync(join(folder, "postgres", "lost+found"), "");
+  return folder;
 }
 
 function linkTo(target: string, folder: string): string {

@@ -78,6 +78,12 @@ const REASONS: readonly Reason[] = [
     sentence: (dataDir) => `The data folder ${dataDir}, or a part of its path, is a file: set DATA_DIR to a folder.`,
   },
   {
+    codes: ["ENOTEMPTY", "EBUSY"],
+    sentence: (dataDir) =>
+      `The folder ${dataDir}/postgres is there with other files, or is the root of a disk: set DATA_DIR to another ` +
+      "folder, in which the service creates its own.",
+  },
+  {
     codes: ["ENAMETOOLONG"],
     sentence: () => "The name of the data folder is too long: set DATA_DIR to a folder with a shorter one.",
   },
