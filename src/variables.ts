@@ -85,12 +85,10 @@ export class Variables {
     // What precedes a # in a password would be taken for a port. A comment has one, too.
     if (text === undefined || (isUrl(text, protocols) && !text.includes("#"))) return text;
     // The value may contain a password, so it is not repeated.
+    // A URL of the web has no user.
+    const passwords = protocols === WEB ? "" : PASSWORDS;
     const beginnings = protocols.map((protocol) => `${protocol}//`).join(" or ");
-    this.report(
-      name,
-      `must be a URL that begins with ${beginnings} and has no #. Special characters of a password are written as ` +
-        "%40 for @, %2F for /, %23 for #.",
-    );
+    this.report(name, `must be a URL that begins with ${beginnings} and has no #.${passwords}`);
     return undefined;
   }
 
@@ -156,6 +154,8 @@ const IN_QUOTES = /^(["'])(.*)\1$/s;
 const splitAtCommas = (text: string): string[] => text.split(",").map((item) => item.trim());
 
 export const WEB = ["http:", "https:"];
+
+const PASSWORDS = " Special characters of a password are written as %40 for @, %2F for /, %23 for #.";
 
 export function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`));

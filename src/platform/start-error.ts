@@ -144,24 +144,37 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   "28P01": ({ host, user, variable }) =>
     `PostgreSQL at ${host} refuses the password of ${user}: correct user and password in ${variable}.`,
   "28000": ({ host, user, variable }, said) =>
-    `PostgreSQL at ${host} does not let ${user} in: ${said}. Correct ${variable}, or pg_hba.conf there.`,
+    `PostgreSQL at ${host} does not let ${user} in: ${said}. Correct ${variable}, or pg_hba.conf there.` +
+    adviceForPlainText(variable, said),
   "3D000": ({ host, database, variable }) =>
     `PostgreSQL at ${host} has no database ${database}: create it with CREATE DATABASE, or correct ${variable}.`,
   "0A000": (place, said) => (/^extension /.test(said) ? lacksExtension(place, said) : undefined),
   "58P01": lacksExtension,
   "42501": cannotCreate,
   "25006": ({ host, variable }) =>
-    `The database at ${host} accepts no changes: it is a standby or read only. Set ${variable} to the primary.`,
+    `The database at ${host} accepts no changes. If it is a standby, set ${variable} to the primary. Otherwise it was set ` +
+    "to read-only (default_transaction_read_only), as some hosts do when its disk is nearly full: make room, and end that.",
   "53300": ({ host }, said) =>
     `PostgreSQL at ${host} has no connection left: raise its max_connections, or the CONNECTION LIMIT of role and ` +
     `database, or run fewer servers (${said}).`,
   "57P03": ({ host }, said) =>
     `PostgreSQL at ${host} does not accept connections yet: ${said}. Start again when it does.`,
+  "55000": ({ host, database }, said) =>
+    /not currently accepting connections/.test(said)
+      ? `PostgreSQL at ${host} lets nobody open the database ${database}: run ALTER DATABASE ` +
+        `${pg.escapeIdentifier(database)} ALLOW_CONNECTIONS true in another database there.`
+      : undefined,
   ...Object.fromEntries(["42P07", "42710", "42701", "42723"].map((state) => [state, occupied])),
   "55P03": ({ host }) =>
     `Another connection to ${host} has locked a table for too long, so nothing was changed. ` +
     "End that connection (see pg_stat_activity), and start again.",
 };
+
+/** What else may be wrong where PostgreSQL, or a pooler, was asked without TLS. */
+const adviceForPlainText = (variable: AddressVariable, said: string): string =>
+  /no encryption|SSL (?:connection is )?required/.test(said)
+    ? ` If it lets in only by TLS, as most hosts do, add sslmode=require to ${variable} (\`?sslmode=require\` at its end).`
+    : "";
 
 function bySocket(error: unknown, { host, variable }: Place): string | undefined {
   const code = codeOf(error);
@@ -187,7 +200,7 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
     return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct ${variable}.`;
   }
   if (whyUnavailable(error) === "lost" && sqlStateOf(error) !== undefined) {
-    return `The server at ${host} refuses: ${said}. Correct ${variable}, or the settings of the pooler there.`;
+    return `The server at ${host} refuses: ${said}. Correct ${variable}, or the settings of the pooler there.${adviceForPlainText(variable, said)}`;
   }
   // A connection that was used before is just lost.
   if (whyUnavailable(error) === "lost" && !said.endsWith("is not queryable")) {

@@ -123,6 +123,13 @@ it.each([
     'no pg_hba.conf entry for host "::1"',
     /does not let ann in: no pg_hba\.conf entry .* pg_hba\.conf there\.$/,
   ],
+  ["28000", 'no pg_hba.conf entry for host "::1", no encryption', /only by TLS, .*add sslmode=require to DATABASE_URL/],
+  ["08P01", "SSL required", /refuses: SSL required\. .*add sslmode=require to DATABASE_URL/],
+  [
+    "55000",
+    'database "graph" is not currently accepting connections',
+    /nobody open the database graph: run ALTER DATABASE "graph" ALLOW_CONNECTIONS true in another/,
+  ],
   ["3D000", 'database "graph" does not exist', /has no database graph: create it with CREATE DATABASE/],
   ["53300", "sorry, too many clients already", /has no connection left: raise its max_connections/],
   [
@@ -185,7 +192,7 @@ it("says what to do when the database is missing, read-only, another program's, 
   await onServer(url, async (server) => {
     await server.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   });
-  expect(await sentenceAt(databaseOn(url, name))).toMatch(/accepts no changes: it is a standby or read only/);
+  expect(await sentenceAt(databaseOn(url, name))).toMatch(/accepts no changes\. If it is a standby, set .* make room/);
 });
 
 it("says that PostgreSQL lacks an extension, also when it is started again", async () => {

@@ -7,7 +7,7 @@ import { LIMITS } from "../../limits.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
 import { assertFits } from "../../platform/database/fitting-database.js";
 import { sqlStateOf } from "../../platform/database/database-errors.js";
-import { assertVersion, countPending } from "../../platform/database/migrations.js";
+import { assertTakesChanges, assertVersion, countPending } from "../../platform/database/migrations.js";
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
 import { assertSameDatabase, examinePooler } from "../../platform/database/pooler.js";
@@ -47,9 +47,7 @@ export async function checkDatabase(config: Config): Promise<string> {
     const warnings = await assertFits(client, { host: new URL(address.url).host, variable: address.variable });
     if (warnings.length > 0) throw new Problem(warnings.join(" "));
     if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
-    if (row.readOnly === "on") {
-      throw new Problem(`The database is read-only: name the primary server in ${address.variable}.`);
-    }
+    assertTakesChanges(row.readOnly);
     const differenceMs = Math.abs(row.now.getTime() - Date.now());
     if (differenceMs > CLOCK_DIFFERENCE_MAX_MS) {
       const seconds = Math.round(differenceMs / 1_000);
@@ -82,6 +80,14 @@ async function assertWritable(client: pg.Client): Promise<void> {
 export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
   if (directDatabaseUrl === undefined || databaseUrl === undefined) return undefined;
   await assertSameDatabase({ direct: directDatabaseUrl, pooled: databaseUrl });
+  // Addresses of sockets have none.
+  const { host } = new URL(databaseUrl);
+  if (host !== "" && host === new URL(directDatabaseUrl).host) {
+    throw new Problem(
+      `DATABASE_URL and DIRECT_DATABASE_URL lead to the same server, ${host}. With a pooler, set DATABASE_URL to its ` +
+        "address, and DIRECT_DATABASE_URL to that of PostgreSQL; without one, leave out DIRECT_DATABASE_URL.",
+    );
+  }
   const { keepsNames } = await examinePooler(databaseUrl);
   return keepsNames
     ? "The pooler works, and keeps names of statements apart."

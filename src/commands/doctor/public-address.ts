@@ -13,6 +13,11 @@ export async function checkPublicAddress({ publicUrl }: Config): Promise<string 
         "the name, the proxy and the certificate, and that the service runs.",
     );
   });
+  if (response.ok && response.headers.get("content-type")?.includes("html")) {
+    throw new Problem(
+      `${publicUrl}/healthz is a page of another program: check PUBLIC_URL, and that the proxy passes on all paths.`,
+    );
+  }
   if (response.ok) return `${publicUrl} leads to a running service.`;
   // Without the query, which may be secret.
   const [location = ""] = response.headers.get("location")?.split("?") ?? [];
@@ -22,5 +27,7 @@ export async function checkPublicAddress({ publicUrl }: Config): Promise<string 
         "to the address that answers itself.",
     );
   }
-  throw new Problem(`${publicUrl}/healthz answers ${response.status}: check the proxy, and that the service runs.`);
+  throw new Problem(
+    `${publicUrl}/healthz answers ${response.status}: check PUBLIC_URL, the proxy, and that the service runs.`,
+  );
 }

@@ -45,7 +45,7 @@ function todoForRedis(message: string): string {
   return (
     todo ??
     adviceForCertificate(message, "REDIS_URL") ??
-    "Check REDIS_URL, with `rediss:` if it uses TLS, and that this machine may reach it."
+    "Check REDIS_URL, with `rediss:` if it uses TLS, otherwise `redis:`, and that this machine may reach it."
   );
 }
 

@@ -92,6 +92,14 @@ async function assertUsable(database: pg.Client, host: string, { catalogMs }: Wa
   assertVersion(version, host);
   // A pooler ignores the connection's timeout, and its advisory locks would not hold, either.
   if (timeout !== String(catalogMs)) throw new StartError(THROUGH_POOLER);
+  assertTakesChanges(readOnly);
+}
+
+/**
+ * @param readOnly the value of `transaction_read_only`
+ * @throws an error like PostgreSQL's own where it is on
+ */
+export function assertTakesChanges(readOnly: string | undefined): void {
   if (readOnly === "on") throw Object.assign(new Error("The database is read only."), { code: READ_ONLY });
 }
 
