@@ -54,17 +54,41 @@ export function needsStartTls(smtpUrl: string): boolean {
 
 const isHere = (hostname: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname);
 
+/** What a mail server lets its clients do. */
+interface MailServer {
+  /** Whether it lets them sign in, and the URL names nobody: such servers often send no mails for strangers. */
+  readonly lacksUser: boolean;
+}
+
 /**
  * Connects and signs in to a mail server, and sends nothing.
  * @throws an error that says why that is not possible.
  */
-export async function verifyMailServer(url: string, { development }: { development: boolean }): Promise<void> {
-  const transport = await transportTo(url, !development && needsStartTls(url), LIMITS.mails.sendMs);
-  await transport.verify();
+export async function verifyMailServer(url: string, { development }: { development: boolean }): Promise<MailServer> {
+  const transport = await transportTo(url, !development && needsStartTls(url), {
+    socketTimeout: LIMITS.mails.sendMs,
+    // Makes it an error that the server lets clients sign in, and the URL has no user.
+    forceAuth: new URL(url).username === "",
+  });
+  try {
+    await transport.verify();
+    return { lacksUser: false };
+  } catch (error) {
+    if ((error as { code?: unknown }).code === NO_USER) return { lacksUser: true };
+    throw error;
+  }
 }
 
-/** @param silentMs how long the server may say nothing, unless something else limits the whole. */
-async function transportTo(url: string, requireTLS: boolean, silentMs?: number) {
+/** Nodemailer's code for an error that only `forceAuth` makes. */
+const NO_USER = "ENOAUTH";
+
+interface Verifying {
+  /** How long the server may say nothing, in milliseconds, unless something else limits the whole. */
+  readonly socketTimeout: number;
+  readonly forceAuth: boolean;
+}
+
+async function transportTo(url: string, requireTLS: boolean, verifying?: Verifying) {
   const { createTransport } = await nodemailer();
   const { connectMs } = LIMITS.mails;
   return createTransport({
@@ -75,7 +99,7 @@ async function transportTo(url: string, requireTLS: boolean, silentMs?: number) 
     dnsTimeout: connectMs,
     // With the greeting.
     connectionTimeout: connectMs,
-    ...(silentMs !== undefined && { socketTimeout: silentMs }),
+    ...verifying,
     ...NO_EXTERNAL_CONTENT,
   });
 }

@@ -141,6 +141,68 @@ it("says that clients of a public address are redirected, and to where", async (
   });
 });
 
+it("says that a public address leads to another program's page", async () => {
+  const { url } = await fakeService(() => ({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } }));
+
+  const { by } = await examine({ PUBLIC_URL: url });
+
+  expect(by.get("public address")).toMatchObject({
+    state: "wrong",
+    says: `${url}/healthz is a page of another program: check PUBLIC_URL, and that the proxy passes on all paths.`,
+  });
+});
+
+it("says that the address of the pooler is that of PostgreSQL, and that a database is set to read-only", async () => {
+  await using world = await createWorld({ fresh: true });
+  const { databaseUrl } = world;
+  const [, database = ""] = new URL(databaseUrl).pathname.split("/");
+  await world.database.pool.query(`ALTER DATABASE "${database}" SET default_transaction_read_only = on`);
+
+  const { code, by } = await examine({ DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: databaseUrl });
+
+  expect(code).toBe(1);
+  expect(by.get("pooler")?.says).toMatch(/lead to the same server, .*without one, leave out DIRECT_DATABASE_URL\.$/);
+  expect(by.get("database")?.says).toMatch(
+    /accepts no changes\. If it is a standby, set DIRECT_DATABASE_URL.*make room/,
+  );
+});
+
+it.each([
+  ["waits for TLS", "", /Greeting never received\. It may wait for TLS: for port 465 begin SMTP_URL with `smtps:`/],
+  [
+    "refuses this machine",
+    "554 5.7.1 You are blocked\r\n",
+    /used: Invalid greeting: 554 5\.7\.1 You are blocked\. It refuses this machine/,
+  ],
+])("says what to do about a mail server that %s", async (_what, greeting, says) => {
+  using _hasty = withLimits("mails", { connectMs: 200 });
+  const server = createServer((socket) => void socket.on("error", () => {}).write(greeting));
+  onTestFinished(() => void server.close());
+
+  const { by } = await examine({
+    ...{ SMTP_URL: `smtp://127.0.0.1:${await listen(server)}`, MAIL_FROM: "mail@example.com" },
+    PUBLIC_URL: "http://127.0.0.1:1",
+  });
+
+  expect(by.get("mail")).toMatchObject({ state: "wrong", says: expect.stringMatching(says) as string });
+});
+
+it("says that a mail server lets clients sign in, but SMTP_URL has no user", async () => {
+  const smtp = new SMTPServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true, authOptional: true });
+  onTestFinished(() => smtp.close());
+  await new Promise<void>((ready) => void smtp.listen(0, "127.0.0.1", ready));
+
+  const { port } = smtp.server.address() as AddressInfo;
+  const { by } = await examine({
+    ...{ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: "mail@example.com", PUBLIC_URL: "http://127.0.0.1:1" },
+  });
+
+  expect(by.get("mail")).toMatchObject({
+    state: "ok",
+    says: expect.stringContaining("SMTP_URL has no user") as string,
+  });
+});
+
 it("ends even if a server hangs, and names that server", async () => {
   const silent = createServer(() => {});
   onTestFinished(() => void silent.close());
@@ -305,7 +367,7 @@ it("says in plain words that a server speaks no TLS, and which status a public a
     expect(by.get(part)?.says, part).not.toMatch(/error:|openssl|EPROTO/);
   }
   expect(plain.get("public address")?.says).toBe(
-    `${url}/healthz answers 502: check the proxy, and that the service runs.`,
+    `${url}/healthz answers 502: check PUBLIC_URL, the proxy, and that the service runs.`,
   );
 });
 

@@ -6,14 +6,20 @@ import { Problem } from "./problem.js";
 export async function checkMail(config: Config): Promise<string | undefined> {
   if (config.smtpUrl === undefined) return undefined;
   try {
-    await verifyMailServer(config.smtpUrl, { development: config.development });
-    return `The mail server accepts the connection; mails come from ${config.mailFrom}.`;
+    const { lacksUser } = await verifyMailServer(config.smtpUrl, { development: config.development });
+    const hint = lacksUser
+      ? " It lets clients sign in, and SMTP_URL has no user: it may refuse mails without one."
+      : "";
+    return `The mail server accepts the connection; mails come from ${config.mailFrom}.${hint}`;
   } catch (error) {
     const { message, code } = error as { message: string; code?: string };
-    const said = message.trim().replace(/\.$/, "");
+    const said = message.trim().replace(ANSWER, ": ").replace(/\.$/, "");
     throw new Problem(`The mail server cannot be used: ${said}. ${mailAdvice(said, code)}`);
   }
 }
+
+/** Nodemailer repeats an answer that is no greeting. */
+const ANSWER = /\. response=.*?: (?=\d{3})/s;
 
 /** What to do about an error of nodemailer. */
 function mailAdvice(message: string, code: string | undefined): string {
@@ -21,6 +27,13 @@ function mailAdvice(message: string, code: string | undefined): string {
   const advice = adviceForCertificate(message, "SMTP_URL");
   if (advice !== undefined) {
     return `${advice} In your own network, \`?tls.rejectUnauthorized=false\` at the end accepts any certificate.`;
+  }
+  if (/^Invalid greeting/.test(message)) return "It refuses this machine: look at its log, or ask who runs it.";
+  if (/^Greeting never received/.test(message)) {
+    return (
+      "It may wait for TLS: for port 465 begin SMTP_URL with `smtps:`. Otherwise check SMTP_URL, and that it is a mail " +
+      "server."
+    );
   }
   if (code !== "ETLS" && !/:SSL routines:/.test(message)) return "Check SMTP_URL, and that this machine may reach it.";
   return (
