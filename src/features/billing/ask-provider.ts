@@ -3,7 +3,7 @@ import { MINUTE_MS } from "../../durations.js";
 import type { UseLimit } from "../../operation/use-limit.js";
 import { Deadline, PaymentsError } from "../../platform/billing/payments.js";
 import type { BillingServices } from "./account.js";
-import { BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import { BillingNotConfigured, PROVIDER_FAILED, PaymentProviderError } from "./failures.js";
 
 /** For operations that ask the provider at each call, without the account's lock. */
 export const PROVIDER_READS: UseLimit = {
@@ -33,7 +33,7 @@ export async function askProvider<Answer extends { object: string }>(
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
     if (error.facts.isMissing && onMissing) throw onMissing();
-    log.warn({ err: error, outcome: error.outcome }, "the payment provider failed");
+    log.warn({ err: error, outcome: error.outcome }, PROVIDER_FAILED);
     throw new PaymentProviderError(error.outcome === "refused" || error.facts.isKeyRefused ? "refused" : "undone");
   }
 }

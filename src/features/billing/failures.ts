@@ -1,13 +1,16 @@
 import { Failure, Unavailable } from "../../operation/failure.js";
 
+/** For the log: the doctor asks the provider with the same key. */
+export const PROVIDER_FAILED = "the payment provider failed. `npm run doctor` says what to do";
+
+const IF_AGAIN = "If it does so again, ask the operator of this service: its log says why.";
+
 const WAS_LEFT = {
   unknown:
     "The payment provider failed or did not answer. Try again in a moment: the change may still be made, but only " +
-    "once.",
-  refused:
-    "The payment provider refused this, and nothing was changed. If it does so again, ask the operator of this " +
-    "service: its log says why.",
-  undone: "The payment provider failed or did not answer, so this was not done. Try again in a moment.",
+    `once. ${IF_AGAIN}`,
+  refused: `The payment provider refused this, and nothing was changed. ${IF_AGAIN}`,
+  undone: `The payment provider failed or did not answer, so this was not done. Try again in a moment. ${IF_AGAIN}`,
 } as const;
 
 /** A provider that fails for a moment is back by then; one that refuses is not asked again without its operator. */

@@ -14,7 +14,7 @@ import {
   type Prices,
 } from "../../platform/billing/payments.js";
 import { type BillingAccount, type BillingServices, accountOf } from "./account.js";
-import { AccountBusy, BillingNotConfigured, PaymentProviderError } from "./failures.js";
+import { AccountBusy, BillingNotConfigured, PROVIDER_FAILED, PaymentProviderError } from "./failures.js";
 import { type AccountLock, withAccountLock } from "./lock.js";
 import { OpenCheckouts } from "./open-checkouts.js";
 import { RequestLog } from "./request-log.js";
@@ -46,7 +46,7 @@ export async function withBillingSession<T>(
     );
   } catch (error) {
     if (error instanceof PaymentsError) {
-      log.warn({ err: error, team_id: teamId, outcome: error.outcome }, "the payment provider failed");
+      log.warn({ err: error, team_id: teamId, outcome: error.outcome }, PROVIDER_FAILED);
     } else if (!(error instanceof PaymentProviderError || error instanceof AccountBusy)) throw error;
     // If the team is deleted at the same time, the session can lose its account and fail.
     if ((await database.models.team.count({ where: { id: teamId } })) === 0) throw new TeamNotFound();

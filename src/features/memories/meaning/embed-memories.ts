@@ -14,6 +14,8 @@ import { idsByGraph } from "../read-memories.js";
 import { fillEmbeddings } from "./embedding-statements.js";
 import { type MemoryText, piecesOf } from "./memory-pieces.js";
 
+const NOT_EMBEDDED = "memories could not be embedded; it will be tried again. `npm run doctor` says what to do";
+
 const { attempts: ATTEMPTS_MAX, batch, longestWaitMs, queued, requestMs, shortestWaitMs } = LIMITS.embeddings;
 const { attemptsDeferred, charactersPerDay, dayMs, embeddedCharacters, timesHeldPerDay } = LIMITS.embeddings;
 
@@ -77,7 +79,7 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
     failed = true;
     context.meter?.embeddingsFailed();
     const { message: reason } = failure;
-    warnSeldom(context.log, "embeddings", { reason }, "memories could not be embedded; it will be tried again");
+    warnSeldom(context.log, "embeddings", { reason }, NOT_EMBEDDED);
     if (works) await giveUp(context, group);
     else {
       await forgive(context, claimed);
