@@ -1,4 +1,5 @@
 import { Failure, InvalidInput } from "../../operation/failure.js";
+import { warnSeldom } from "../../platform/telemetry/warn-seldom.js";
 import { BillingNotConfigured } from "./failures.js";
 import type { BillingServices } from "./account.js";
 import { type PaymentEvent, receivePaymentEvent } from "./events.js";
@@ -17,6 +18,10 @@ export class InvalidSignature extends Failure {
   }
 }
 
+const WRONG_SIGNATURE =
+  "an event for Stripe's webhook has a wrong signature. If Stripe sent it, check that STRIPE_WEBHOOK_SECRET is the " +
+  "secret of this webhook, and PostgreSQL's clock";
+
 /** Checks only the parts that are used. */
 function isEvent(event: unknown): event is PaymentEvent {
   const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
@@ -33,7 +38,11 @@ export async function receivePaymentWebhook(services: BillingServices, body: Buf
   const { payments } = services.billing;
   if (!payments) throw new BillingNotConfigured();
   const event = payments.event(body, signature, services.now());
-  if (event === undefined) throw new InvalidSignature();
+  if (event === undefined) {
+    // Otherwise only Stripe's dashboard would show that every event is refused.
+    if (signature !== "") warnSeldom(services.log, "signature of an event", {}, WRONG_SIGNATURE);
+    throw new InvalidSignature();
+  }
   if (!isEvent(event)) throw new InvalidInput([{ path: "", message: "The body must be an event." }]);
   await receivePaymentEvent(services, event);
 }

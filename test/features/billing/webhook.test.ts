@@ -54,6 +54,8 @@ describe("an event from Stripe", () => {
     }
     expect((await sendEvent(world, payload)).status).toBe(200);
     expect(world.bugs).toEqual([]);
+    // Once a minute: anybody can send one.
+    expect(world.log.filter((line) => line.includes("check that STRIPE_WEBHOOK_SECRET is the secret"))).toHaveLength(1);
   });
 
   it("is refused when it is not an event, even if signed", async () => {
