@@ -6,8 +6,11 @@ import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
 import { UseLog } from "../../src/platform/rate-limit/use-log.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
+import { useLimits } from "../support/limits.js";
 
 const REDIS_URL = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
+// What a slow Redis answers late would be counted in the process.
+useLimits("budgets", { redisWaitMs: 30_000 });
 
 it("never reports more time left than the length of the window", async () => {
   let now = 0;
@@ -102,8 +105,7 @@ it("starts a new window in Redis when the old one has less than a millisecond le
     expect(resetMs).toBeLessThanOrEqual(2);
   }
 
-  // A slow Redis on a busy machine is no failure of this test.
-  expect(warnings.filter((line) => !line.includes("no answer in time"))).toEqual([]);
+  expect(warnings).toEqual([]);
   await budgets.close();
   redis.disconnect();
 });
@@ -113,7 +115,7 @@ it("lets exactly the allowed number of uses through over two processes with one 
   redis.on("error", () => {});
   await redis.connect().catch(() => skip(`There is no Redis at ${REDIS_URL}.`));
   const budgets = ["one", "another"].map(() => new RedisBudgets(REDIS_URL, loggerTo({ write: () => {} }, "warn")));
-  const [name, windowMs] = [randomUUID(), 400];
+  const [name, windowMs] = [randomUUID(), 1_000];
   const isInRedis = async (of: RedisBudgets, probe: string) => {
     await of.use(probe, { limit: 1, windowMs: 60_000 });
     return redis.exists(`mg:uses:${probe}`);

@@ -8,9 +8,13 @@ import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
 import { startFaultyProxy } from "../support/faulty-proxy.js";
+import { useLimits, withLimits } from "../support/limits.js";
 import { listen } from "../support/listening.js";
 
 const REDIS_URL = process.env["REDIS_URL"];
+const { redisWaitMs } = LIMITS.budgets;
+// Else an answer of the false Redis could come too late.
+useLimits("budgets", { redisWaitMs: 30_000 });
 const PATIENCE = { timeout: 60_000, interval: 100 };
 const READONLY = "READONLY You can't write against a read only replica.";
 const BY_SCRIPT = "ERR Error running script (call to f_8b9c): @user_script:7: @user_script: 7: -";
@@ -29,6 +33,7 @@ it.skipIf(!REDIS_URL).each(["swallow", "dribble", "refuse"] as const)(
     const isShared = () => countsIn(redis, budgets);
     await expect.poll(isShared, PATIENCE).toBe(true);
 
+    using _usual = withLimits("budgets", { redisWaitMs });
     network.become(weather);
     const asked = Array.from({ length: 3 * LIMITS.budgets.askingRedis }, () => budgets.take(name, wish));
     const passed = (await Promise.all(asked)).filter(({ used }) => used + 1 <= wish.limit);
@@ -47,6 +52,7 @@ it.skipIf(!REDIS_URL)("lets only so many wait for a Redis that hangs: all others
   const take = () => budgets.take(randomUUID(), { limit: 60, cost: 1 });
   await using redis = await openRedis();
   await expect.poll(() => countsIn(redis, budgets), PATIENCE).toBe(true);
+  using _usual = withLimits("budgets", { redisWaitMs });
   network.become("swallow");
 
   const settled: string[] = [];
@@ -68,6 +74,7 @@ it.each([
   ["+OK", { connects: 1 }],
   ["*2\r\n:1\r\n$-1", { connects: 1 }],
 ])("counts in the process for a moment when Redis answers any command with: %s", async (refusal, { connects }) => {
+  using _usual = withLimits("budgets", refusal === NOTHING ? { redisWaitMs } : {});
   const redis = await startFalseRedis();
   const told: string[] = [];
   const budgets = new RedisBudgets(redis.url, loggerTo({ write: (line) => void told.push(line) }, "info"));
