@@ -8,7 +8,7 @@ export type SomeLimits = { readonly [Room in keyof Rooms]?: { readonly [Name in 
 /**
  * Sets these limits for the servers of a test file. Modules that copied a limit when they were loaded keep the old one.
  */
-export function useLimits<Room extends "mails" | "budgets">(room: Room, limits: SomeLimits[Room]): void {
+export function useLimits<Room extends "mails" | "budgets" | "clock">(room: Room, limits: SomeLimits[Room]): void {
   let limited: Disposable;
   beforeAll(() => void (limited = withLimits(room, limits)));
   afterAll(() => limited[Symbol.dispose]());

@@ -4,7 +4,7 @@ import { LIMITS } from "../../limits.js";
 import type { Logger } from "../telemetry/logger.js";
 import { warnSeldom } from "../telemetry/warn-seldom.js";
 
-const { readEveryMs, differenceMs, roundTripMs, contradictionMs } = LIMITS.clock;
+const { readEveryMs, differenceMs, contradictionMs } = LIMITS.clock;
 
 interface Parts {
   /** Reads the clock that all servers share: the database's. */
@@ -43,7 +43,7 @@ export class SharedClock {
     const time = await this.parts.readTime();
     const tookMs = performance.now() - askedAt;
     // A late answer does not tell the time well.
-    if (tookMs > roundTripMs) return;
+    if (tookMs > LIMITS.clock.roundTripMs) return;
     const difference = time.getTime() + tookMs / 2 - Date.now();
     const isWrong = Math.abs(difference) > differenceMs;
     this.#correctionMs = isWrong ? Math.round(difference) : 0;
