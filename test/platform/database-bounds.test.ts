@@ -20,17 +20,17 @@ const reasonOf = (promise: Promise<unknown>) => promise.then(() => undefined).ca
 
 it("gives all statements of a search one common timeout, and each search a new one", async () => {
   await using world = await createWorld();
-  await using database = openDatabase(world.databaseUrl);
-  const most = (0.9 * searchTimeoutMs) / 1_000;
+  await using database = openDatabase(world.databaseUrl, () => {}, { ...PATIENT, searchTimeoutMs: 3_000 });
 
   const outcomes: unknown[] = [];
   await database.search(async (run) => {
-    for (const seconds of [most, most, 0]) outcomes.push(await reasonOf(run(sleep, [seconds])));
+    // The second one alone would end in time.
+    for (const seconds of [1.5, 2.5, 0]) outcomes.push(await reasonOf(run(sleep, [seconds])));
   });
 
   expect(outcomes.map((outcome) => outcome && isTimeout(outcome))).toEqual([undefined, true, true]);
   expect(database.searchPool.totalCount).toBe(1);
-  await database.search((run) => run(sleep, [most]));
+  await database.search((run) => run(sleep, [1.6]));
 });
 
 it("uses a connection no longer whose settings cannot be restored", async () => {
@@ -217,7 +217,11 @@ it("is unavailable while a certificate's file is missing, also for those who wai
   let isMissing = false;
   const missing = new URL(world.databaseUrl);
   missing.searchParams.set("sslrootcert", "/nowhere.pem");
-  await using database = openDatabase(() => (isMissing ? missing.href : world.databaseUrl));
+  await using database = openDatabase(
+    () => (isMissing ? missing.href : world.databaseUrl),
+    () => {},
+    PATIENT,
+  );
   const held = Array.from({ length: connections }, () => reasonOf(database.run(sleep, [30])));
   const working = () => world.database.pool.query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep($1)'");
   await expect.poll(async () => (await working()).rowCount).toBe(connections);

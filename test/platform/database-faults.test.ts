@@ -7,6 +7,7 @@ import { onServer } from "../bench/on-server.js";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { withLimits } from "../support/limits.js";
+import { PATIENT } from "../support/patience.js";
 import { roundsOf } from "../support/rounds.js";
 import { type Actor, type World, createWorld } from "../support/world.js";
 
@@ -139,7 +140,7 @@ it("fails statements on a dead network long before the statement timeout", async
 it("forgets connections that are gone, and asks nothing about them", async () => {
   await using world = await createWorld();
   await using network = await startFaultyProxy(world.databaseUrl);
-  await using database = openDatabase(network.url);
+  await using database = openDatabase(network.url, () => {}, PATIENT);
   const given = Promise.allSettled([database.run(sleep, [60])]);
   await expect.poll(() => activeStatements(world)).toBe(1);
   network.cut();

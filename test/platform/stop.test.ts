@@ -127,7 +127,7 @@ it("stops at once at a second signal, even while a request waits", async () => {
 it("keeps answering for a while, so that proxies choose another server before it closes", async () => {
   await using world = await createWorld();
   const ann = await world.user();
-  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, { stop: { leaveMs: 2_000 } });
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, { stop: { leaveMs: 5_000 } });
 
   const ended = server.kill("SIGTERM");
   await expect.poll(() => ask(`${server.url}/readyz`).then(({ status }) => status), PATIENCE).toBe(503);
@@ -140,7 +140,9 @@ it("keeps answering for a while, so that proxies choose another server before it
 it("loses no request of fifty clients that send on kept connections while it stops", async () => {
   await using world = await createWorld();
   const users = await manyOf(50, () => world.user());
-  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, { stop: { leaveMs: 2_000 } });
+  const { database } = PATIENT_LIMITS;
+  const limits = { database, stop: { leaveMs: 2_000 } };
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl }, limits);
   const statuses: Record<string, number> = {};
   const send = async ({ key }: Actor): Promise<void> => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

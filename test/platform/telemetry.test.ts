@@ -10,6 +10,7 @@ import { listen } from "../support/listening.js";
 import { DYNAMIC, loadedBy, placesIn } from "../support/loaded-files.js";
 import { lockMemories } from "../support/locks.js";
 import { callTool } from "../support/mcp.js";
+import { PATIENT } from "../support/patience.js";
 import { startServerProcess } from "../support/server-process.js";
 import { createWorld, environmentOf } from "../support/world.js";
 
@@ -113,7 +114,7 @@ it("keeps simultaneous requests apart while they wait for their turns", async ()
   const endpoint = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces` };
   await using server = await startServerProcess(
     { DATABASE_URL: world.databaseUrl, ...endpoint, ...SOON },
-    { http: { turnMs: 0 } },
+    { http: { turnMs: 0 }, database: PATIENT },
   );
   const ann = await world.user();
   const body = { type: "fix", title: "t", content: "c" };

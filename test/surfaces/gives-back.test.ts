@@ -167,7 +167,7 @@ it.each(["0", "1"])(
   "has everything back after requests that ended in every way, with TRUSTED_PROXIES=%s",
   async (proxies) => {
     await using world = await createWorld();
-    const waits = { ...PATIENT, connectionWaitMs: 2_000 };
+    const waits = { ...PATIENT, connectionWaitMs: 5_000 };
     const app = await world.serve({ TRUSTED_PROXIES: proxies }, undefined, DOORS, waits);
     const { url, services } = app;
     const users = await Promise.all(Array.from({ length: USERS }, () => world.user()));

@@ -3,9 +3,11 @@ import { startApp } from "../../src/app.js";
 import { readConfig } from "../../src/config.js";
 import { newReport, runImport } from "../../src/import/run-import.js";
 import { ServiceClient } from "../../src/import/service-client.js";
+import { LIMITS } from "../../src/limits.js";
 import { loggerTo } from "../../src/platform/telemetry/logger.js";
 import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { readText } from "../support/imports.js";
+import { PATIENT, PATIENT_DOORS } from "../support/patience.js";
 import { roundsOf } from "../support/rounds.js";
 import { createWorld } from "../support/world.js";
 
@@ -16,11 +18,12 @@ const ITEMS_OF_CALL = 500;
 it(`lets an import of ${ITEMS} items through with every limit on`, async () => {
   await using world = await createWorld();
   const log: string[] = [];
-  // The account's budget runs a thousand times faster than the clock: no other limit depends on time.
+  // No limit depends on time: the account's budget runs a thousand times faster than the clock, and waits may be long.
   const budgets = new ProcessBudgets(() => performance.now() * 1_000);
   const config = readConfig({ PORT: "0", NODE_ENV: "test" });
   const logger = loggerTo({ write: (line) => void log.push(line) }, "info");
-  await using app = await startApp(config, world.databaseUrl, logger, { budgets });
+  const patience = { http: { ...LIMITS.http, ...PATIENT_DOORS }, waits: PATIENT };
+  await using app = await startApp(config, world.databaseUrl, logger, { budgets, ...patience });
   const ann = await world.user();
   const names = Array.from({ length: ITEMS / 2 }, (_, index) => `Entity ${index}`);
   const lines = [
