@@ -18,15 +18,15 @@ export async function tablesOf(database: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/**
- * Every row of every table as text, sorted: its table and its columns. Leaves out tables that may change meanwhile, and
- * the time of a key's last use, which is stored after the answer.
- */
+/** What is stored after an answer: the time of a key's last use, and when background jobs are to look at a graph's words. */
+export const STORED_LATER: readonly string[] = ["last_used_at", "words_learnt_at", "words_doubted_at"];
+
+/** Every row of every table as text, sorted: its table and its columns. Leaves out what may change meanwhile. */
 export async function rowsOf(database: Queryable, leftOut: readonly string[] = []): Promise<string[]> {
   const tables = (await tablesOf(database)).filter((name) => !leftOut.includes(name));
-  const all = tables.map((name) => `SELECT '${name} ' || row_to_json(t)::text AS row FROM "${name}" t`);
-  const { rows } = await database.query<{ row: string }>(`${all.join(" UNION ALL ")} ORDER BY row`);
-  return rows.map(({ row }) => row.replace(/"last_used_at":(null|"[^"]*"),/, ""));
+  const all = tables.map((name) => `SELECT '${name} ' || (to_jsonb(t) - $1::text[])::text AS row FROM "${name}" t`);
+  const { rows } = await database.query<{ row: string }>(`${all.join(" UNION ALL ")} ORDER BY row`, [STORED_LATER]);
+  return rows.map(({ row }) => row);
 }
 
 /** The columns of all tables that contain this text, but not as the end of a longer word. */
