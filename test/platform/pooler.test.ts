@@ -12,6 +12,7 @@ import { onServer } from "../bench/on-server.js";
 import { runHere } from "../support/commands.js";
 import { pgBouncerVersion, startPgBouncer } from "../support/pgbouncer.js";
 import { ask } from "../support/http.js";
+import { PATIENT } from "../support/patience.js";
 import { startServerProcess } from "../support/server-process.js";
 import { roundsOf } from "../support/rounds.js";
 import { createWorld } from "../support/world.js";
@@ -45,7 +46,8 @@ withPgBouncer.each(here)("keeps every timeout through PgBouncer, $what", async (
   await using bouncer = await startPgBouncer(world.databaseUrl, { ...settings, default_pool_size: 1 });
   const pooled = bouncer.urlOf(world.databaseUrl);
   const pooler = await preparePooler({ direct: world.databaseUrl, pooled });
-  await using database = openDatabase(pooled, () => {}, LIMITS.database, { pooler });
+  const { connectionWaitMs } = PATIENT;
+  await using database = openDatabase(pooled, () => {}, { ...LIMITS.database, connectionWaitMs }, { pooler });
 
   expect(pooler).toEqual({ keepsNames });
   const usual = { timeout: "10s", locks: "1500ms", idle: "5s", zone: "UTC", jit: "off" };
