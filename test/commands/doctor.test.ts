@@ -158,7 +158,12 @@ it("says that the address of the pooler is that of PostgreSQL, and that a databa
   const [, database = ""] = new URL(databaseUrl).pathname.split("/");
   await world.database.pool.query(`ALTER DATABASE "${database}" SET default_transaction_read_only = on`);
 
-  const { code, by } = await examine({ DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: databaseUrl });
+  // The same server, written otherwise.
+  const direct = new URL(databaseUrl);
+  direct.searchParams.set("port", direct.port || "5432");
+  direct.port = "";
+
+  const { code, by } = await examine({ DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: direct.href });
 
   expect(code).toBe(1);
   expect(by.get("pooler")?.says).toMatch(/lead to the same server, .*without one, leave out DIRECT_DATABASE_URL\.$/);
@@ -174,6 +179,7 @@ it.each([
     "554 5.7.1 You are blocked\r\n",
     /used: Invalid greeting: 554 5\.7\.1 You are blocked\. It refuses this machine/,
   ],
+  ["takes no mails", "* OK IMAP: ready\r\n", /used: Invalid greeting: \* OK IMAP: ready\. It is no server for send/],
 ])("says what to do about a mail server that %s", async (_what, greeting, says) => {
   using _hasty = withLimits("mails", { connectMs: 200 });
   const server = createServer((socket) => void socket.on("error", () => {}).write(greeting));

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type pg from "pg";
+import pg from "pg";
 import type { Config } from "../../config.js";
 import { LIMITS } from "../../limits.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
@@ -80,12 +80,11 @@ async function assertWritable(client: pg.Client): Promise<void> {
 export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): Promise<string | undefined> {
   if (directDatabaseUrl === undefined || databaseUrl === undefined) return undefined;
   await assertSameDatabase({ direct: directDatabaseUrl, pooled: databaseUrl });
-  // Addresses of sockets have none.
-  const { host } = new URL(databaseUrl);
-  if (host !== "" && host === new URL(directDatabaseUrl).host) {
+  const server = serverOf(databaseUrl);
+  if (server === serverOf(directDatabaseUrl)) {
     throw new Problem(
-      `DATABASE_URL and DIRECT_DATABASE_URL lead to the same server, ${host}. With a pooler, set DATABASE_URL to its ` +
-        "address, and DIRECT_DATABASE_URL to that of PostgreSQL; without one, leave out DIRECT_DATABASE_URL.",
+      `DATABASE_URL and DIRECT_DATABASE_URL lead to the same server, ${server}. With a pooler, set DATABASE_URL to ` +
+        "its address, and DIRECT_DATABASE_URL to that of PostgreSQL; without one, leave out DIRECT_DATABASE_URL.",
     );
   }
   const { keepsNames } = await examinePooler(databaseUrl);
@@ -93,6 +92,12 @@ export async function checkPooler({ directDatabaseUrl, databaseUrl }: Config): P
     ? "The pooler works, and keeps names of statements apart."
     : "The pooler works. Each statement is planned anew: PgBouncer 1.21 or newer in transaction mode, with " +
         "max_prepared_statements, saves that.";
+}
+
+/** Where a connection is made: an address may leave out the port, or name it and the host, or a socket, as options. */
+function serverOf(url: string): string {
+  const { host, port } = new pg.Client(url);
+  return `${host}:${port}`;
 }
 
 export async function checkReplica(config: Config): Promise<string | undefined> {
@@ -118,8 +123,8 @@ export async function checkReplica(config: Config): Promise<string | undefined> 
         : "The replica has all that the primary had a moment ago.";
     const seconds = LIMITS.database.replicaDelayMs / 1_000;
     throw new Problem(
-      `The replica is too far behind, so it is not read: after ${seconds} s it lacks ${state.bytes.toLocaleString("en")} bytes of what the ` +
-        `primary had. ${todoForReplica(state)}`,
+      `The replica is too far behind, so it is not read: after ${seconds} s it lacks ` +
+        `${state.bytes.toLocaleString("en")} bytes of what the primary had. ${todoForReplica(state)}`,
     );
   });
 }

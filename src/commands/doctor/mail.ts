@@ -19,7 +19,7 @@ export async function checkMail(config: Config): Promise<string | undefined> {
 }
 
 /** Nodemailer repeats an answer that is no greeting. */
-const ANSWER = /\. response=.*?: (?=\d{3})/s;
+const ANSWER = /\. response=(.*): (?=\1$)/s;
 
 /** What to do about an error of nodemailer. */
 function mailAdvice(message: string, code: string | undefined): string {
@@ -28,11 +28,16 @@ function mailAdvice(message: string, code: string | undefined): string {
   if (advice !== undefined) {
     return `${advice} In your own network, \`?tls.rejectUnauthorized=false\` at the end accepts any certificate.`;
   }
-  if (/^Invalid greeting/.test(message)) return "It refuses this machine: look at its log, or ask who runs it.";
+  if (/^Invalid greeting: [45]\d\d/.test(message)) {
+    return "It refuses this machine: look at its log, or ask who runs it.";
+  }
+  if (/^Invalid greeting/.test(message)) {
+    return "It is no server for sending mails, which speaks SMTP: correct host and port in SMTP_URL.";
+  }
   if (/^Greeting never received/.test(message)) {
     return (
-      "It may wait for TLS: for port 465 begin SMTP_URL with `smtps:`. Otherwise check SMTP_URL, and that it is a mail " +
-      "server."
+      "It may wait for TLS: for port 465 begin SMTP_URL with `smtps:`. Otherwise check SMTP_URL, and that it is a " +
+      "mail server."
     );
   }
   if (code !== "ETLS" && !/:SSL routines:/.test(message)) return "Check SMTP_URL, and that this machine may reach it.";
