@@ -263,11 +263,13 @@ it("warns if its role may open fewer connections than a server needs, and says w
   const refused = migrate(asRole.href, { warn: (message) => void told.push(message) });
 
   await expect(refused).rejects.toThrow(/use what another role created: .* _prisma_migrations\. Name that role in DAT/);
-  // Shadows PostgreSQL's own function.
+  // Shadow PostgreSQL's own functions.
   await pool.query(
     `CREATE FUNCTION public.current_setting(name text) RETURNS text LANGUAGE sql AS $$
-       SELECT CASE name WHEN 'max_connections' THEN '15' WHEN 'superuser_reserved_connections' THEN '3'
-         ELSE pg_catalog.current_setting(name) END $$`,
+       SELECT CASE name WHEN 'max_connections' THEN '17' WHEN 'superuser_reserved_connections' THEN '3'
+         ELSE pg_catalog.current_setting(name) END $$;
+     CREATE FUNCTION public.current_setting(name text, boolean) RETURNS text LANGUAGE sql AS $$
+       SELECT CASE name WHEN 'reserved_connections' THEN '2' ELSE pg_catalog.current_setting(name, $2) END $$`,
   );
   await pool.query(`ALTER ROLE ${role} IN DATABASE "${asRole.pathname.slice(1)}" SET search_path = public, pg_catalog`);
   await expect(migrate(asRole.href, { warn: (message) => void told.push(message) })).rejects.toThrow();

@@ -66,8 +66,8 @@ export async function assertFits(client: pg.Client, { host, variable }: Pick<Pla
   if (allowed !== null && allowed < CONNECTIONS && variable !== "DIRECT_DATABASE_URL") {
     warnings.push(
       `PostgreSQL at ${host} lets ${user} open ${allowed} connections, and a server opens up to ${CONNECTIONS}: with ` +
-        "fewer, it answers 503 when it is busy. Raise max_connections there, or the CONNECTION LIMIT of the role and the " +
-        "database, or use PgBouncer.",
+        "fewer, it answers 503 when it is busy. Raise max_connections there, or the CONNECTION LIMIT of the role and " +
+        "the database, or use PgBouncer.",
     );
   }
   if (dropped.length > 0) {
@@ -88,11 +88,15 @@ const FORM = `
     ARRAY(SELECT DISTINCT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
       WHERE e.extname = ANY ('${EXTENSIONS}') AND n.nspname <> ALL (current_schemas(true))) AS hidden`;
 
-/** A connection limit of -1 is none. Superusers have none, and connections are reserved for them. */
+/**
+ * A connection limit of -1 is none. Superusers have none, and connections are reserved for them; since PostgreSQL 16
+ * also for a role of PostgreSQL's own.
+ */
 const USABLE = `
   SELECT 'Ж' ~ '[[:upper:]]' AND to_tsvector('simple', 'Ж') = to_tsvector('simple', 'ж') AS "knowsLetters",
     (SELECT least(nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1),
-        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int)
+        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+          - coalesce(current_setting('reserved_connections', true)::int, 0))
       FROM pg_database d, pg_roles r
       WHERE d.datname = current_database() AND r.rolname = session_user AND NOT r.rolsuper) AS allowed,
     ARRAY(SELECT name FROM unnest('${EXTENSIONS}'::text[]) name WHERE to_regclass('public.memory') IS NOT NULL
