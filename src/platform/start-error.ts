@@ -152,8 +152,9 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   "58P01": lacksExtension,
   "42501": cannotCreate,
   "25006": ({ host, variable }) =>
-    `The database at ${host} accepts no changes. If it is a standby, set ${variable} to the primary. Otherwise it was set ` +
-    "to read-only (default_transaction_read_only), as some hosts do when its disk is nearly full: make room, and end that.",
+    `The database at ${host} accepts no changes. If it is a standby, set ${variable} to the primary. Otherwise it ` +
+    "was set to read-only (default_transaction_read_only), as some hosts do when its disk is nearly full: make room, " +
+    "and end that.",
   "53300": ({ host }, said) =>
     `PostgreSQL at ${host} has no connection left: raise its max_connections, or the CONNECTION LIMIT of role and ` +
     `database, or run fewer servers (${said}).`,
@@ -170,10 +171,11 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     "End that connection (see pg_stat_activity), and start again.",
 };
 
-/** What else may be wrong where PostgreSQL, or a pooler, was asked without TLS. */
+/** What else may be wrong where PostgreSQL, or a pooler, was asked without TLS, which sockets do not have. */
 const adviceForPlainText = (variable: AddressVariable, said: string): string =>
-  /no encryption|SSL (?:connection is )?required/.test(said)
-    ? ` If it lets in only by TLS, as most hosts do, add sslmode=require to ${variable} (\`?sslmode=require\` at its end).`
+  /no encryption|SSL (?:connection is )?required/.test(said) && !said.includes('host "[local]"')
+    ? ` If it lets in only by TLS, as most hosts do, add sslmode=require to ${variable} (\`?sslmode=require\` at its ` +
+      "end)."
     : "";
 
 function bySocket(error: unknown, { host, variable }: Place): string | undefined {
@@ -200,7 +202,10 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
     return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct ${variable}.`;
   }
   if (whyUnavailable(error) === "lost" && sqlStateOf(error) !== undefined) {
-    return `The server at ${host} refuses: ${said}. Correct ${variable}, or the settings of the pooler there.${adviceForPlainText(variable, said)}`;
+    return (
+      `The server at ${host} refuses: ${said}. Correct ${variable}, or the settings of the pooler there.` +
+      adviceForPlainText(variable, said)
+    );
   }
   // A connection that was used before is just lost.
   if (whyUnavailable(error) === "lost" && !said.endsWith("is not queryable")) {

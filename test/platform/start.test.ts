@@ -123,6 +123,11 @@ it.each([
     'no pg_hba.conf entry for host "::1"',
     /does not let ann in: no pg_hba\.conf entry .* pg_hba\.conf there\.$/,
   ],
+  [
+    "28000",
+    'no pg_hba.conf entry for host "[local]", user "ann", no encryption',
+    /"ann", no encryption\. Correct DATABASE_URL, or pg_hba\.conf there\.$/,
+  ],
   ["28000", 'no pg_hba.conf entry for host "::1", no encryption', /only by TLS, .*add sslmode=require to DATABASE_URL/],
   ["08P01", "SSL required", /refuses: SSL required\. .*add sslmode=require to DATABASE_URL/],
   [
