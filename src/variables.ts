@@ -84,10 +84,10 @@ export class Variables {
     const text = this.text(name);
     // What precedes a # in a password would be taken for a port. A comment has one, too.
     if (text === undefined || (isUrl(text, protocols) && !text.includes("#"))) return text;
-    // The value may contain a password, so it is not repeated.
     // A URL of the web has no user.
     const passwords = protocols === WEB ? "" : PASSWORDS;
     const beginnings = protocols.map((protocol) => `${protocol}//`).join(" or ");
+    // The value may contain a password, so it is not repeated.
     this.report(name, `must be a URL that begins with ${beginnings} and has no #.${passwords}`);
     return undefined;
   }

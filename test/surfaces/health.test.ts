@@ -39,6 +39,9 @@ it("is not ready before the database has every migration", async () => {
 
   expect(seen(await ask(`${url}/readyz`))).toEqual([503, { status: "unavailable", problem: "migrations are pending" }]);
   expect((await ask(`${url}/health`)).body).toMatchObject({ detail: "migrations are pending" });
+  // Nobody's request failed.
+  const told = () => world.log.filter((line) => line.includes('"status":503,"failures":["not_ready"]'));
+  await expect.poll(() => told().length).toBe(2);
 });
 
 it("is not ready when a migration differs from the one that was applied", async () => {
