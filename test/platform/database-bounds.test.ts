@@ -35,7 +35,8 @@ it("gives all statements of a search one common timeout, and each search a new o
 
 it("uses a connection no longer whose settings cannot be restored", async () => {
   await using world = await createWorld();
-  const { database } = world;
+  // The world's own may have connections of an earlier test.
+  await using database = openDatabase(world.databaseUrl, () => {}, PATIENT);
   const failing = ["START TRANSACTION", "SELECT 1 / 0"].map((text): Statement => ({
     name: `restore_${text.length}`,
     text,
