@@ -34,7 +34,7 @@ export function healthRoutes(health: Health): Router {
       const scope = scopeOf(response);
       if (problem && !health.isStopping()) scope.noteUnavailable(problem);
       // Nobody's request failed, so alerts must not count it as one.
-      if (problem) scope.note(undefined, undefined, "not_ready");
+      if (problem) scope.noteCode("not_ready");
       const unavailable = { status: "unavailable", problem, ...(isForClients && { detail: problem }) };
       if (problem) response.status(503).json(unavailable);
       else response.json({ ...ready, ...((await health.isReadOnly()) && { read_only: true }) });

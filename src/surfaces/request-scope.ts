@@ -106,6 +106,11 @@ export class RequestScope {
     if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);
   }
 
+  /** Adds the code of an error that is no failure of an operation. */
+  noteCode(code: string): void {
+    this.note(undefined, undefined, code);
+  }
+
   noteBug(error: unknown): void {
     this.log.error({ err: error }, "a request failed, and nothing foresees why: this is a bug");
   }
@@ -166,8 +171,7 @@ export function requestScope(parts: ScopeParts): Handler {
       // An answer that was cut may never have been complete.
       if (response.writableEnded) reading.stop();
       const status = response.writableFinished ? response.statusCode : "aborted";
-      if (status !== "aborted" && status >= 400 && scope.failures.length === 0)
-        scope.note(undefined, undefined, codeOf(status));
+      if (status !== "aborted" && status >= 400 && scope.failures.length === 0) scope.noteCode(codeOf(status));
       const milliseconds = performance.now() - startedAt;
       const { operations, span, waits } = scope;
       const waited = waits.told;

@@ -18,10 +18,6 @@ export class InvalidSignature extends Failure {
   }
 }
 
-const WRONG_SIGNATURE =
-  "an event for Stripe's webhook has a wrong signature. If Stripe sent it, check that STRIPE_WEBHOOK_SECRET is the " +
-  "secret of this webhook, and PostgreSQL's clock";
-
 /** Checks only the parts that are used. */
 function isEvent(event: unknown): event is PaymentEvent {
   const { id, type, data } = (event ?? {}) as { id?: unknown; type?: unknown; data?: { object?: unknown } | null };
@@ -39,9 +35,11 @@ export async function receivePaymentWebhook(services: BillingServices, body: Buf
   if (!payments) throw new BillingNotConfigured();
   const event = payments.event(body, signature, services.now());
   if (event === undefined) {
+    const failure = new InvalidSignature();
+    const refused = `an event for Stripe's webhook was refused. ${failure.message}`;
     // Otherwise only Stripe's dashboard would show that every event is refused.
-    if (signature !== "") warnSeldom(services.log, "signature of an event", {}, WRONG_SIGNATURE);
-    throw new InvalidSignature();
+    if (signature !== "") warnSeldom(services.log, "signature of an event", {}, refused);
+    throw failure;
   }
   if (!isEvent(event)) throw new InvalidInput([{ path: "", message: "The body must be an event." }]);
   await receivePaymentEvent(services, event);

@@ -112,7 +112,7 @@ async function loadServer({ urls, scopes, services, store, pages }: OAuthParts):
       const failure = response.destroyed ? undefined : noteFailure(error, response as Response);
       return oauthError(failure, response as Response);
     },
-    noteRefusal: (code, response) => scopeOf(response as Response).note(undefined, undefined, code),
+    noteRefusal: (code, response) => scopeOf(response as Response).noteCode(code),
   });
 }
 
@@ -138,7 +138,7 @@ const isGrantType = (grant: string): boolean => grant === "" || GRANT_TYPES.incl
 
 /** An error of the token endpoint: RFC 6749, 5.2. */
 function refuseTokens(response: Response, error: string, description: string): void {
-  scopeOf(response).note(undefined, undefined, error);
+  scopeOf(response).noteCode(error);
   response.status(400).json({ error, error_description: description });
 }
 
