@@ -11,7 +11,7 @@ const BUILD = join(ROOT, "dist/modules/");
 
 /** Tests of the code itself: they need no database and take seconds. `npm run check` runs only these. */
 const STATIC = [
-  "test/contract/{aliases,boundaries,documentation,input-errors,migrations,openapi,operations,schema,tools}.test.ts",
+  "test/contract/{aliases,boundaries,documentation,input-errors,migrations,openapi,operations,raised-failures,schema,tools}.test.ts",
 ];
 
 /**
