@@ -400,7 +400,12 @@ it("checks each price and the customer portal", async () => {
   const { id } = await stripe.webhookEndpoints.create({ url, enabled_events: ["invoice.paid"] });
   expect(await said({})).toMatch(/^wrong: No webhook/);
   await stripe.webhookEndpoints.update(id, { enabled_events: ["*"] });
-  expect(await said({})).toBe("ok: Stripe answers in test mode: no money is paid; a seat is paid by the month.");
+  const works = "ok: Stripe answers in test mode: no money is paid; a seat is paid by the month.";
+  expect(await said({})).toBe(works);
+  expect(await said({ PUBLIC_URL: "https://memory.example.com" })).toBe(works);
+  expect(await said({ PUBLIC_URL: "https://memory.example.co" })).toBe(
+    `${works} It sends events to ${url}, not to PUBLIC_URL: is this the service?`,
+  );
   expect(await said({ STRIPE_YEARLY_PRICE_ID: yearly })).toContain("a seat is paid by the month or by the year.");
   expect(await said({ STRIPE_YEARLY_PRICE_ID: monthly })).toContain(
     "wrong: STRIPE_YEARLY_PRICE_ID must name a price by",

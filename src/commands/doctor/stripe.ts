@@ -1,6 +1,6 @@
 import { Stripe } from "stripe";
 import type { Config } from "../../config.js";
-import { hasEndpoint } from "../../features/billing/index.js";
+import { listEndpoints } from "../../features/billing/index.js";
 import { explainUnreachable, stripeClient } from "../../platform/billing/stripe-client.js";
 import { Problem } from "./problem.js";
 
@@ -34,7 +34,8 @@ async function examineAccount(config: Config): Promise<string | undefined> {
   if (stripePortalId !== undefined) {
     await readFrom("STRIPE_PORTAL_ID", () => stripe.billingPortal.configurations.retrieve(stripePortalId));
   }
-  if ((await readIfAllowed("its webhooks", hasEndpoint(stripe))) === false) {
+  const endpoints = await readIfAllowed("its webhooks", listEndpoints(stripe));
+  if (endpoints?.length === 0) {
     throw new Problem(
       "No webhook in the Stripe account sends all events that are needed, so changes are noticed late: run " +
         "`npm run billing -- setup`.",
@@ -43,7 +44,17 @@ async function examineAccount(config: Config): Promise<string | undefined> {
   if (config.billingTax) await assertTaxed(stripe, price);
   const isTest = price.livemode ? "" : " in test mode: no money is paid";
   const isTaxed = config.billingTax ? ", and Stripe Tax is set up" : "";
-  return `Stripe answers${isTest}; a seat is paid by the ${periods.join(" or by the ")}${isTaxed}.`;
+  return (
+    `Stripe answers${isTest}; a seat is paid by the ${periods.join(" or by the ")}${isTaxed}.` +
+    tellOtherHost(endpoints, config.publicUrl)
+  );
+}
+
+/** Stripe may reach the service by another address than people. If that is a mistake, changes are noticed late. */
+function tellOtherHost(endpoints: readonly string[] = [], publicUrl?: string): string {
+  const isKnown = publicUrl === undefined || endpoints.some((url) => url.startsWith(`${publicUrl}/`));
+  const [first] = endpoints;
+  return isKnown || first === undefined ? "" : ` It sends events to ${first}, not to PUBLIC_URL: is this the service?`;
 }
 
 /** @throws Problem if Stripe Tax cannot compute the taxes of a checkout. */

@@ -219,11 +219,12 @@ const receivesAll = ({ enabled_events: enabled, status }: Stripe.WebhookEndpoint
   status === "enabled" && EVENTS.every((event) => enabled.some((name) => name === event || name === "*"));
 
 /**
- * Whether Stripe sends all events that the service needs to a webhook of it, at whatever host. Looks at a hundred
- * webhooks.
+ * The addresses of webhooks of such a service to which Stripe sends all events that it needs, at whatever host. Looks at
+ * a hundred webhooks.
  * @throws Stripe's errors, whose messages are for the operator.
  */
-export async function hasEndpoint(stripe: Stripe): Promise<boolean> {
+export async function listEndpoints(stripe: Stripe): Promise<string[]> {
   const { data } = await stripe.webhookEndpoints.list({ limit: 100 });
-  return data.some((endpoint) => endpoint.url.endsWith(WEBHOOK_PATH) && receivesAll(endpoint));
+  const complete = data.filter((endpoint) => endpoint.url.endsWith(WEBHOOK_PATH) && receivesAll(endpoint));
+  return complete.map(({ url }) => url);
 }
