@@ -98,6 +98,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
   if (!config.development) {
     const where = app.isOnAll ? `all addresses of this machine, such as ${app.url}` : app.url;
     console.log(`Memory Graph Gateway listens on ${where}`);
+    if (app.metricsUrl !== undefined) console.log(`Metrics are at ${app.metricsUrl}`);
     return;
   }
   const key = await prepareDemoKey(app.services, config.dataDir);
@@ -111,7 +112,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
   Playground  ${page("/graphql")}  to try GraphQL in a browser
   Reference   ${page("/docs")}  every REST route
   Agents      ${page("/mcp")}  to connect agents by MCP
-  Limits      ${page("/docs/limits")}  the limits of a request
+  Limits      ${page("/docs/limits")}  the limits of a request${app.metricsUrl === undefined ? "" : `\n  Metrics     ${app.metricsUrl}`}
   Database    ${database}
   Mails       ${mails}
   Payments    ${payments === undefined ? "Stripe" : `a stand-in for Stripe, ${payments}, no real payments`}

@@ -220,6 +220,16 @@ it("ends even if a server hangs, and names that server", async () => {
   expect(by.get("redis")?.says).toMatch(/^Redis cannot be used: .*timed out.*REDIS_URL/);
 });
 
+it("says that another program answers instead of Redis", async () => {
+  const web = createHttpServer((_request, response) => void response.end());
+  onTestFinished(() => void web.close());
+  const { by } = await examine({ REDIS_URL: `redis://127.0.0.1:${await listen(web)}` });
+
+  expect(by.get("redis")?.says).toMatch(
+    /^Redis cannot be used: Unknown RESP type [^.]*\. Another program answers there: correct REDIS_URL\.$/,
+  );
+});
+
 it("says that PostgreSQL is too old", async () => {
   await using world = await createWorld({ fresh: true });
   // Shadows PostgreSQL's own function.

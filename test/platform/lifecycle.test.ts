@@ -255,18 +255,19 @@ it("creates no demo user and shows no key in production", async () => {
   expect(await world.database.models.user.count()).toBe(0);
 });
 
-it("prints an address that can be opened, and that it listens on all others, too", async () => {
+it("prints an address that can be opened, and that it listens on all others, and where metrics are", async () => {
   await using world = await createWorld();
-  const DATABASE_URL = world.databaseUrl;
-  const developed = start({ DATABASE_URL, HOST: "0.0.0.0", PUBLIC_URL: "https://memory.example.com" });
+  const settings = { DATABASE_URL: world.databaseUrl, HOST: "0.0.0.0", METRICS_PORT: "0" };
+  const developed = start({ ...settings, PUBLIC_URL: "https://memory.example.com" });
   await developed.ready();
-  const produced = start({ DATABASE_URL, HOST: "0.0.0.0", NODE_ENV: "production" });
+  const produced = start({ ...settings, NODE_ENV: "production" });
+  const metrics = /http:\/\/127\.0\.0\.1:\d+\/metrics\n/;
 
   // The tour knows the demo user's key on this machine only.
   expect(developed.output()).toMatch(/npm run tour -- --url http:\/\/127\.0\.0\.1:\d+\s/);
-  await expect
-    .poll(produced.output, PATIENCE)
-    .toMatch(/listens on all addresses of this machine, such as http:\/\/127\.0\.0\.1:\d+\n/);
+  expect(developed.output()).toMatch(metrics);
+  await expect.poll(produced.output, PATIENCE).toMatch(metrics);
+  expect(produced.output()).toMatch(/listens on all addresses of this machine, such as http:\/\/127\.0\.0\.1:\d+\n/);
 });
 
 it("refuses to start with a wrong configuration, and names every problem at once", async () => {

@@ -60,6 +60,7 @@ const TODOS = [
     "It takes the connection, and does not answer: look at its SLOWLOG and its machine, or check REDIS_URL, with " +
       "`rediss:` if it uses TLS.",
   ],
+  [/^Unknown RESP type/, "Another program answers there: correct REDIS_URL."],
   [/^(NOAUTH|WRONGPASS)/, "Write the user and password into REDIS_URL: redis://user:password@host:6379."],
   [/DB index|\bSELECT\b/, "End REDIS_URL with the number of a database that it has, or with none."],
   [/^(READONLY|MASTERDOWN)/, "It is a replica: name its primary in REDIS_URL."],

@@ -96,7 +96,7 @@ export class RedisBudgets implements Budgets {
     });
     // Logged here, since a command without a connection only says that there is none.
     redis.on("error", (error: Error) => {
-      this.#lose(reasonOf(error) ?? error.message);
+      this.#lose(reasonOf(error) ?? saidBy(error));
       // Redis refused the password or the database. The package would continue with the first database.
       if (error.name === "ReplyError") redis.disconnect(true);
     });
@@ -169,8 +169,12 @@ class OddAnswer extends Error {}
 
 const areNumbers = (answer: unknown): boolean => Array.isArray(answer) && answer.every(Number.isFinite);
 
-/** What Redis says of a command. Before version 7 it wraps that where a script has sent the command. */
-export const saidBy = ({ message }: Error): string => message.replace(/^ERR Error running script .*?: -/s, "");
+/**
+ * What Redis says of a command. Before version 7 it wraps that where a script has sent the command. To what another
+ * program answers the package adds a request to its users.
+ */
+export const saidBy = ({ message }: Error): string =>
+  message.replace(/^ERR Error running script .*?: -|\. Please report this\.$/gs, "");
 
 /** Why a command failed; undefined without a connection, of which the package tells by an event. */
 function reasonOf(error: unknown): string | undefined {
