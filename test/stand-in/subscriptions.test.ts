@@ -1,3 +1,4 @@
+import type { Stripe } from "stripe";
 import { expect, it } from "vitest";
 import { setUpAccount } from "../../src/features/billing/index.js";
 import { errorOf, onlyItem, onlySubscription, quantityOf, startWorld, subscribe, upgrade, whole } from "./world.js";
@@ -366,4 +367,21 @@ it("begins another period when the interval changes in the portal, and settles a
   expect([failed.status, changed.status]).toEqual(["past_due", "active"]);
   expect(changed.billing_cycle_anchor).toBe(onlyItem(changed).current_period_start);
   expect(changed.billing_cycle_anchor).toBeGreaterThan(failed.billing_cycle_anchor);
+});
+
+it("previews no invoice when nothing will be invoiced", async () => {
+  await using world = await startWorld();
+  const { subscription } = await subscribe(world, 3);
+  const { invoices, subscriptions } = world.stripe;
+  const preview = (details: Stripe.InvoiceCreatePreviewParams.SubscriptionDetails) =>
+    invoices.createPreview({ subscription: subscription.id, subscription_details: details });
+
+  for (const cancelled of [{ cancel_at_period_end: true }, { cancel_at: onlyItem(subscription).current_period_end }]) {
+    await subscriptions.update(subscription.id, cancelled);
+    expect(await errorOf(preview({}))).toMatchObject({ statusCode: 404, code: "invoice_upcoming_none" });
+    const more = await preview({ items: [{ id: onlyItem(subscription).id, quantity: 5 }] });
+    expect(more.lines.data.map(({ amount }) => Math.sign(amount))).toEqual([-1, 1]);
+    expect(await preview({ cancel_at_period_end: false })).toMatchObject({ total: 3 * 800 });
+    expect(await preview({ cancel_at: "" })).toMatchObject({ total: 3 * 800 });
+  }
 });

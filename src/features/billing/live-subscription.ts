@@ -22,6 +22,13 @@ export function assertSubscribed(account: BillingAccount): asserts account is Li
   if (!isLive(account) || account.subscriptionId === null) throw new SubscriptionRequired();
 }
 
+/**
+ * Parameters that take a cancellation back. Stripe accepts either the flag or the time in one request; clearing the flag
+ * also removes its time.
+ */
+export const withoutEnd = ({ cancelAtPeriodEnd }: LiveAccount) =>
+  cancelAtPeriodEnd ? ({ cancel_at_period_end: false } as const) : ({ cancel_at: "" } as const);
+
 /** A subscription whose number of seats can be changed. */
 export type ResizableAccount = LiveAccount & { readonly itemId: string };
 

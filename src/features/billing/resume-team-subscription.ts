@@ -1,7 +1,7 @@
 import { NoInput, defineTeamOperation } from "../../operation/operation.js";
 import { endOf } from "./account.js";
 import { BillingNotConfigured, PaymentProviderError, SubscriptionRequired } from "./failures.js";
-import { type LiveAccount, assertSubscribed, catchUp } from "./live-subscription.js";
+import { type LiveAccount, assertSubscribed, catchUp, withoutEnd } from "./live-subscription.js";
 import type { Requests } from "./request-kinds.js";
 import { requesterOf } from "./requester.js";
 import { withBillingSession } from "./session.js";
@@ -40,8 +40,7 @@ export const resumeTeamSubscription = defineTeamOperation({
   handle: (context, _input, standing) => readTeamSubscription(context, standing),
 });
 
-/** Stripe accepts either the flag or the time in one request; clearing the flag also removes its time. */
-const buildResumption = ({ subscriptionId: id, cancelAtPeriodEnd }: LiveAccount): Requests["resume"] => ({
-  id,
-  params: cancelAtPeriodEnd ? { cancel_at_period_end: false } : { cancel_at: "" },
+const buildResumption = (account: LiveAccount): Requests["resume"] => ({
+  id: account.subscriptionId,
+  params: withoutEnd(account),
 });

@@ -14,7 +14,7 @@ import {
   SubscriptionUnpaid,
   UpgradePending,
 } from "./failures.js";
-import { type ResizableAccount, assertResizable } from "./live-subscription.js";
+import { type ResizableAccount, assertResizable, withoutEnd } from "./live-subscription.js";
 import { countSeatsInUse } from "./seats-in-use.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
@@ -152,18 +152,28 @@ async function listLines(session: BillingSession, { id, lines }: Stripe.Invoice)
   return all.data;
 }
 
-/** A preview holds the next invoice, with the prorations that `always_invoice` would charge at once. */
+/**
+ * A preview holds the next invoice, with the prorations that `always_invoice` would charge at once. Stripe refuses it
+ * when nothing will be invoiced: so without prorations, a subscription is previewed as if it were not cancelled. In a
+ * trial they cost nothing.
+ */
 const buildPreview = (
-  { subscriptionId: subscription, itemId: id }: ResizableAccount,
+  account: ResizableAccount,
   quantity: number,
   isMore: boolean,
-): Stripe.InvoiceCreatePreviewParams => ({
-  subscription,
-  subscription_details: {
-    items: [{ id, quantity }],
-    proration_behavior: isMore ? "create_prorations" : "none",
-  },
-});
+): Stripe.InvoiceCreatePreviewParams => {
+  const { subscriptionId: subscription, itemId: id, periodEnd, status } = account;
+  const end = endOf(account);
+  const isLast = end !== null && periodEnd !== null && end <= periodEnd;
+  return {
+    subscription,
+    subscription_details: {
+      items: [{ id, quantity }],
+      proration_behavior: isMore ? "create_prorations" : "none",
+      ...(isLast && (!isMore || status === "trialing") && withoutEnd(account)),
+    },
+  };
+};
 
 /** The price of a period, and no item that was added to the invoice. */
 const isRegular = (line: Stripe.InvoiceLineItem): boolean =>

@@ -49,11 +49,21 @@ export function makeInvoice(
   return invoice;
 }
 
-/** The next invoice of a subscription as if it had these items, with prorations if `prorates`. */
+interface Preview {
+  readonly items: readonly ItemRecord[];
+  readonly prorates: boolean;
+  /** Whether the subscription is renewed at the end of its period. */
+  readonly isRenewed: boolean;
+}
+
+/**
+ * The next invoice of a subscription as if it had these items, with prorations if `prorates`. Throws an ApiError when
+ * there would be nothing to invoice: https://docs.stripe.com/error-codes#invoice-upcoming-none
+ */
 export function previewInvoice(
   scene: Scene,
   subscription: SubscriptionRecord,
-  { items, prorates }: { readonly items: readonly ItemRecord[]; readonly prorates: boolean },
+  { items, prorates, isRenewed }: Preview,
 ): InvoiceRecord {
   const { periodStart, periodEnd, pendingLines } = subscription;
   const price = mustFind(scene.state.prices[items[0]?.price ?? ""]);
@@ -63,10 +73,16 @@ export function previewInvoice(
     periodEnd: endOfPeriod(anchorOf(subscription), Math.max(periodEnd, periodStart), price),
   };
   const prorations = prorates ? prorationLines(scene, subscription, items) : [];
+  const renewal = isRenewed ? periodLines(scene, { ...subscription, ...next }) : [];
+  const lines = [...pendingLines, ...prorations, ...renewal];
+  if (lines.length === 0) {
+    const message = `No upcoming invoices for customer: ${subscription.customer}`;
+    throw invalidRequest(message, { code: "invoice_upcoming_none" }, 404);
+  }
   return {
     ...unpaidInvoiceOf(scene, subscription),
     ...{ id: newId("upcoming_in"), number: null, reason: "upcoming", status: "draft" },
-    lines: [...pendingLines, ...prorations, ...periodLines(scene, { ...subscription, ...next })],
+    lines,
   };
 }
 

@@ -83,9 +83,11 @@ it("sends only what Stripe publishes, in every request of every operation", asyn
   await owner.did(downgradeTeam, { maxMembers: 4 });
   await owner.did(downgradeTeam, { maxMembers: 8 });
   await owner.did(cancelTeamSubscription);
+  await owner.did(teamUpgradePreview, { maxMembers: 8 });
   await owner.did(resumeTeamSubscription);
   await world.stripe.cancelInPortal(await subscriptionOf(world, payer));
   await world.stripe.delivered();
+  await owner.did(teamUpgradePreview, { maxMembers: 8 });
   await owner.did(resumeTeamSubscription);
   await owner.did(openBillingPortal);
   await owner.did(teamInvoices, { limit: 1, cursor: (await owner.did(teamInvoices, { limit: 1 })).nextCursor });

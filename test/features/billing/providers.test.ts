@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
+import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { updateTeam } from "../../../src/features/teams/update-team.js";
@@ -65,6 +66,7 @@ describe.each(PROVIDERS)("with %s", (_name, start) => {
     const { id } = await owner.did(cancelTeamSubscription);
     expect(await owner.did(cancelTeamSubscription)).toMatchObject({ status: "active", cancelAtPeriodEnd: true });
     expect(await provider.api.subscriptions.retrieve(id ?? "")).toMatchObject({ cancel_at_period_end: true });
+    expect(await owner.did(teamUpgradePreview, { maxMembers: 8 })).toMatchObject({ proration: 0, nextInvoice: null });
     expect(await owner.does(deleteTeam, { teamId: payer.teamId })).toBeRefused("conflict", "subscription_active");
 
     await provider.api.subscriptions.cancel(id ?? "");

@@ -78,6 +78,21 @@ it("counts every line of a long preview, and charges pending items only when sea
   expect(await owner.does(teamUpgradePreview, { maxMembers: 8 })).toBeRefused("payment_provider_error");
 });
 
+it.each(["the service", "the portal"])("shows no next invoice of a subscription cancelled in %s", async (place) => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 5 });
+  const { owner } = payer;
+  if (place === "the service") await owner.did(cancelTeamSubscription);
+  else await world.stripe.cancelInPortal(await subscriptionOf(world, payer));
+  await world.stripe.delivered();
+
+  for (const maxMembers of [3, 5, 8]) {
+    const shown = await owner.did(teamUpgradePreview, { maxMembers });
+    expect(shown).toMatchObject({ seats: maxMembers, currency: "usd", nextInvoice: null });
+    expect(shown.proration > 0).toBe(maxMembers > 5);
+  }
+});
+
 it("shows no next invoice of a cancelled subscription, and refuses what the upgrade refuses", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aSubscriber(world, { seats: 5 });

@@ -1,8 +1,10 @@
 import { previewInvoice, voidInvoice } from "../billing.js";
 import { invoiceObject, lineObject } from "../invoice-object.js";
-import { COMMON, PAGING, fields, oneOf, optional, text } from "../params.js";
+import { endOf } from "../objects.js";
+import { COMMON, PAGING, boolean, fields, oneOf, optional, text } from "../params.js";
 import { CHANGED_ITEMS, changedItems } from "./items.js";
-import { type Route, listOf, route, findCustomer, findNamed } from "./route.js";
+import { type Route, exclusive, listOf, route, findCustomer, findNamed } from "./route.js";
+import { endOrNone } from "./subscriptions.js";
 
 const LIST = fields({
   ...PAGING,
@@ -16,6 +18,8 @@ const PREVIEW = fields({
   subscription: text(),
   subscription_details: optional(
     fields({
+      cancel_at: optional(endOrNone),
+      cancel_at_period_end: optional(boolean),
       items: optional(CHANGED_ITEMS),
       proration_behavior: optional(oneOf("always_invoice", "create_prorations", "none")),
     }),
@@ -36,9 +40,20 @@ export const invoiceRoutes: readonly Route[] = [
   }),
   route("POST", "/v1/invoices/create_preview", PREVIEW, (scene, params) => {
     const subscription = findNamed(scene.state.subscriptions, "subscription", params.subscription, "subscription");
-    const { items: given, proration_behavior: behavior } = params.subscription_details ?? {};
-    const items = given ? changedItems(scene, subscription, given) : subscription.items;
-    const preview = previewInvoice(scene, subscription, { items, prorates: behavior !== "none" });
+    const {
+      items: given,
+      proration_behavior: behavior,
+      cancel_at: at,
+      cancel_at_period_end: isLast,
+    } = params.subscription_details ?? {};
+    exclusive({ cancel_at: at, cancel_at_period_end: isLast });
+    const isTakenBack = at === null || isLast === false;
+    const end = isTakenBack ? null : endOf(subscription);
+    const preview = previewInvoice(scene, subscription, {
+      items: given ? changedItems(scene, subscription, given) : subscription.items,
+      prorates: behavior !== "none",
+      isRenewed: end === null || end > subscription.periodEnd,
+    });
     scene.previews.set(subscription.id, preview);
     return invoiceObject(scene, preview);
   }),

@@ -34,7 +34,7 @@ const CREATE = fields({
 });
 
 /** A time, or an empty value to take back the cancellation. */
-const endOrNone: Reader<number | null> = (tree, param) => (tree === "" ? null : integer()(tree, param));
+export const endOrNone: Reader<number | null> = (tree, param) => (tree === "" ? null : integer()(tree, param));
 
 const UPDATE = fields({
   ...COMMON,
