@@ -1,7 +1,7 @@
 import type Stripe from "stripe";
 import { MINUTE_MS } from "../../durations.js";
 import type { UseLimit } from "../../operation/use-limit.js";
-import { Deadline, PaymentsError } from "../../platform/billing/payments.js";
+import { Deadline, PaymentsError, isRefusal } from "../../platform/billing/payments.js";
 import type { BillingServices } from "./account.js";
 import { BillingNotConfigured, PROVIDER_FAILED, PaymentProviderError } from "./failures.js";
 
@@ -32,8 +32,10 @@ export async function askProvider<Answer extends { object: string }>(
     return await payments.ask<Answer>(object, new Deadline(payments.waits.readMs, waits?.of("stripe")), send);
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    if (error.facts.isMissing && onMissing) throw onMissing();
+    const { isMissing, isDoubtful, isKeyRefused } = error.facts;
+    if (isMissing && onMissing) throw onMissing();
     log.warn({ err: error, outcome: error.outcome }, PROVIDER_FAILED);
-    throw new PaymentProviderError(error.outcome === "refused" || error.facts.isKeyRefused ? "refused" : "undone");
+    // The package retries under one key: Stripe then replays a server error, which the next call does not get.
+    throw new PaymentProviderError((isRefusal(error) && !isDoubtful) || isKeyRefused ? "refused" : "undone");
   }
 }
