@@ -75,7 +75,7 @@ export class AlreadySubscribed extends Failure {
   constructor() {
     super(
       "The team already has a subscription, which `teamSubscription` shows. Once it is paid, buy more seats with " +
-        "`upgradeTeam`.",
+        "`upgradeTeam`. If it was cancelled, `resumeTeamSubscription` takes that back.",
     );
   }
 }

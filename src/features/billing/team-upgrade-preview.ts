@@ -78,7 +78,8 @@ export const teamUpgradePreview = defineTeamOperation({
     "It is for more seats, and by `downgradeTeam` for fewer, and for the present number, which takes a decrease back. " +
     "It shows the price of fewer seats than are in use, too, so that a team can see what removing members would save. " +
     "The payment provider computes the prices of this moment; the price for the rest of the period falls by the " +
-    "second. The answer comes within " +
+    "second. A credit that the team has there, as after a change from year to month, is used up first; the amounts do " +
+    "not show it. The answer comes within " +
     `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamUpgradePreviewInput,
   output: TeamUpgradePreview,

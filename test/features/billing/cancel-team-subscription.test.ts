@@ -29,6 +29,9 @@ it("ends the subscription with its period; a repetition sends no request", async
   expect(first).toMatchObject({ status: "active", plan: "team", cancelAtPeriodEnd: true });
   expect(second).toEqual(first);
   expect(cancels(world)).toHaveLength(1);
+  // Who changes their mind may try to buy again.
+  const message = expect.stringContaining("`resumeTeamSubscription` takes that back");
+  expect(await owner.does(createTeamCheckout)).toMatchObject({ failure: { reason: "already_subscribed", message } });
 });
 
 it("ends it after the period, and lets the team buy a new one", async () => {
