@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type RowCounts, writeDatabase } from "../platform/database/copy-database.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
-import { countInWords } from "./table.js";
+import { countInWords } from "../wording.js";
 import { tellMessage, tellTable, withDatabaseAsIs } from "./with-database.js";
 import { writeWholeFile } from "./write-whole-file.js";
 

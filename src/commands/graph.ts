@@ -2,7 +2,8 @@ import "reflect-metadata";
 import { type LargeGraph, type MiscountedGraph, largestGraphs, verifyGraphs } from "../features/memories/index.js";
 import { EXIT, JSON_OPTION, commandLine, countUpTo, runCommand } from "./command-line.js";
 import { inSnakeCase } from "./in-snake-case.js";
-import { countInWords, tableOf } from "./table.js";
+import { tableOf } from "./table.js";
+import { countInWords } from "../wording.js";
 import { withDatabase } from "./with-database.js";
 
 const LARGEST_MAX = 1_000;

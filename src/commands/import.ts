@@ -17,7 +17,8 @@ import { LIMITS } from "../limits.js";
 import { WrongUse } from "./for-operator.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { type GraphChoice, graphOption, keyOption, type ServiceOptions, urlOption } from "./service-options.js";
-import { countInWords, graphInWords } from "./table.js";
+import { graphInWords } from "./table.js";
+import { countInWords } from "../wording.js";
 
 interface Options extends ServiceOptions {
   readonly graph?: GraphChoice;

@@ -3,7 +3,8 @@ import { UserError } from "../features/access/index.js";
 import { type WaitingMail, retryMails, readWaitingMails } from "../features/mail/index.js";
 import { UUID } from "../operation/id.js";
 import { JSON_OPTION, commandLine, countUpTo, runCommand } from "./command-line.js";
-import { minuteOf, tableOf } from "./table.js";
+import { tableOf } from "./table.js";
+import { minuteOf } from "../wording.js";
 import { withDatabase } from "./with-database.js";
 
 /** More hardly ever wait. */

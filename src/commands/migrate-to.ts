@@ -12,7 +12,7 @@ import { type Address, onConnection } from "../platform/database/one-connection.
 import { StartError, explainDatabase } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
-import { countInWords } from "./table.js";
+import { countInWords } from "../wording.js";
 import { tellMessage, tellTable, withDatabaseAsIs, withDatabaseUrl } from "./with-database.js";
 
 export const program = commandLine({

@@ -7,7 +7,7 @@ import { assertBackupOf, readDatabase } from "../platform/database/copy-database
 import { newestMigration } from "../platform/database/migrations.js";
 import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
-import { countInWords } from "./table.js";
+import { countInWords } from "../wording.js";
 import { tellTable, withDatabaseUrl } from "./with-database.js";
 
 export const program = commandLine({

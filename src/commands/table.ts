@@ -1,4 +1,5 @@
 import { printable } from "../import/text.js";
+import { countInWords } from "../wording.js";
 
 type Row = readonly string[];
 
@@ -18,13 +19,6 @@ function alignColumns(given: readonly Row[]): string {
   return rows.map((row) => lineOf(row).trimEnd()).join("\n");
 }
 
-/** "1 memory", "2 memories". */
-export const countInWords = (count: number, one: string, many: string): string =>
-  `${count} ${count === 1 ? one : many}`;
-
 /** "1 memory and 2 relationships". */
 export const graphInWords = (memories: number, relationships: number): string =>
   `${countInWords(memories, "memory", "memories")} and ${countInWords(relationships, "relationship", "relationships")}`;
-
-/** A time rounded down to the minute. */
-export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;

@@ -23,7 +23,8 @@ import { Plan } from "../platform/prisma/client.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { WrongUse } from "./for-operator.js";
 import { inSnakeCase } from "./in-snake-case.js";
-import { countInWords, listOf, minuteOf, tableOf } from "./table.js";
+import { listOf, tableOf } from "./table.js";
+import { countInWords, minuteOf } from "../wording.js";
 import { withServices } from "./with-database.js";
 
 interface Common {

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from "../../durations.js";
 import type { Services } from "../../operation/context.js";
 import { type PlainLimit, takeUseOfNetwork } from "../../operation/use-limit.js";
-import { type BillingAccount, accountOf, givesPlan, mayBeOutdated } from "./account.js";
+import { type BillingAccount, accountOf, givesPlan, isLive, mayBeOutdated } from "./account.js";
 import { reconcileAccount } from "./reconcile.js";
 
 /** How often a client may ask. Asking needs no key, and each time may cause a request to the provider. */
@@ -15,7 +15,7 @@ const SESSION_ID = /^cs_\w{1,250}$/;
 
 /** What a person sees after the payment page; undefined for an unknown checkout. */
 export type ReturnedCheckout =
-  | { readonly team: string; readonly state: "paid" | "open" | "over"; readonly seats: number | null }
+  | { readonly team: string; readonly state: "paid" | "open" | "unpaid" | "over"; readonly seats: number | null }
   | undefined;
 
 /**
@@ -39,9 +39,10 @@ export async function refreshCheckout(
 }
 
 /** A bank may take days for the first payment; its subscription is incomplete until then. */
-function stateOf(account: BillingAccount, now: Date): "paid" | "open" | "over" {
+function stateOf(account: BillingAccount, now: Date): NonNullable<ReturnedCheckout>["state"] {
   if (givesPlan(account, now)) return "paid";
-  return account.checkoutUrl === null && account.status !== "incomplete" ? "over" : "open";
+  if (account.checkoutUrl !== null || account.status === "incomplete") return "open";
+  return isLive(account) ? "unpaid" : "over";
 }
 
 async function teamOfCheckout({ database: { models } }: Services, checkoutId: string) {

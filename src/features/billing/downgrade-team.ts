@@ -69,7 +69,7 @@ export const downgradeTeam = defineTeamOperation({
       assertResizable(account);
       const { seats, nextSeats } = account;
       if (seats !== null && maxMembers > seats) {
-        const message = `must be at most the present ${seats} seats; \`upgradeTeam\` buys more`;
+        const message = `must be at most ${seats}, the present number of seats; \`upgradeTeam\` buys more`;
         throw new InvalidInput([{ path: "maxMembers", message }]);
       }
       if (maxMembers === (nextSeats ?? seats)) return;

@@ -1,4 +1,5 @@
 import { Failure, Unavailable } from "../../operation/failure.js";
+import { countInWords } from "../../wording.js";
 
 /** For the log: the doctor asks the provider with the same key. */
 export const PROVIDER_FAILED = "the payment provider failed. `npm run doctor` says what to do";
@@ -53,8 +54,8 @@ export class SubscriptionRequired extends Failure {
     super(
       freeSeats === undefined
         ? "The team has no paid subscription. The owner can buy one with `createTeamCheckout`."
-        : `A team without a paid subscription has at most ${freeSeats} members, counting pending invitations. The ` +
-            "owner can buy more seats with `createTeamCheckout`.",
+        : `A team without a paid subscription has at most ${countInWords(freeSeats, "member", "members")}, counting ` +
+            "pending invitations. The owner can buy more seats with `createTeamCheckout`.",
     );
   }
 }

@@ -3,6 +3,7 @@ import { LIMITS } from "../../limits.js";
 import { queueNotice } from "../../operation/notice.js";
 import type { Database } from "../../platform/database/database.js";
 import type { BillingMail } from "../../platform/billing/billing.js";
+import { countInWords, minuteOf } from "../../wording.js";
 import { type BillingAccount, NO_GRACE, isPaid } from "./account.js";
 import { addressOfOwner } from "./payer.js";
 import type { SubscriptionValues } from "./provider-subscription.js";
@@ -67,8 +68,6 @@ interface MailFacts {
   readonly isEnded: boolean;
 }
 
-const day = (date: Date): string => date.toISOString().slice(0, 10);
-
 const howToPay = (url: string | null): string =>
   url === null
     ? "Choose another card in the customer portal (`openBillingPortal`, or POST /billing/portal)."
@@ -79,7 +78,7 @@ const WORDS: Readonly<Record<BillingMail, (facts: MailFacts) => { subject: strin
     subject: "The payment for your team on Memory Graph failed",
     body: `The last payment for your team's seats failed.
 
-Everything stays as it is until ${until ? day(until) : "then"}. If the invoice is not paid by then, the team loses its plan.
+Everything stays as it is until ${until ? minuteOf(until) : "then"}. If the invoice is not paid by then, the team loses its plan.
 
 ${howToPay(invoiceUrl)}`,
   }),
@@ -88,7 +87,7 @@ ${howToPay(invoiceUrl)}`,
     body: `The payment for your team's seats failed, and the invoice was not paid in time.
 
 Each member has their own plan again. Nobody was removed and nothing was deleted, but nobody can join beyond \
-${freeSeats} members. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
+${countInWords(freeSeats, "member", "members")}. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
 
 ${isEnded ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
   }),

@@ -1,5 +1,6 @@
 import { PRODUCT } from "../../operation/product.js";
 import { html } from "../../platform/html.js";
+import { minuteOf } from "../../wording.js";
 import { addressForText, hasLink } from "../access/index.js";
 import type { InvitationToSend } from "../teams/index.js";
 import { type Letter, letter } from "./letter.js";
@@ -15,7 +16,7 @@ export function invitationMail(invitation: InvitationToSend, publicUrl: string):
   const address = addressForText(inviterEmail);
   const inviter = inviterName === null ? address : `${nameForText(inviterName)} (${address})`;
   const link = `${publicUrl}/invitations/${token}`;
-  const ends = `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const ends = minuteOf(expiresAt);
   const curl = `curl -X POST ${publicUrl}/teams/invitations/${token}/accept -H "Authorization: Bearer $KEY"`;
   const offer = `${inviter} invites you to the team "${team}" on Memory Graph, as ${ROLES[invitation.role]}.`;
   const content = letter({

@@ -1,5 +1,6 @@
 import { type Handler, Router } from "express";
 import { html, isolate } from "../../platform/html.js";
+import { countInWords } from "../../wording.js";
 import { BUG_MESSAGE, noteFailure } from "../http.js";
 import { scopeOf } from "../request-scope.js";
 import { PAGE_HEADERS, page } from "./layout.js";
@@ -9,7 +10,8 @@ export type FindCheckout = (
   clientAddress: string,
   sessionId: string,
 ) => Promise<
-  { readonly team: string; readonly state: "paid" | "open" | "over"; readonly seats: number | null } | undefined
+  | { readonly team: string; readonly state: "paid" | "open" | "unpaid" | "over"; readonly seats: number | null }
+  | undefined
 >;
 
 /** The page that the payment provider returns people to from a checkout or the portal, if the client gave no other. */
@@ -53,7 +55,15 @@ const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
     return page("It has ended", html`<p>${team} has no paid subscription. To buy seats, go back and begin again.</p>`);
   if (state === "open")
     return page("Not paid yet", html`<p>The payment for ${team} has not arrived. Reload this page in a minute.</p>`);
-  return page("Thank you", html`<p>${team} has <strong>${seats} seats</strong> now. You can close this page.</p>`);
+  if (state === "unpaid")
+    return page(
+      "Not paid",
+      html`<p>
+        The subscription of ${team} is not paid, or paused. Pay its open invoice, or end it before you buy seats again.
+      </p>`,
+    );
+  const bought = countInWords(seats ?? 0, "seat", "seats");
+  return page("Thank you", html`<p>${team} has <strong>${bought}</strong> now. You can close this page.</p>`);
 };
 
 const unknownResult = (failure: object | undefined): string =>

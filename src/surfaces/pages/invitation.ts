@@ -5,6 +5,7 @@ import { type Html, html, isolate } from "../../platform/html.js";
 import { BUG_MESSAGE } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
 import { page } from "./layout.js";
+import { minuteOf } from "../../wording.js";
 
 /** The output of the operations `invitation` and `invitationById`. */
 export interface ShownInvitation {
@@ -104,9 +105,7 @@ function offerPage(
         <p>${ENDED[status]}</p>
         ${homeNote(here, status === "accepted" ? "How to use it, and how to get another API key" : "More about it")}`,
     );
-  const until = html`<p>
-    The invitation can be answered until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC.
-  </p>`;
+  const until = html`<p>The invitation can be answered until ${minuteOf(expiresAt)}.</p>`;
   return page(`Join ${teamName}`, html`${offer}${until}${answer}`);
 }
 

@@ -62,8 +62,9 @@ it("keeps plan and seats after a failed payment, and mails the owner once", asyn
   expect(await owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("conflict", "subscription_unpaid");
   const notices = await noticesOf(world);
   expect(notices).toMatchObject([{ email: owner.email, subject: expect.stringContaining("failed") }]);
+  // With the time: where the day begins earlier or later, a day alone would say another one.
+  expect(notices[0]?.body).toContain(`until ${shown.graceUntil?.toISOString().slice(0, 16).replace("T", " ")} UTC`);
   expect(notices[0]?.body).toContain(shown.hostedInvoiceUrl);
-  expect(notices[0]?.body).toContain(shown.graceUntil?.toISOString().slice(0, 10));
 });
 
 it("mails whoever owns the team when the mail is sent, at the address that they have then", async () => {

@@ -131,7 +131,7 @@ it("lets the team buy again when the first payment of its subscription has not c
   expect(await owner.does(deleteTeam, { teamId })).toBeRefused("conflict", "subscription_active");
 });
 
-it("shows a checkout as not paid before its payment arrives, and says when the subscription is paused", async () => {
+it("shows a checkout as not paid before its payment arrives, and sends nobody away from a live subscription", async () => {
   await using world = await createBillingWorld();
   const shown = async (begin: (world: BillingWorld) => Promise<Payer>) => {
     const { checkoutId } = await accountNow(world, await begin(world));
@@ -139,7 +139,14 @@ it("shows a checkout as not paid before its payment arrives, and says when the s
   };
 
   expect(await shown(STALLED.incomplete)).toContain("Not paid yet");
-  expect(await shown(STALLED.paused)).toContain("has no paid subscription");
+  expect(await shown(STALLED.paused)).toContain("is not paid, or paused");
+  expect(await shown((given) => aSubscriber(given, { seats: 1 }))).toContain("has <strong>1 seat</strong> now");
+  for (const begin of [STALLED.past_due, STALLED.unpaid]) {
+    const page = await shown(begin);
+    expect(page).toContain("Pay its open invoice");
+    // Another checkout would be refused.
+    expect(page).not.toContain("begin again");
+  }
 });
 
 it("looks at a paused subscription once a day, since its period does not end", async () => {
