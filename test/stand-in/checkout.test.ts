@@ -20,6 +20,28 @@ it("shows what is bought at which price, and how to pay, decline and go back", a
   expect(page).not.toContain("<script");
 });
 
+it.each([
+  ["jpy", 800, "¥800"],
+  ["huf", 300_000, "HUF 3,000.00"],
+  ["isk", 80_000, "ISK 800.00"],
+])("shows prices in %s by Stripe's unit of it", async (currency, amount, shown) => {
+  await using world = await startWorld();
+  const { checkout, prices, products } = world.stripe;
+  const { id: product } = await products.create({ name: "Seat" });
+  const { id: price } = await prices.create({
+    ...{ product, currency, unit_amount: amount, recurring: { interval: "month" } },
+  });
+  const { url } = await checkout.sessions.create({
+    mode: "subscription",
+    line_items: [{ price, quantity: 1 }],
+    success_url: "https://service.example/done",
+  });
+
+  const page = await (await fetch(url ?? "")).text();
+
+  expect(page.replaceAll("\u00A0", " ")).toContain(`1 × Seat, ${shown} each`);
+});
+
 it("creates the subscription when Pay is pressed, and redirects to the session's URL", async () => {
   await using world = await startWorld();
   const { customer, session } = await openSession(world, 3);

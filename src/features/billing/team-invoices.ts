@@ -26,7 +26,8 @@ export class TeamInvoice {
   createdAt!: Date;
 
   @Field(() => Float, {
-    description: "The total with tax, in the currency's smallest unit (cents); negative for a credit.",
+    description:
+      "The total with tax, in Stripe's smallest unit of the currency (cents; for yen, yen); negative for a credit.",
   })
   amount!: number;
 

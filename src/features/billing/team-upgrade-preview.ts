@@ -30,7 +30,9 @@ export class NextInvoice {
   @Field(() => Date, { description: "When it is charged: at the end of the present period." })
   chargedAt!: Date;
 
-  @Field(() => Float, { description: "The total with tax, in the currency's smallest unit (cents)." })
+  @Field(() => Float, {
+    description: "The total with tax, in Stripe's smallest unit of the currency (cents; for yen, yen).",
+  })
   amount!: number;
 
   @Field(() => Float, { description: "The tax in the amount, in the same unit." })
@@ -54,7 +56,7 @@ export class TeamUpgradePreview {
 
   @Field(() => Float, {
     description:
-      "What is charged at once for the rest of the period, with tax, in the currency's smallest unit (cents); 0 for no " +
+      "What is charged at once for the rest of the period, with tax, in Stripe's smallest unit of the currency (cents; for yen, yen); 0 for no " +
       "more seats than now.",
   })
   proration!: number;

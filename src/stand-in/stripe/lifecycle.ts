@@ -10,6 +10,7 @@ import {
   voidInvoice,
 } from "./billing.js";
 import { cardDeclined, invalidRequest } from "./errors.js";
+import { amountDue } from "./invoice-object.js";
 import { anchorOf, customerObject, endOf, subscriptionObject } from "./objects.js";
 import { percentOf } from "./promotion.js";
 import type { Scene } from "./scene.js";
@@ -281,17 +282,18 @@ export function pauseSubscription(scene: Scene, subscription: SubscriptionRecord
 
 /** Starts the next period with an invoice. */
 export function renewSubscription(scene: Scene, subscription: SubscriptionRecord): void {
-  const paid = cardAccepts(scene, subscription);
   const invoice = scene.change(subscription, () => {
     const price = mustFind(scene.state.prices[subscription.items[0]?.price ?? ""]);
     subscription.periodStart = subscription.periodEnd;
     subscription.periodEnd = endOfPeriod(anchorOf(subscription), subscription.periodStart, price);
     const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];
     subscription.pendingLines = [];
-    subscription.status = paid ? "active" : "past_due";
-    return makeInvoice(scene, subscription, { reason: "subscription_cycle", lines });
+    const made = makeInvoice(scene, subscription, { reason: "subscription_cycle", lines });
+    const isPaid = amountDue(made) === 0 || cardAccepts(scene, subscription);
+    subscription.status = isPaid ? "active" : "past_due";
+    return made;
   });
-  issueInvoice(scene, invoice, { paid });
+  issueInvoice(scene, invoice, { paid: subscription.status === "active" });
 }
 
 /** Ends a subscription whose first invoice was not paid in time. */

@@ -7,7 +7,7 @@ interface Discounted {
 
 /** What a promotion code takes off each invoice: `SAVE25` takes 25 %. Throws an ApiError for another code. */
 export function percentOf({ takesPromotionCodes }: SessionRecord, code: string): number {
-  const percent = /^SAVE([1-9]\d?)$/.exec(code)?.[1];
+  const percent = /^SAVE([1-9]\d?|100)$/.exec(code)?.[1];
   if (!takesPromotionCodes || percent === undefined) throw invalidRequest("This code is invalid.");
   return Number(percent);
 }

@@ -10,7 +10,14 @@ import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import type { CheckoutSettings } from "../../../src/platform/billing/billing.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../../src/stand-in/stripe/index.js";
-import { type StripeWorld, aPayer, accountNow, createStripeWorld, endGrace } from "../../support/billing.js";
+import {
+  type StripeWorld,
+  aPayer,
+  accountNow,
+  createStripeWorld,
+  customerOf,
+  endGrace,
+} from "../../support/billing.js";
 import { ask } from "../../support/http.js";
 import { createWorld } from "../../support/world.js";
 
@@ -251,4 +258,22 @@ it.each([{ tax: false }, { tax: true }])("shows and charges prices less a promot
   // A second between preview and upgrade changes the price by less than a cent.
   expect(Math.abs(shown.proration - Number(amounts[1]))).toBeLessThanOrEqual(2);
   expect(Math.abs(shown.proration - priceOf(3))).toBeLessThanOrEqual(2);
+});
+
+it("gives seats away by a promotion of 100 %, with invoices of nothing, whatever becomes of the card", async () => {
+  await using world = await createStripeWorld(offering({ tax: true, promotionCodes: true }));
+  const payer = await aPayer(world, { seats: 5 });
+  const { owner } = payer;
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId, { promotionCode: "SAVE100" });
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", seats: 5 });
+  world.stripe.setCard(await customerOf(world, payer), "declined");
+
+  const shown = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+  expect(shown).toMatchObject({ proration: 0, tax: 0, nextInvoice: { amount: 0, tax: 0 } });
+  expect(await owner.did(upgradeTeam, { maxMembers: 8 })).toMatchObject({ seats: 8, pendingUpdate: null });
+  await pass(world, 32 * DAY_MS);
+
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", seats: 8 });
+  const { invoices } = await owner.did(teamInvoices);
+  expect(invoices.map(({ amount, status }) => `${amount} ${status}`)).toEqual(["0 paid", "0 paid", "0 paid"]);
 });
