@@ -3,8 +3,8 @@ import { ArgsType, Field, Float, Int, ObjectType } from "type-graphql";
 import { LIMITS } from "../../limits.js";
 import { Between } from "../../operation/bounds.js";
 import { defineTeamOperation } from "../../operation/operation.js";
-import { ANSWERED_WITHIN_S } from "../../platform/billing/payments.js";
-import { accountOf, endOf, mayBeOutdated } from "./account.js";
+import { ANSWERED_WITHIN_S, PaymentsError } from "../../platform/billing/payments.js";
+import { type BillingAccount, accountOf, endOf, mayBeOutdated } from "./account.js";
 import { PROVIDER_READS } from "./ask-provider.js";
 import {
   BillingNotConfigured,
@@ -132,7 +132,14 @@ export const teamUpgradePreview = defineTeamOperation({
   },
 });
 
-async function previewInvoice(session: BillingSession, maxMembers: number, isStale: boolean) {
+interface Preview {
+  readonly currency: string;
+  readonly lines: readonly Stripe.InvoiceLineItem[];
+  readonly account: BillingAccount;
+  readonly isMore: boolean;
+}
+
+async function previewInvoice(session: BillingSession, maxMembers: number, isStale: boolean): Promise<Preview> {
   if (isStale) await session.requests.resend();
   const account = isStale ? await session.copy.refresh() : await session.account();
   assertResizable(account);
@@ -140,7 +147,12 @@ async function previewInvoice(session: BillingSession, maxMembers: number, isSta
   const isMore = seats !== null && maxMembers > seats;
   if (isMore && nextSeats !== null) throw new DecreasePending(seats);
   const params = buildPreview(account, maxMembers, isMore);
-  const invoice = await session.ask("invoice", (stripe, options) => stripe.invoices.createPreview(params, options));
+  const asked = session.ask("invoice", (stripe, options) => stripe.invoices.createPreview(params, options));
+  const invoice = await asked.catch((error: unknown) => {
+    if (isStale || !(error instanceof PaymentsError && error.facts.isNothingDue)) throw error;
+  });
+  // It was cancelled a moment ago, as in the portal.
+  if (!invoice) return previewInvoice(session, maxMembers, true);
   return { currency: invoice.currency, lines: await listLines(session, invoice), account, isMore };
 }
 

@@ -33,6 +33,8 @@ interface FailureFacts {
   readonly isDoubtful?: boolean;
   /** Refused because no object has this id. */
   readonly isMissing?: boolean;
+  /** Refused because there is nothing to invoice, neither now nor at the end of the period. */
+  readonly isNothingDue?: boolean;
   /** The secret key is wrong, or may not do this: the request had no effect, but an earlier attempt may have. */
   readonly isKeyRefused?: boolean;
 }
@@ -196,6 +198,7 @@ function paymentsError(error: InstanceType<typeof Stripe.errors.StripeError>): P
   const isKeyRefused = [401, 403].includes(statusCode);
   const isRefused = statusCode >= 400 && statusCode < 500 && !isKeyRefused && ![409, 429].includes(statusCode);
   const details = [type, statusCode || undefined, code, param, requestId].filter(Boolean).join(" ");
-  const facts = { isDoubtful, isMissing: code === "resource_missing", isKeyRefused };
+  const [isMissing, isNothingDue] = [code === "resource_missing", code === "invoice_upcoming_none"];
+  const facts = { isDoubtful, isMissing, isNothingDue, isKeyRefused };
   return new PaymentsError(isRefused || isDoubtful ? "refused" : "unknown", `${details}: ${message}`, facts);
 }

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { downgradeTeam } from "../../../src/features/billing/downgrade-team.js";
 import { teamInvoices } from "../../../src/features/billing/team-invoices.js";
+import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-preview.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { inviteMember } from "../../../src/features/teams/invitations/invite-member.js";
@@ -91,6 +92,16 @@ it.each(["the service", "the portal"])("shows no next invoice of a subscription 
     expect(shown).toMatchObject({ seats: maxMembers, currency: "usd", nextInvoice: null });
     expect(shown.proration > 0).toBe(maxMembers > 5);
   }
+});
+
+it("shows no next invoice of a subscription that was cancelled before the event of it arrives", async () => {
+  await using world = await createBillingWorld({ deaf: true });
+  const payer = await aSubscriber(world, { seats: 5 });
+  await payer.owner.did(teamSubscription);
+  await world.stripe.cancelInPortal(await subscriptionOf(world, payer));
+
+  expect(await payer.owner.did(teamUpgradePreview, { maxMembers: 5 })).toMatchObject({ nextInvoice: null });
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ cancelAtPeriodEnd: true });
 });
 
 it("shows no next invoice of a cancelled subscription, and refuses what the upgrade refuses", async () => {
