@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fold } from "../../../src/features/memories/words/fold.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
-import { aMemory } from "../../support/memories.js";
+import { aMemory, findTitles, memoriesTitled } from "../../support/memories.js";
 import { roundsOf } from "../../support/rounds.js";
 import { createWorld } from "../../support/world.js";
 
@@ -84,6 +84,39 @@ it.each([
     const { memories } = await ann.did(searchMemories, { query });
     expect(memories.map(({ title }) => title).toSorted(), query).toEqual(["One", "Other"]);
   }
+});
+
+it.each([
+  ["VPC", "VPCs"],
+  ["vpc", "vpcs"],
+  ["SLA", "SLAs"],
+  ["DTO", "DTOs"],
+  ["502", "502s"],
+  ["5xx", "5xxs"],
+])("finds %s also as %s, and vice versa, at any place of the query", async (one, other) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, `The ${one} of Monday`, `The ${other} of Sunday`, "Weekdays");
+
+  for (const name of [one, other]) {
+    for (const query of [name, `${name} weekend`, `weekend ${name}`]) {
+      expect((await findTitles(ann, query)).toSorted(), query).toEqual([
+        `The ${one} of Monday`,
+        `The ${other} of Sunday`,
+      ]);
+    }
+  }
+});
+
+it.each([
+  ["JWTs", "One JWT is signed", ["Branch jw/812", "See app.ts"]],
+  ["502s", "The proxy answers 502", ["It took 30 s"]],
+])("finds %s by its singular, though the graph has what looks like its parts", async (query, title, others) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, ...others);
+
+  expect(await findTitles(ann, query)).toEqual([title]);
 });
 
 it.each(["Straßenbahn", "ﬁlewatcher", "ＡＰＩ", "data\u200bbase", "con\u00adfiguration", "كَتَبَ"])(

@@ -374,8 +374,11 @@ const NOTHING_ELSE: Omit<QueryWord, "text" | "piece"> = {
 /** A number that may be written in groups, or apart from its unit. */
 const GROUPED = /^(?:\d{4,12}|\d{1,6}\p{L}{2,3})$/u;
 
+/** "JWTs" is no name in camelCase. */
+const PLURAL_OF_INITIALS = /^\p{Lu}{2,}s$/u;
+
 function plainWord(word: string): QueryWord {
-  const parts = word
+  const parts = (PLURAL_OF_INITIALS.test(word) ? word.toLowerCase() : word)
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2")
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
     .split(" ");

@@ -22,13 +22,27 @@ export const namesLike = (name: string): readonly string[] | undefined =>
 /** Splits an English form from its ending: "pictures", "erased", "deleting". */
 const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
 
+/**
+ * Initials and statuses of HTTP, whose plural the stemmer keeps: "vpc" and "vpcs", "sla" and "slas", "502" and "502s".
+ * But "https", which is in all memories with addresses, is no plural.
+ */
+const WITHOUT_STEM = /^(?!http$)(?:(?=[^aeiouy]*.$)[a-z]{3,6}|[345](?:\d\d|xx))$/;
+
+/** The singular of such a word, or its plural. */
+function otherNumberOf(word: string): string[] {
+  const singular = word.replace(/(?<!s)s$/, "");
+  if (!WITHOUT_STEM.test(singular)) return [];
+  return [singular === word ? `${word}s` : singular];
+}
+
 /** Names that mean the same as a word. In a word with digits, its letters have them: "pg16" is also "postgres 16". */
 export function synonymsOf(word: string): readonly string[] {
   const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
   const [, stem = letters] = ENDING.exec(letters) ?? [];
-  const known = [letters, stem, `${stem}e`].find((form) => synonyms.has(form)) ?? letters;
+  const others = otherNumberOf(word);
+  const known = [letters, stem, `${stem}e`, ...others].find((form) => synonyms.has(form)) ?? letters;
   const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
-  return names.map((name) => (digits ? `${name} ${digits}` : name));
+  return [...new Set([...others, ...names.map((name) => (digits ? `${name} ${digits}` : name))])];
 }
 
 /**

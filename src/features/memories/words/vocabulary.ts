@@ -396,9 +396,8 @@ export const IRREGULAR_FORMS = `
   criterion criteria; phenomenon phenomena; schema schemata; matrix matrices; axis axes; crisis crises;
   hypothesis hypotheses; parenthesis parentheses; diagnose diagnosis diagnoses; synthesis syntheses;
   analyze analyse analysis analyses;
-  acquire acquisition; advise advice; behave behavior behaviour; believe belief; cpu cpus; csv csvs; cv cvs; db dbs;
-  gpu gpus; kpi kpis; llm llms; pc pcs; pdf pdfs; pr prs; sdk sdks; sku skus; ssd ssds; tv tvs; vm vms; vpn vpns;
-  leak leakage; supply supplier; complain complaint; comply compliance compliant; constrain constraint;
+  acquire acquisition; advise advice; behave behavior behaviour; believe belief; cv cvs; db dbs; pc pcs; pr prs;
+  tv tvs; vm vms; leak leakage; supply supplier; complain complaint; comply compliance compliant; constrain constraint;
   detain detention; penalize penalise penalty; prescribe prescription; receive receipt; restrain restraint;
   weigh weight; admit admission; argue argument; assume assumption; close closure; collide collision;
   compare comparison; conclude conclusion; consume consumption; decide decision; deduce deduction;
