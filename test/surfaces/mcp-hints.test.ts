@@ -124,6 +124,8 @@ it.each([
   ["Issue", "problem", "problems that are open"],
   ["exception", "error", "problems that are open"],
   ["bugfix", "fix", "filters by fix"],
+  ["problems", "problem", "problems that are open"],
+  ["Decisions", "decision", "filters by decision"],
 ])("stores the type %s as it is said, and names the well-known %s", async (type, better, why) => {
   await using world = await createWorld();
   const { call } = await anAgent(world);

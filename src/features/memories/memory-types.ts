@@ -10,6 +10,14 @@ export const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ["hotfix", "fix"],
   ["resolution", "solution"],
   ["todo", "task"],
+  ["problems", "problem"],
+  ["errors", "error"],
+  ["solutions", "solution"],
+  ["fixes", "fix"],
+  ["tasks", "task"],
+  ["decisions", "decision"],
+  ["preferences", "preference"],
+  ["conventions", "convention"],
 ]);
 
 /** Types of memories that are open until something solves them. */
@@ -32,5 +40,5 @@ export function hintOfType(type: string): string | undefined {
   const lacks = OPEN_TYPES.includes(better)
     ? "is not among the problems that are open"
     : `is not found by filters by ${better}`;
-  return `The well-known type is ${better}: a ${type} ${lacks}. update_memory can change it.`;
+  return `The well-known type is ${better}: what has the type ${type} ${lacks}. update_memory can change it.`;
 }
