@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { NIL_ID } from "../../src/operation/id.js";
 import { leaveTeam } from "../../src/features/teams/leave-team.js";
 import { withLimits } from "../support/limits.js";
 import { anAgent, askMcp, callTool } from "../support/mcp.js";
@@ -396,6 +397,23 @@ it("says where a memory was looked for in vain, and where else it may be", async
     "This looked in the personal graph, the only one: you are in no team.",
   );
   expect(await said(ann.key, "search_memories", { query: "a", graph: "team" })).not.toContain("looked in");
+});
+
+it("asks for a whole id where only a part of one, or something else, was given", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const { id } = await aMemory(ann);
+  const said = async (name: string, args: object) =>
+    ((await callTool(url, ann.key, name, args)).answer as { error: { message: string } }).error.message;
+  const advice = "Give the whole id, as answers have it.";
+
+  for (const part of [id.slice(0, 8), `memory:${id}`, "A title"]) {
+    expect(await said("get_memory", { id: part })).toContain(advice);
+    const link = { from_memory_id: id, to_memory_id: part, relationship_type: "RELATED_TO" };
+    expect(await said("create_relationship", link)).toContain(advice);
+  }
+  expect(await said("get_memory", { id: NIL_ID })).not.toContain(advice);
 });
 
 it("does not send an agent to the other graph for relationships of a memory of this one", async () => {

@@ -50,7 +50,7 @@ function readValue(given: unknown, { name, schema }: PlainField, { isReading }: 
   const value = asText(isListOfOne(given, schema) ? given[0] : given, schema);
   const read = typeof value === "string" ? readText(value, schema) : value;
   if (schema["format"] === "date-time") return isReading ? completeTime(read) : completeEnd(read);
-  if (/(^|_)id$/.test(name)) return bareId(read);
+  if (isIdName(name)) return bareId(read);
   if (!Array.isArray(read)) return inForm(read, schema);
   // Too long: refused later, whatever its items are.
   if (read.length > LIMITS.text.itemsUnlessDeclared) return read;
@@ -105,6 +105,9 @@ function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown
   const name = value.trim().replaceAll(/[\s-]+/g, "_");
   return [value, name.toLowerCase(), name.toUpperCase()].find(isRight) ?? value;
 }
+
+/** Whether an argument is the id of a memory. */
+export const isIdName = (name: string): boolean => /(^|_)id$/.test(name);
 
 const QUOTED_ID = /^\W*([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\W*$/i;
 

@@ -2,6 +2,7 @@ import type { GraphQLInputObjectType, GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import type { Caller, Services } from "../../operation/context.js";
 import { type Failure, type InputIssue, InvalidInput } from "../../operation/failure.js";
+import { UUID } from "../../operation/id.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { snakeCase } from "../../operation/names.js";
 import type { Operation } from "../../operation/operation.js";
@@ -14,7 +15,7 @@ import { isObject } from "../json-object.js";
 import { type JsonSchema, type PlainField, plainFieldsOf } from "../json-schema.js";
 import { runnerOf } from "../run.js";
 import { nameArguments } from "./argument-names.js";
-import { readArguments } from "./arguments.js";
+import { isIdName, readArguments } from "./arguments.js";
 import { fitObject, isCut, jsonBytes } from "./fit.js";
 import { outputsOf } from "./outputs.js";
 import {
@@ -132,7 +133,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
     },
     addTo: (failure, scope, args) =>
       failure.kind === "not_found" && failure.reason === undefined && isObject(args)
-        ? whereMissing(failure, scope, meantBy(args).meant)
+        ? adviceIfMissing(failure, scope, meantBy(args).meant)
         : undefined,
   };
 }
@@ -225,6 +226,12 @@ function hintsOf(output: Output, { whenEmpty, narrowing = [], hintOf }: ToolRout
 
 const OTHER = { team: "personal", personal: "team" } as const;
 const TRY = { team: "try graph personal, too", personal: "try graph team, too" } as const;
+
+/** What to do where no memory has an id. Agents shorten ids in their own notes. */
+function adviceIfMissing(failure: Failure, scope: RequestScope, args: Output): string {
+  const isWhole = Object.entries(args).every(([name, value]) => !isIdName(name) || UUID.test(String(value)));
+  return `${isWhole ? "" : "Give the whole id, as answers have it. "}${whereMissing(failure, scope, args)}`;
+}
 
 /**
  * Says where a memory was looked for in vain. Which graph that is by default changes when a user joins or leaves a team.
