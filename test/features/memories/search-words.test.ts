@@ -244,6 +244,8 @@ it.each([
   ["decided", "Decisions of May"],
   ["analysis", "We analyze churn"],
   ["indices", "Index of the table"],
+  ["index", "Indices of the table"],
+  ["people", "A person of the team"],
 ])("finds by the form %s a word that English forms irregularly, and has the form itself first", async (form, title) => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -259,6 +261,7 @@ it.each([
   ["compliance", "We are compliant"],
   ["theft", "Thieves at night"],
   ["14 persons", "For 14 people"],
+  ["converting", "A conversion"],
 ])("finds by %s, which no memory has, a word that is made of the same one", async (query, title) => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -275,6 +278,7 @@ it.each([
   ["instances", "An instant"],
   ["xss", "Size XS"],
   ["apply", "The application server"],
+  ["index", "What it indicates"],
   ["16 gbp", "Version 16 of node"],
   ["12 august", "Ticket 1208"],
   ["22.04", "The meeting on 22 April"],

@@ -11,7 +11,7 @@ import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { splitWord } from "./spelling.js";
 import { namesLike, synonymsOf, typesNamed } from "./synonyms.js";
 import { otherTimes } from "./times.js";
-import { AMBIGUOUS, AMOUNTS, FORMS, PARTICLES } from "./vocabulary.js";
+import { AMBIGUOUS, AMOUNTS, FORMS, PARTICLES, WRITTEN_FORMS } from "./vocabulary.js";
 import { otherWritings, writingsAt, writingsIn } from "./writings.js";
 
 /** A short form of several words: their initials, or another name. */
@@ -391,7 +391,10 @@ function plainWord(word: string): QueryWord {
     parts: parts.length > 1 ? parts.map(pieceToStem) : [],
     asWritten: parts.length > 1 ? [pieceAsWritten(word)] : [],
     groups: GROUPED.test(word) ? (splitWord(word)[0] ?? []).map(pieceToStem) : [],
-    forms: otherForms.map((form) => form.map(pieceToStem)),
+    forms: [
+      ...otherForms.map((form) => form.map(pieceToStem)),
+      ...(WRITTEN_FORMS.get(word.toLowerCase()) ?? []).map((form) => [pieceAsWritten(form)]),
+    ],
     inOtherScripts: otherWritings(word.toLowerCase()).map((pieces) => pieces.map(({ text }) => text)),
     otherScripts: withUmlauts(word.toLowerCase()),
     types: typesNamed(word.toLowerCase()),

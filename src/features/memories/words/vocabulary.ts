@@ -411,8 +411,8 @@ export const IRREGULAR_FORMS = `
   succeed success; suspend suspension; transcribe transcription; transmit transmission
 `;
 
-/** The same where the other form has the stem of another word, such as "indic" of "indicate": only the first finds it. */
-const FORMS_ONE_WAY =
+/** The same where the first form has the stem of another word, such as "indic" of "indicate". */
+const FORMS_AS_WRITTEN =
   "indices index; vertices vertex; conversion convert; conversions convert; person people; persons people";
 
 /** Numbers in digits and as words. */
@@ -447,8 +447,17 @@ export const FORMS: ReadonlyMap<string, readonly string[]> = new Map<string, str
     [digits, [word]],
     [word, [digits]],
   ]),
-  ...splitGroups(FORMS_ONE_WAY).map(([form = "", ...others]): [string, string[]] => [form, others]),
+  ...splitGroups(FORMS_AS_WRITTEN).map(([form = "", ...others]): [string, string[]] => [form, others]),
 ]);
+
+/** For each form of such a word, those that are looked up without stemming. */
+export const WRITTEN_FORMS: ReadonlyMap<string, readonly string[]> = splitGroups(FORMS_AS_WRITTEN).reduce(
+  (all, [form = "", base = ""]) => {
+    for (const one of listRegularForms(base)) all.set(one, [...(all.get(one) ?? []), form]);
+    return all;
+  },
+  new Map<string, string[]>(),
+);
 
 /** Words behind a verb that make a noun with it: "set up" and "setup". */
 export const PARTICLES = "up|out|in|off|over|down|back";
