@@ -93,6 +93,8 @@ it.each([
   ["DTO", "DTOs"],
   ["502", "502s"],
   ["5xx", "5xxs"],
+  ["serialisation", "serialization"],
+  ["customised", "customized"],
 ])("finds %s also as %s, and vice versa, at any place of the query", async (one, other) => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -35,11 +35,16 @@ function otherNumberOf(word: string): string[] {
   return [singular === word ? `${word}s` : singular];
 }
 
+/** "Serialization" and "serialisation": the stemmer knows the American endings only. */
+const AMERICAN_OR_BRITISH = /(?<=.{4}i)[sz](?=(?:e[ds]?|ers?|ing|ations?)$)/;
+const spellOtherwise = (word: string): string =>
+  word.replace(AMERICAN_OR_BRITISH, (letter) => (letter === "s" ? "z" : "s"));
+
 /** Names that mean the same as a word. In a word with digits, its letters have them: "pg16" is also "postgres 16". */
 export function synonymsOf(word: string): readonly string[] {
   const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
   const [, stem = letters] = ENDING.exec(letters) ?? [];
-  const others = otherNumberOf(word);
+  const others = [...otherNumberOf(word), spellOtherwise(word)].filter((other) => other !== word);
   const known = [letters, stem, `${stem}e`, ...others].find((form) => synonyms.has(form)) ?? letters;
   const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
   return [...new Set([...others, ...names.map((name) => (digits ? `${name} ${digits}` : name))])];
