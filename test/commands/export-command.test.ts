@@ -332,6 +332,21 @@ it("refuses to restore a file that lacks lines, and says which line is no record
   }
 });
 
+it("reads a letter whose bytes are in two chunks of the file", async () => {
+  const file = join(await aFolder(), "graph.jsonl");
+  const begin = '{"record":"graph","format":"memory-graph","memories":1,"relationships":0}\n';
+  const start = `${begin}{"record":"memory","title":"`;
+  // Chunks have an even number of bytes, so each ends within a letter.
+  const title = `${start.length % 2 === 0 ? "x" : ""}${"\u00E9".repeat(100_000)}`;
+  await writeFile(file, `${start}${title}"}\n{"record":"end","memories":1,"relationships":0}\n`);
+  const format = await exportFormatOf(file);
+
+  const lines: object[] = [];
+  for await (const line of readExport(file, format as ExportFormat, 1_000_000)) lines.push(line);
+
+  expect(lines).toContainEqual({ kind: "memory", fields: { title } });
+});
+
 it("restores an export without relationships to memories that were added while it was written", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
