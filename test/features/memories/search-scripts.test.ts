@@ -1,10 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { countWordsOfGraph } from "../../../src/features/memories/words/count-words.js";
 import { formsOf } from "../../../src/features/memories/words/endings.js";
-import { inflectionsOf, languagesIn, mayInflect } from "../../../src/features/memories/words/inflections.js";
+import { fold } from "../../../src/features/memories/words/fold.js";
+import { idleAmong } from "../../../src/features/memories/words/idle-words.js";
+import {
+  COMMON_WORDS,
+  inflectionsOf,
+  languagesIn,
+  mayInflect,
+} from "../../../src/features/memories/words/inflections.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { aMemory, findTitles, memoriesTitled } from "../../support/memories.js";
 import { createWorld } from "../../support/world.js";
+import { labelledSet } from "../../search-quality/labelled.js";
 
 describe("words without spaces between them", () => {
   it.each([
@@ -329,4 +337,29 @@ it("ranks a memory with only a longer word below one with a rarer word", async (
   const hits = await findTitles(ann, "datumsangabe format");
 
   expect(hits.slice(0, 3).toSorted()).toEqual(["One format", "To the user", "Two format"]);
+});
+
+it("takes a graph with the name Jest for no Polish one", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Jest runs the tests", "Schema of orders", "A dark scheme");
+
+  expect(await findTitles(ann, "schema")).toEqual(["Schema of orders"]);
+});
+
+it("takes no English sentences for texts of another language", () => {
+  const texts = labelledSet("first").memories.flatMap(({ title, content }) => [title, ...content.split(/[.!?\n]/)]);
+  const wordsOf = (text: string) => fold(text.toLowerCase()).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const found = texts.flatMap((text) => {
+    const words = wordsOf(text);
+    const idle = [...idleAmong(words)].filter((word) => !idleAmong([word]).has(word));
+    return idle.length > 0 ? [`${text}: ${idle.join(", ")}`] : [];
+  });
+
+  expect(texts.length).toBeGreaterThan(1_000);
+  expect(found, "In `LANGUAGES`, the words that English has, too, are in the third list.").toEqual([]);
+  const all = new Set(texts.flatMap(wordsOf));
+  const common = COMMON_WORDS.filter((word) => all.has(word));
+  // UNA is a part of messages by EDIFACT.
+  expect(common, "These are no `COMMON_WORDS`: English texts have them, too.").toEqual(["una"]);
 });

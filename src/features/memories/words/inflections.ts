@@ -90,7 +90,7 @@ const ITALIAN = language(
 const GERMAN = language("und eine", kindOf("- e en er ern es em n t et end ung ungen", "t et en te ten"));
 const DUTCH = language("het een", kindOf("- en e t d de den te ten ing ingen", "d t en de te", respellDutch));
 const POLISH = language(
-  "nie jest",
+  "nie przez",
   kindOf("ac ic yc ec am amy a y i e o u al ala ali il ila ili yl any ana ane ano ony ona one ono anie ania enie enia"),
   kindOf("- a y i e o u ie em ow ami ach om ego ej ym ych"),
 );
