@@ -1,3 +1,5 @@
+import { fold } from "./fold.js";
+
 /**
  * Prefixes and endings that a language attaches to words. For English, the index has a stemmer. The languages below are
  * recognised by their script alone, and their stems would need an index of their own. So a word is looked up in all
@@ -11,7 +13,7 @@ interface Grammar {
   readonly least: number;
 }
 
-const affixes = (words: string): string[] => ["", ...words.split(/\s+/).filter(Boolean)];
+const affixes = (words: string): string[] => ["", ...fold(words).split(/\s+/).filter(Boolean)];
 
 const GRAMMARS: readonly Grammar[] = [
   {
@@ -30,7 +32,7 @@ const GRAMMARS: readonly Grammar[] = [
     script: /^\p{Script=Cyrillic}+$/u,
     before: [""],
     behind: affixes(
-      `а я о е ы и і у ю ь ой ей еи ои ом ем ам ям ами ями ах ях ов ев ів ія ії ію ия ии ию ие ием иями иях
+      `а я о е ы и і у ю ь еи ои ом ем ам ям ами ями ах ях ов ев ів ія ії ію ия ии ию ие ием иями иях
        ая яя ое ее ого его ому ему ым им ых их ую юю ыи ии ими ыми`,
     ),
     least: 4,

@@ -1,3 +1,5 @@
+import { fold } from "./fold.js";
+
 /**
  * Endings of languages that share their script with others, so nothing tells which language a word is of. A word is
  * looked up with the other endings of each kind that it may be of, in the languages of which the graph has texts: most
@@ -12,7 +14,7 @@ interface Kind {
   readonly respell: (stem: string) => readonly string[];
 }
 
-const listOf = (endings: string): string[] => endings.split(/\s+/).filter(Boolean);
+const listOf = (endings: string): string[] => fold(endings).split(/\s+/).filter(Boolean);
 
 /** "-" is to have no ending. Endings in -s that English has, too, are among the stems of the index. */
 const kindOf = (endings: string, participles = "", respell: Kind["respell"] = () => []): Kind => ({
@@ -155,7 +157,7 @@ export function inflectionsOf(word: string, languages: readonly Language[]): Rea
   const forms = new Set<string>();
   const [, prefix = "", rest] = PARTICIPLE.exec(word) ?? [];
   const isLatin = /^[a-z]/.test(word);
-  for (const { kinds } of languages.filter((one) => isLatin === (one !== RUSSIAN))) {
+  for (const { kinds } of languages.filter((one) => isLatin === LATIN.includes(one))) {
     for (const kind of kinds) {
       addForms(forms, word, kind);
       if (rest && kind.participles.length > 0) addForms(forms, prefix + rest, kind);
