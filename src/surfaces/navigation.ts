@@ -8,7 +8,7 @@ export interface PageLink {
 }
 
 /** Every page of the documentation but the home page, in the order in which a new user needs them. */
-export const PAGE_LINKS: readonly PageLink[] = [
+export const PAGE_LINKS = [
   { path: "/graphql", name: "Playground", about: "Try GraphQL in the browser; examples are at hand." },
   { path: "/docs", name: "REST reference", about: "Every path with its fields and answers, and a button to try it." },
   { path: "/docs/agents", name: "Agents", about: "How to connect Claude Code, Cursor, VS Code and others; the tools." },
@@ -24,9 +24,12 @@ export const PAGE_LINKS: readonly PageLink[] = [
   },
   { path: "/docs/errors", name: "Errors", about: "Every code and reason, what it means and what to do." },
   { path: "/docs/limits", name: "Limits", about: "The limits of a request, and the answer beyond them." },
-];
+] as const satisfies readonly PageLink[];
 
-export const HOME: PageLink = { path: "/", name: "Memory Graph", about: "Links to every page." };
+export const HOME = { path: "/", name: "Memory Graph", about: "Links to every page." } as const satisfies PageLink;
+
+/** So that no page is served to which none links. */
+export type PagePath = (typeof HOME | (typeof PAGE_LINKS)[number])["path"];
 
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
   <path d="M8 24 16 8l8 16Z" fill="none" stroke="#d60590" stroke-width="2.5"/>
@@ -41,7 +44,7 @@ export const linkFrom = (here: string, { path }: Pick<PageLink, "path">): string
   `${"../".repeat(here.split("/").length - 2) || "./"}${path.slice(1)}`;
 
 /** Links to all pages; the present one is marked. */
-export const navigation = (here: string): Html =>
+export const navigation = (here: PagePath): Html =>
   html`<nav aria-label="Pages">
     ${[HOME, ...PAGE_LINKS].map((place) => {
       const current = place.path === here ? html` aria-current="page"` : "";

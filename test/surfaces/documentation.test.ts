@@ -37,16 +37,21 @@ const rowsOf = (page: string): string[][] =>
     Array.from(row.matchAll(/<(t[hd])[^>]*>([\s\S]*?)<\/\1>/g), ([, , cell = ""]) => textOf(cell)),
   );
 
-it("lets no other site show a page within its own, and tells none where a reader came from", async () => {
+it("lets no other site show a page within its own, tells none where a reader came from, and charges each", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
   // The playground is built only for tests of its own.
   const paths = [HOME, ...PAGE_LINKS].map(({ path }) => path).filter((path) => path !== "/graphql");
   for (const path of [...paths, "/docs/nothing", "/billing/return"]) {
-    const { headers } = await ask(url + path, { headers: { accept: HTML } });
+    // Sending a key must not avoid the charge where none is needed.
+    const { headers } = await ask(url + path, { key: "nonsense", headers: { accept: HTML } });
     expect(headers.get("content-type"), path).toMatch(/^text\/html/);
     expect(headers.get("content-security-policy")?.split("; "), path).toEqual(expect.arrayContaining([...UNFRAMED]));
     expect(headers.get("referrer-policy"), path).toBe("no-referrer");
+    expect(
+      headers.get("ratelimit"),
+      `${path} is not charged: \`PAGES\` of doors.ts lacks its first part`,
+    ).not.toBeNull();
   }
 });
 

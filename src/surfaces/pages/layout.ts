@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { Router } from "express";
 import { Html, html } from "../../platform/html.js";
-import { ICON_LINK, navigation } from "../navigation.js";
+import { ICON_LINK, type PagePath, navigation } from "../navigation.js";
 
 const STYLE = `
   body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
@@ -120,11 +120,11 @@ export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
 export const PAGE_HEADERS = pageHeaders();
 
 /** A page of the documentation, with links to the others; `path` is its own path. */
-export const documentationPage = (path: string, title: string, body: Html): string =>
+export const documentationPage = (path: PagePath, title: string, body: Html): string =>
   page(title, body, navigation(path));
 
 /** The route of such a page, which needs no key. */
-export const documentationRoute = (path: string, title: string, body: () => Html): Router =>
+export const documentationRoute = (path: PagePath, title: string, body: () => Html): Router =>
   Router({ caseSensitive: true, strict: true }).get(path, (_request, response) => {
     response.set(PAGE_HEADERS).send(documentationPage(path, title, body()));
   });
