@@ -35,11 +35,14 @@ const SYMMETRIC: ReadonlySet<string> = new Set<WellKnownName>([
   "PARALLEL_TO",
 ]);
 
-const INVERSES: ReadonlyMap<string, string> = new Map<WellKnownName, WellKnownName>([
+/** Two types that mean the same in opposite directions. */
+const PAIRS: ReadonlyArray<readonly [WellKnownName, WellKnownName]> = [
   ["REPLACES", "DEPRECATED_BY"],
-  ["DEPRECATED_BY", "REPLACES"],
   ["GENERALIZES", "SPECIALIZES"],
-  ["SPECIALIZES", "GENERALIZES"],
+];
+const INVERSES: ReadonlyMap<string, string> = new Map([
+  ...PAIRS,
+  ...PAIRS.map(([one, other]) => [other, one] as const),
 ]);
 
 export const WELL_KNOWN_TYPES: readonly WellKnownType[] = Object.entries(CATALOGUE).flatMap(([category, names]) =>

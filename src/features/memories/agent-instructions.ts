@@ -1,3 +1,5 @@
+import { CLOSING, OPEN_TYPES } from "./memory-types.js";
+
 /**
  * Instructions that agents get once, before their first call. This text, not the descriptions of tools, makes them look
  * things up and write them down. Claude Code cuts it at 2,048 characters; ours has at most 1,500.
@@ -18,6 +20,6 @@ you store: if it is there, use update_memory. In a team, all read what you store
 alone goes into graph personal; search that, too.
 
 Link what belongs together with create_relationship: a solution SOLVES a problem, a change CAUSES an error, a newer
-memory REPLACES an older one. A problem or error is open until something SOLVES or ADDRESSES it; a plan is only
+memory REPLACES an older one. A ${OPEN_TYPES.join(" or ")} is open until something ${CLOSING.join(" or ")} it; a plan is only
 RELATED_TO it. Store what is solved as a solution. Check the direction first: only deleting a memory ends a link.
 `.trim();

@@ -3,13 +3,11 @@ import { Field, Float, ObjectType } from "type-graphql";
 import type { BaseClass } from "../../operation/operation.js";
 import { TYPE_MAX } from "../../relationship-types.js";
 import type { Contents } from "./memory-columns.js";
+import { MEMORY_TYPES } from "./memory-types.js";
 
 export const TYPE_FORM = new RegExp(`^[a-z][a-z0-9_]{0,${TYPE_MAX - 1}}$`);
 
-const WELL_KNOWN_TYPES =
-  "task, code_pattern, problem, solution, project, technology, error, fix, command, file_context, workflow, " +
-  "general, conversation; or another one, such as decision";
-export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
+export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${MEMORY_TYPES.join(", ")}; or another one, such as decision.`;
 
 /** Adds the contents of a memory, or of one of its versions, to an output. */
 export function ShowsContents<Base extends BaseClass>(base: Base) {

@@ -1,32 +1,39 @@
-/** What is often said instead of a well-known type. */
-export const SYNONYMS: ReadonlyMap<string, string> = new Map([
-  ["bug", "problem"],
-  ["issue", "problem"],
-  ["defect", "problem"],
-  ["incident", "problem"],
-  ["exception", "error"],
-  ["crash", "error"],
-  ["bugfix", "fix"],
-  ["hotfix", "fix"],
-  ["resolution", "solution"],
-  ["todo", "task"],
-  ["problems", "problem"],
-  ["errors", "error"],
-  ["solutions", "solution"],
-  ["fixes", "fix"],
-  ["tasks", "task"],
-  ["decisions", "decision"],
-  ["preferences", "preference"],
-  ["conventions", "convention"],
-]);
+/** The well-known types of memories; others are accepted, too. */
+export const MEMORY_TYPES = [
+  ...["task", "code_pattern", "problem", "solution", "project", "technology", "error", "fix", "command"],
+  ...["file_context", "workflow", "general", "conversation"],
+] as const;
+type MemoryType = (typeof MEMORY_TYPES)[number];
+
+/** What is often said instead of a well-known type, and is none itself. */
+const INSTEAD = {
+  bug: "problem",
+  issue: "problem",
+  defect: "problem",
+  incident: "problem",
+  exception: "error",
+  crash: "error",
+  bugfix: "fix",
+  hotfix: "fix",
+  resolution: "solution",
+  todo: "task",
+  problems: "problem",
+  errors: "error",
+  solutions: "solution",
+  fixes: "fix",
+  tasks: "task",
+} satisfies Record<string, MemoryType> & Partial<Record<MemoryType, never>>;
+/** Plurals of types that agents are told to use beside the well-known ones. */
+const PLURALS = { decisions: "decision", preferences: "preference", conventions: "convention" };
+export const SYNONYMS: ReadonlyMap<string, string> = new Map(Object.entries({ ...INSTEAD, ...PLURALS }));
 
 /** Types of memories that are open until something solves them. */
-export const OPEN_TYPES: readonly string[] = ["problem", "error"];
+export const OPEN_TYPES: readonly string[] = ["problem", "error"] satisfies MemoryType[];
 
 /** Types of memories that solve others. */
-const SOLVING_TYPES: readonly string[] = ["solution", "fix"];
+const SOLVING_TYPES: readonly string[] = ["solution", "fix"] satisfies MemoryType[];
 
-/** Relationships that close what they lead to. */
+/** Relationships that close what they lead to. `solvingMemories` and `search_hits` of the database know them, too. */
 export const CLOSING: readonly string[] = ["SOLVES", "ADDRESSES"];
 
 /** Whether a problem would solve its solution. */

@@ -6,11 +6,13 @@ import { defineOperation } from "../../operation/operation.js";
 import { withinPage } from "../../operation/page.js";
 import type { RowOf } from "../../platform/database/statement.js";
 import {
+  CLOSING,
   GRAPH_FOR_AGENTS,
   GraphInput,
   MEMORY_EXAMPLE,
   Memory,
   NoTeamGraph,
+  OPEN_TYPES,
   ProjectField,
   TypesField,
   IncludeExpiredField,
@@ -78,8 +80,8 @@ export class RecentActivity {
 
   @Field(() => [Memory], {
     description:
-      "Those of type problem or error that no relationship SOLVES or ADDRESSES leads to, the most important first, " +
-      `at most ${UNSOLVED_MAX}.`,
+      `Those of type ${OPEN_TYPES.join(" or ")} that no relationship ${CLOSING.join(" or ")} leads to, the most ` +
+      `important first, at most ${UNSOLVED_MAX}.`,
   })
   unresolvedProblems!: Memory[];
 

@@ -1,7 +1,9 @@
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { CLOSING, setSolving } from "../../../src/features/memories/index.js";
 import { SearchMemoriesInput, searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { deleteRelationship } from "../../../src/features/relationships/delete-relationship.js";
+import { recentActivity } from "../../../src/features/views/recent-activity.js";
 import { contextOf } from "../../../src/operation/context.js";
 import { execute } from "../../../src/operation/execute.js";
 import { type Ask, ask } from "../../support/http.js";
@@ -39,6 +41,18 @@ it("names the newest memory that solves a hit, else the newest that addresses it
   expect((await solutionOf(ann, "needle"))?.title).toBe("Better fix");
   await ann.did(deleteRelationship, { id: newest.id });
   expect((await solutionOf(ann, "needle"))?.title).toBe("Fix");
+});
+
+it.each(CLOSING)("shows the same everywhere of a problem that another memory %s", async (relationshipType) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const problem = await aMemory(ann, { type: "problem", title: "Leaking needle" });
+  await aLink(ann, await aMemory(ann, { title: "Fix" }), problem, { relationshipType });
+
+  expect((await ann.did(recentActivity, {})).unresolvedProblems).toEqual([]);
+  await setSolving(world, [problem]);
+  expect(problem.solvedBy?.title, "by `solvingMemories`").toBe("Fix");
+  expect((await solutionOf(ann, "needle"))?.title, "by `search_hits` of the database").toBe("Fix");
 });
 
 it("names it for hits that are found by meaning alone", async () => {
