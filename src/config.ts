@@ -262,10 +262,7 @@ function readEmbeddings(variables: Variables): EmbeddingsConfig | undefined {
       "must be set with EMBEDDINGS_URL: the name by which the server knows the model.",
     );
   }
-  const isAnySet = [...Object.values(settings), variables.text("EMBEDDINGS_MEMORY_MB")].some(
-    (set) => set !== undefined,
-  );
-  if (isAnySet && variables.text("EMBEDDINGS_URL") === undefined) {
+  if (variables.text("EMBEDDINGS_URL") === undefined && variables.isAnySet("EMBEDDINGS_")) {
     variables.report("EMBEDDINGS_URL", "must be set with the other EMBEDDINGS_ variables: the server that embeds.");
   }
   return url === undefined ? undefined : { ...settings, url, model, memoryMb };

@@ -33,6 +33,11 @@ export class Variables {
     return this.text(name) === undefined ? undefined : this.environment[name];
   }
 
+  /** Whether any of the variables that were read so far, and whose names begin so, is set. */
+  isAnySet(beginning: string): boolean {
+    return [...this.#known].some((name) => name.startsWith(beginning) && this.text(name) !== undefined);
+  }
+
   /** Reports a problem with a variable. */
   report(name: string, problem: string): void {
     this.#problems.push(`  ${name} ${problem}`);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
+import type { BillingMail } from "../../src/platform/billing/billing.js";
 import { aFolder } from "../support/folder.js";
 import { startServerProcess } from "../support/server-process.js";
 
@@ -206,6 +207,13 @@ it("reads .env, except in production", async () => {
   expect(readWith({})).toBe("::1 4321\n");
   expect(readWith({ HOST: "127.0.0.9" })).toBe("127.0.0.9 4321\n");
   expect(readWith({ NODE_ENV: "production" })).toBe("127.0.0.1 4000\n");
+});
+
+it("sends every mail about payments, unless some are switched off", () => {
+  const all: Readonly<Record<BillingMail, true>> = { payment_failed: true, plan_suspended: true };
+
+  expect(readConfig({}).billingMails).toEqual(Object.keys(all));
+  expect(readConfig({ BILLING_MAILS: "none" }).billingMails).toEqual([]);
 });
 
 it("keeps the spaces of prefixes, and knows none from those that are not set", () => {
