@@ -48,6 +48,14 @@ it("says how to get the rest wherever an answer that is read may be cut", () => 
   ).toEqual([]);
 });
 
+it("says of each tool that deletes that it destroys, so that clients ask before they call it", () => {
+  const silent = operations.filter(({ rest, mcp }) => rest.method === "DELETE" && mcp && !mcp.isDestructive);
+  expect(
+    silent.map(({ name }) => name),
+    "Say it as `isDestructive` of `mcp`.",
+  ).toEqual([]);
+});
+
 it("shows relationships without their ids, since no tool takes them", () => {
   const shown = tools.filter(({ listing }) => JSON.stringify(listing.outputSchema).includes('"relationship_id"'));
   expect(shown.map(({ listing: { name } }) => name)).toEqual([]);

@@ -1,9 +1,9 @@
 /**
  * How to recognise the records of another tool, and which fields to leave out. The other fields are read as in any
- * file.
+ * file. Names of fields are as `plainName` makes them: "contenthash" for `content_hash`.
  */
 export interface ToolFormat {
-  /** Whether a record with these fields is one of this tool's. Names are normalised by `plainName`. */
+  /** Whether a record with these fields is one of this tool's. */
   readonly recognises: (names: ReadonlySet<string>) => boolean;
   /** The field with the text, if other fields of the record could be taken for it. */
   readonly text?: string;
