@@ -246,6 +246,11 @@ it.each([
   ["indices", "Index of the table"],
   ["index", "Indices of the table"],
   ["people", "A person of the team"],
+  ["recoveries", "Recover it"],
+  ["recovered", "A recovery"],
+  ["stability", "A stable one"],
+  ["parser", "It parses"],
+  ["payments", "Paid by card"],
 ])("finds by the form %s a word that English forms irregularly, and has the form itself first", async (form, title) => {
   await using world = await createWorld();
   const ann = await world.user();

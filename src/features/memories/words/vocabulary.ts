@@ -382,9 +382,10 @@ export const IRREGULAR_FORMS = `
   hear heard;
   hide hid hidden; hold held; withhold withheld; keep kept; know knew known; lead led; learn learnt; lend lent;
   lose lost loss losses; make made; mean meant; meet met; mislead misled; mistake mistook mistaken; outgrow outgrew outgrown;
-  override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid; repay repaid;
+  override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid payment;
+  repay repaid repayment;
   prove proven proof; ride rode ridden; rise risen; run ran; rerun reran; seek sought; sell sold sale; resell resold;
-  send sent; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept; slide slid;
+  send sent sender; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept; slide slid;
   speak spoke spoken speech; spell spelt; spend spent; spill spilt; spin spun; stand stood;
   steal stole stolen; stick stuck;
   strike struck; swear swore sworn; sweep swept; swing swung; take took taken; teach taught; tear torn; think thought;
@@ -408,7 +409,13 @@ export const IRREGULAR_FORMS = `
   maintain maintenance; occur occurrence; omit omission; permit permission; recognize recognise recognition;
   recur recurrence; reduce reduction; repeat repetition; reproduce reproduction; resolve resolution; respond response;
   resume resumption; retain retention; revoke revocation; solve solution; submit submission; subscribe subscription;
-  succeed success; suspend suspension; transcribe transcription; transmit transmission
+  succeed success; suspend suspension; transcribe transcription; transmit transmission;
+  act action; react reaction; agree agreement; deliver delivery; discover discovery;
+  publish publication; recover recovery; rely reliance; settle settlement; ship shipment; sign signature; store storage;
+  treat treatment; vary variation variance; accurate accuracy; frequent frequency; stable stability; urgent urgency;
+  deep depth; high height; long length; strong strength; wide width;
+  edit editor; fetch fetcher; lint linter; load loader; log logger; parse parser; poll poller; route router;
+  wrap wrapper; appendix appendices; knife knives; life lives; wolf wolves
 `;
 
 /** The same where the first form has the stem of another word, such as "indic" of "indicate". */
@@ -441,7 +448,12 @@ const listRegularForms = (word: string): string[] => {
 export const FORMS: ReadonlyMap<string, readonly string[]> = new Map<string, string[]>([
   ...splitGroups(IRREGULAR_FORMS).flatMap(([base = "", ...others]) => [
     ...listRegularForms(base).map((form): [string, string[]] => [form, others]),
-    ...others.map((form): [string, string[]] => [form, [base, ...others.filter((other) => other !== form)]]),
+    ...others.flatMap((form) =>
+      [form, `${form}s`, form.replace(/y$/, "ies")].map((number): [string, string[]] => [
+        number,
+        [base, ...others.filter((other) => other !== form)],
+      ]),
+    ),
   ]),
   ...splitGroups(NUMBERS).flatMap(([digits = "", word = ""]): [string, string[]][] => [
     [digits, [word]],
