@@ -121,6 +121,18 @@ it.each([
   expect(await findTitles(ann, query)).toEqual([title]);
 });
 
+it.each([
+  ["gbps", "A line of 10 Gbps", "Paid in GBP"],
+  ["thus", "Thus it works", "Meeting on Thursday"],
+  ["https", "See https", "See http"],
+])("takes %s for no plural or singular of another word", async (query, title, other) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, other);
+
+  expect(await findTitles(ann, query)).toEqual([title]);
+});
+
 it.each(["Straßenbahn", "ﬁlewatcher", "ＡＰＩ", "data\u200bbase", "con\u00adfiguration", "كَتَبَ"])(
   "shows %s in the form in which the text has it",
   async (word) => {

@@ -24,9 +24,9 @@ const ENDING = /^(\w{4,}?)(?:es|s|ed|ing)$/;
 
 /**
  * Initials and statuses of HTTP, whose plural the stemmer keeps: "vpc" and "vpcs", "sla" and "slas", "502" and "502s".
- * But "https", which is in all memories with addresses, is no plural.
+ * But "https", which is in all memories with addresses, is no plural, nor are "gbps" and "thus".
  */
-const WITHOUT_STEM = /^(?!http$)(?:(?=[^aeiouy]*.$)[a-z]{3,6}|[345](?:\d\d|xx))$/;
+const WITHOUT_STEM = /^(?!(?:http|[kmgt]bp|thu)$)(?:(?=[^aeiouy]*.$)[a-z]{3,6}|[345](?:\d\d|xx))$/;
 
 /** The singular of such a word, or its plural. */
 function otherNumberOf(word: string): string[] {
