@@ -56,8 +56,8 @@ export class TeamUpgradePreview {
 
   @Field(() => Float, {
     description:
-      "What is charged at once for the rest of the period, with tax, in Stripe's smallest unit of the currency (cents; for yen, yen); 0 for no " +
-      "more seats than now.",
+      "What is charged at once for the rest of the period, with tax, in Stripe's smallest unit of the currency (cents; " +
+      "for yen, yen); 0 for no more seats than now.",
   })
   proration!: number;
 

@@ -7,7 +7,8 @@ import { MEMORY_TYPES } from "./memory-types.js";
 
 export const TYPE_FORM = new RegExp(`^[a-z][a-z0-9_]{0,${TYPE_MAX - 1}}$`);
 
-export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${MEMORY_TYPES.join(", ")}; or another one, such as decision.`;
+const WELL_KNOWN_TYPES = `${MEMORY_TYPES.join(", ")}; or another one, such as decision`;
+export const TYPE_DESCRIPTION = `What kind of note it is, in lower case. Well known: ${WELL_KNOWN_TYPES}.`;
 
 /** Adds the contents of a memory, or of one of its versions, to an output. */
 export function ShowsContents<Base extends BaseClass>(base: Base) {

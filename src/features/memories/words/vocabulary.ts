@@ -1,6 +1,7 @@
 /**
- * Words that mean the same, in software and in other work. Each word, also in its English forms, finds the others of its group. For a name
- * of several words, a memory must have all of them but stop words, and ranks higher if it has them side by side.
+ * Words that mean the same, in software and in other work. Each word, also in its English forms, finds the others of its
+ * group. For a name of several words, a memory must have all of them but stop words, and ranks higher if it has them
+ * side by side.
  */
 export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["k8s", "kubernetes"],
@@ -328,13 +329,7 @@ export const SYNONYMS: ReadonlyArray<readonly string[]> = [
   ["phone", "mobile", "smartphone"],
   ["colleague", "coworker", "teammate"],
   ["analyze", "analyse"],
-  ["authorize", "authorise"],
-  ["initialize", "initialise"],
-  ["normalize", "normalise"],
-  ["optimize", "optimise"],
-  ["organize", "organise"],
   ["org", "orgs", "organization", "organisation"],
-  ["serialize", "serialise"],
   ["behavior", "behaviour"],
   ["color", "colour"],
   ["favorite", "favourite"],
