@@ -111,7 +111,7 @@ it.each([
 });
 
 it.each([
-  ["JWTs", "One JWT is signed", ["Branch jw/812", "See app.ts"]],
+  ["JWTs", "One JWT is signed", ["Branch jw/812 with app.ts"]],
   ["502s", "The proxy answers 502", ["It took 30 s"]],
 ])("finds %s by its singular, though the graph has what looks like its parts", async (query, title, others) => {
   await using world = await createWorld();
