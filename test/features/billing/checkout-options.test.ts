@@ -207,6 +207,20 @@ it("gives a team's first subscription a trial, which counts as paid and is then 
   expect(JSON.stringify(asked(world))).not.toContain("trial");
 });
 
+it("asks for the price of seats in a cancelled trial as if it were not cancelled, since nothing is due in it", async () => {
+  await using world = await createStripeWorld(offering({ trialDays: 14 }));
+  const { owner } = await aPayer(world, { seats: 5 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+  await owner.did(cancelTeamSubscription);
+
+  for (const maxMembers of [5, 8]) {
+    const shown = await owner.did(teamUpgradePreview, { maxMembers });
+    expect(shown).toMatchObject({ proration: 0, nextInvoice: null });
+    const { params } = world.stripe.requests.findLast(({ path }) => path.endsWith("/create_preview")) ?? {};
+    expect(params).toMatchObject({ subscription_details: { cancel_at_period_end: "false" } });
+  }
+});
+
 it("gives no second trial after the customer of the first was deleted at the provider", async () => {
   await using world = await createStripeWorld(offering({ trialDays: 14 }));
   const { owner, teamId } = await aPayer(world, { seats: 5 });
