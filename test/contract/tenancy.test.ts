@@ -42,10 +42,12 @@ describe.each(takingIds.map((operation) => [operation.name, operation] as const)
     const byGraphQL = await saidByGraphQL(url, ann.key, schema, operation, inPlace(their));
 
     if (operation.mcp) {
-      const called = [];
-      for (const id of [their, "not-an-id"]) called.push(await callOperation(url, ann.key, operation, inPlace(id)));
-      expect(called[0]).toEqual(called[1]);
-      expect(called[0]).toMatchObject({ isError: true, answer: { error: { code: "not_found" } } });
+      const call = (id: string) => callOperation(url, ann.key, operation, inPlace(id));
+      const called = await call(their);
+      expect(called).toEqual(await call(world.services.newId()));
+      expect(called).toMatchObject({ isError: true, answer: { error: { code: "not_found" } } });
+      // What is no whole id gets further advice.
+      expect(await call(their.slice(1))).toEqual(await call("not-an-id"));
     }
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);

@@ -151,8 +151,11 @@ async function previewInvoice(session: BillingSession, maxMembers: number, isSta
   const invoice = await asked.catch((error: unknown) => {
     if (isStale || !(error instanceof PaymentsError && error.facts.isNothingDue)) throw error;
   });
-  // It was cancelled a moment ago, as in the portal.
-  if (!invoice) return previewInvoice(session, maxMembers, true);
+  if (!invoice) {
+    // It was cancelled a moment ago, as in the portal: perhaps after another session has read it.
+    session.touch();
+    return previewInvoice(session, maxMembers, true);
+  }
   return { currency: invoice.currency, lines: await listLines(session, invoice), account, isMore };
 }
 
