@@ -59,7 +59,8 @@ const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
     return page(
       "Not paid",
       html`<p>
-        The subscription of ${team} is not paid, or paused. Pay its open invoice, or end it before you buy seats again.
+        The subscription of ${team} is not paid, or paused. The team's owner can pay its open invoice in the customer
+        portal, or cancel the subscription and buy seats again.
       </p>`,
     );
   const bought = countInWords(seats ?? 0, "seat", "seats");
