@@ -36,14 +36,14 @@ it("finds each failure that an operation or a relation can raise in its list", (
       listed.has(failure) || known.has(failure) ? [] : `${name} raises ${failure}: ${way}`,
     );
   });
-  expect(missing).toEqual([]);
+  expect(missing, "Add it to `failures`; or to NEVER, if it is never raised there.").toEqual([]);
 });
 
 it("finds each failure of a list in the code", () => {
   const extra = declared.flatMap(({ name, listed, raised }) =>
     Array.from(listed).flatMap((failure) => (raised.has(failure) ? [] : `${name} never raises ${failure}`)),
   );
-  expect(extra).toEqual([]);
+  expect(extra, "Remove it from `failures`, or raise it.").toEqual([]);
 });
 
 it("allows no failure that the code no longer names", () => {
@@ -51,7 +51,7 @@ it("allows no failure that the code no longer names", () => {
     const found = declared.find(({ name }) => name === operation);
     return !found?.raised.has(failure) || found.listed.has(failure);
   });
-  expect(over).toEqual([]);
+  expect(over, "Remove it from NEVER.").toEqual([]);
 });
 
 /** What it declares, with what the rule of its team adds; and what the table allows. */
