@@ -260,8 +260,11 @@ async function faultyProxy(target: string) {
     }
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  // With the same user and database.
+  const proxied = new URL(target);
+  proxied.host = `127.0.0.1:${(server.address() as { port: number }).port}`;
   return {
-    url: `redis://127.0.0.1:${(server.address() as { port: number }).port}`,
+    url: proxied.href,
     set(next: Fault) {
       fault = next;
       // The bytes held back are lost, so the connection must not continue as if nothing were missing.
