@@ -1,9 +1,10 @@
 import type Stripe from "stripe";
 import { MINUTE_MS } from "../../durations.js";
 import type { UseLimit } from "../../operation/use-limit.js";
-import { Deadline, PaymentsError, isRefusal } from "../../platform/billing/payments.js";
+import { Deadline, PaymentsError } from "../../platform/billing/payments.js";
 import type { BillingServices } from "./account.js";
 import { BillingNotConfigured, PROVIDER_FAILED, PaymentProviderError } from "./failures.js";
+import { outcomeOf } from "./session.js";
 
 /** For operations that ask the provider at each call, without the account's lock. */
 export const PROVIDER_READS: UseLimit = {
@@ -32,10 +33,9 @@ export async function askProvider<Answer extends { object: string }>(
     return await payments.ask<Answer>(object, new Deadline(payments.waits.readMs, waits?.of("stripe")), send);
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    const { isMissing, isDoubtful, isKeyRefused } = error.facts;
-    if (isMissing && onMissing) throw onMissing();
+    if (error.facts.isMissing && onMissing) throw onMissing();
     log.warn({ err: error, outcome: error.outcome }, PROVIDER_FAILED);
     // The package retries under one key: Stripe then replays a server error, which the next call does not get.
-    throw new PaymentProviderError((isRefusal(error) && !isDoubtful) || isKeyRefused ? "refused" : "undone");
+    throw new PaymentProviderError(outcomeOf(error, "readMs"));
   }
 }

@@ -58,7 +58,7 @@ export async function withBillingSession<T>(
  * A server error that Stripe replays ends the request, but may have had its effect. Before a session sends a request, it
  * only reads.
  */
-function outcomeOf(error: PaymentsError, patience: keyof PaymentWaits, session?: BillingSession) {
+export function outcomeOf(error: PaymentsError, patience: keyof PaymentWaits, session?: BillingSession) {
   const { isDoubtful, isKeyRefused } = error.facts;
   const hasSent = session?.requests.hasSent ?? false;
   if ((isRefusal(error) && !isDoubtful) || (isKeyRefused && !hasSent)) return "refused";

@@ -380,7 +380,8 @@ export const IRREGULAR_FORMS = `
   override overrode overridden; oversee oversaw overseen; overwrite overwrote overwritten; pay paid payment;
   repay repaid repayment;
   prove proven proof; ride rode ridden; rise risen; run ran; rerun reran; seek sought; sell sold sale; resell resold;
-  send sent sender; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept; slide slid;
+  send sent sender; resend resent; shake shook shaken; show shown; shrink shrank shrunk; sink sank sunk; sleep slept;
+  slide slid;
   speak spoke spoken speech; spell spelt; spend spent; spill spilt; spin spun; stand stood;
   steal stole stolen; stick stuck;
   strike struck; swear swore sworn; sweep swept; swing swung; take took taken; teach taught; tear torn; think thought;
