@@ -186,7 +186,7 @@ it.each([
   ["pay", { session: "cs_test_0" }, "No such checkout.session: 'cs_test_0'"],
   ["pay", {}, "session must be text."],
   ["advance", { milliseconds: -1 }, "milliseconds must be a number"],
-  ["card", { customer: "cus_0", card: "lost" }, "card must be accepted or declined."],
+  ["card", { customer: "cus_0", card: "lost" }, "card must be accepted, challenged or declined."],
 ])("says what is wrong with POST /_stand-in/%s %o", async (path, body, message) => {
   await using world = await startWorld();
 

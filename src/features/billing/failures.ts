@@ -87,8 +87,8 @@ export class SubscriptionUnpaid extends Failure {
 
   constructor() {
     super(
-      "The team's subscription is not paid, or paused. Pay its invoice, at `hostedInvoiceUrl` of `teamSubscription` " +
-        "or in the customer portal (`openBillingPortal`). While its `plan` is null, it can also be ended at once " +
+      "The team's subscription is not paid, or paused. Pay its invoice, or confirm the payment that your bank asks " +
+        "about, at `hostedInvoiceUrl` of `teamSubscription` or in the customer portal (`openBillingPortal`). While its `plan` is null, it can also be ended at once " +
         "(`cancelTeamSubscription`), and bought again.",
     );
   }
@@ -102,8 +102,8 @@ export class UpgradePending extends Failure {
 
   constructor(seats: number) {
     super(
-      `An upgrade to ${seats} seats waits for its payment. Pay its invoice (\`hostedInvoiceUrl\` of ` +
-        "`teamSubscription`), or wait until it expires.",
+      `An upgrade to ${seats} seats waits for its payment. Pay its invoice, or confirm the payment that your bank asks ` +
+        "about, at `hostedInvoiceUrl` of `teamSubscription`, or wait until it expires.",
     );
     this.details = { seats };
   }

@@ -70,13 +70,14 @@ interface MailFacts {
 
 const howToPay = (url: string | null): string =>
   url === null
-    ? "Choose another card in the customer portal (`openBillingPortal`, or POST /billing/portal)."
-    : `Pay the invoice here:\n\n${url}`;
+    ? "Pay it, or choose another card, in the customer portal (`openBillingPortal`, or POST /billing/portal)."
+    : `Pay the invoice, or confirm its payment, here:\n\n${url}`;
 
 const WORDS: Readonly<Record<BillingMail, (facts: MailFacts) => { subject: string; body: string }>> = {
   payment_failed: ({ until, invoiceUrl }) => ({
-    subject: "The payment for your team on Memory Graph failed",
-    body: `The last payment for your team's seats failed.
+    subject: "The payment for your team on Memory Graph did not go through",
+    body: `The last payment for your team's seats did not go through: the card was declined, or your bank asks you to \
+confirm the payment.
 
 Everything stays as it is until ${until ? minuteOf(until) : "then"}. If the invoice is not paid by then, the team loses its plan.
 
@@ -84,7 +85,7 @@ ${howToPay(invoiceUrl)}`,
   }),
   plan_suspended: ({ invoiceUrl, freeSeats, isEnded }) => ({
     subject: "Your team on Memory Graph has lost its plan",
-    body: `The payment for your team's seats failed, and the invoice was not paid in time.
+    body: `The payment for your team's seats did not go through, and the invoice was not paid in time.
 
 Each member has their own plan again. Nobody was removed and nothing was deleted, but nobody can join beyond \
 ${countInWords(freeSeats, "member", "members")}. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}

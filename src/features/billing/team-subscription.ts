@@ -81,7 +81,9 @@ export class TeamSubscription {
 
   @Field(() => String, {
     nullable: true,
-    description: "Where the owner pays an open invoice; null for other members, and after the end of the subscription.",
+    description:
+      "Where the owner pays an open invoice, or confirms its payment if the bank asks for that; null for other " +
+      "members, and after the end of the subscription.",
   })
   hostedInvoiceUrl!: string | null;
 

@@ -1,5 +1,5 @@
 import { invalidRequest } from "./errors.js";
-import { invoiceObject, invoiceTotal } from "./invoice-object.js";
+import { amountDue, endingBalance, invoiceObject } from "./invoice-object.js";
 import { anchorOf, prefixOf, subscriptionObject } from "./objects.js";
 import { discountOn } from "./promotion.js";
 import type { Scene } from "./scene.js";
@@ -24,6 +24,7 @@ const unpaidInvoiceOf = (scene: Scene, subscription: SubscriptionRecord) => ({
   isTaxed: subscription.isTaxed,
   taxIsIncluded: scene.state.tax.behavior === "inclusive",
   percentOff: subscription.percentOff,
+  startingBalance: mustFind(scene.state.customers[subscription.customer]).balance ?? 0,
   attempts: 0,
   paidAt: null,
   voidedAt: null,
@@ -44,6 +45,7 @@ export function makeInvoice(
     number: `${prefixOf(customer)}-${String(customer.invoices).padStart(4, "0")}`,
     ...{ reason, lines, status: "open" },
   };
+  customer.balance = endingBalance(invoice);
   scene.state.invoices[invoice.id] = invoice;
   subscription.latestInvoice = invoice.id;
   return invoice;
@@ -94,6 +96,10 @@ export function issueInvoice(scene: Scene, invoice: InvoiceRecord, { paid }: { r
   else markFailed(scene, invoice);
 }
 
+/** Whether nothing is due, or the bank lets the card pay it. */
+export const canBePaid = (scene: Scene, invoice: InvoiceRecord): boolean =>
+  amountDue(invoice) === 0 || cardAccepts(scene, invoice);
+
 export const cardAccepts = (scene: Scene, { customer }: { readonly customer: string }): boolean =>
   mustFind(scene.state.customers[customer]).card === "accepted";
 
@@ -107,7 +113,9 @@ function markPaid(scene: Scene, invoice: InvoiceRecord): void {
 
 function markFailed(scene: Scene, invoice: InvoiceRecord): void {
   invoice.attempts++;
-  scene.emit("invoice.payment_failed", invoiceObject(scene, invoice));
+  const isChallenged = mustFind(scene.state.customers[invoice.customer]).card === "challenged";
+  const type = isChallenged ? "invoice.payment_action_required" : "invoice.payment_failed";
+  scene.emit(type, invoiceObject(scene, invoice));
 }
 
 /** Pays an open invoice, and applies what waited for it. Throws an ApiError when it is not open. */
@@ -142,6 +150,9 @@ export function declineInvoice(scene: Scene, invoice: InvoiceRecord): void {
 export function voidInvoice(scene: Scene, invoice: InvoiceRecord): void {
   assertOpen(invoice);
   invoice.status = "void";
+  // What it took of the customer's balance.
+  const customer = mustFind(scene.state.customers[invoice.customer]);
+  customer.balance = (customer.balance ?? 0) + (invoice.startingBalance ?? 0) - endingBalance(invoice);
   invoice.voidedAt = scene.now();
   scene.emit("invoice.voided", invoiceObject(scene, invoice));
   const subscription = mustFind(scene.state.subscriptions[invoice.subscription]);
@@ -211,9 +222,6 @@ export function prorationLines(
     ...lines(items, subscription.items, 1, "Remaining time on"),
   ];
 }
-
-/** Whether a payment is due for these lines. */
-export const isOwed = (lines: readonly LineRecord[]): boolean => invoiceTotal(lines) > 0;
 
 /** The price of a unit in a period that starts then. A trial costs nothing. */
 const unitAmountOf = (price: PriceRecord, start: number, { trialEnd = 0 }: SubscriptionRecord): number =>

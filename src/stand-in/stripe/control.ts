@@ -3,6 +3,7 @@ import { ApiError, invalidRequest } from "./errors.js";
 import { type Fault, isFaultKind } from "./faults.js";
 import type { StandInStripe } from "./stand-in-stripe.js";
 import { isObject } from "./json.js";
+import type { Card } from "./state.js";
 
 const BODY_MAX_BYTES = 16 * 1_024;
 
@@ -18,10 +19,11 @@ type Body = Readonly<Record<string, unknown>>;
  *   POST /_stand-in/faults/clear
  *   POST /_stand-in/advance    { milliseconds }
  *   POST /_stand-in/pay        { session }
+ *   POST /_stand-in/challenge  { session }: its payment waits for the buyer's bank, until it is paid
  *   POST /_stand-in/cancel     { subscription }, as in the customer portal
  *   POST /_stand-in/give-up    { subscription }: it is unpaid from now on
  *   POST /_stand-in/pause      { subscription }
- *   POST /_stand-in/card       { customer, card: "accepted" | "declined" }
+ *   POST /_stand-in/card       { customer, card: "accepted" | "challenged" | "declined" }
  *   POST /_stand-in/invoice    { invoice }: pays it
  *   POST /_stand-in/webhook    { url, secret? }: sends events there
  *   POST /_stand-in/webhook/end { url }: sends no more events there
@@ -46,6 +48,7 @@ const actionsOf = (standIn: StandInStripe): Readonly<Record<string, Act>> => ({
   "faults/clear": () => standIn.clearFaults(),
   advance: (body) => standIn.advance(numberIn(body, "milliseconds")),
   pay: (body) => standIn.pay(textIn(body, "session")),
+  challenge: (body) => standIn.challenge(textIn(body, "session")),
   cancel: (body) => standIn.cancelInPortal(textIn(body, "subscription")),
   "give-up": (body) => standIn.giveUp(textIn(body, "subscription")),
   pause: (body) => standIn.pause(textIn(body, "subscription")),
@@ -105,7 +108,7 @@ function numberIn(body: Body, name: string): number {
   throw invalidRequest(`${name} must be a number of at least 0.`);
 }
 
-function cardIn({ card }: Body): "accepted" | "declined" {
-  if (card === "accepted" || card === "declined") return card;
-  throw invalidRequest("card must be accepted or declined.");
+function cardIn({ card }: Body): Card {
+  if (card === "accepted" || card === "challenged" || card === "declined") return card;
+  throw invalidRequest("card must be accepted, challenged or declined.");
 }

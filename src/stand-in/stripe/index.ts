@@ -7,9 +7,10 @@
  * expansion, paging and errors; and the lifecycle of a subscription with a separate clock. Its pages are at a session's
  * `url` and an invoice's `hosted_invoice_url`; control.ts describes how to control it over HTTP.
  *
+ * A bank can ask the buyer to confirm a charge (3-D Secure): then the payment waits as if the card had been declined.
  * Taxes are a tenth everywhere, and a promotion code takes the percentage in its name off all invoices (`SAVE25`). It
  * does not imitate other discounts and the API of promotion codes, metered and tiered prices, several intervals in one
- * subscription, several currencies of a customer, 3-D Secure, payment methods and intents, retries of failed payments
+ * subscription, several currencies of a customer, payment methods and intents, retries of failed payments
  * (a subscription stays past due until its latest invoice is paid or `giveUp` is called), resuming a paused
  * subscription, draft invoices, credit for overpayments, final invoices of cancellations (`invoice_now` and `prorate`
  * are accepted without effect), rate limits, connected accounts, restricted keys and API version 2. Prorations are
@@ -26,7 +27,7 @@ import { passTime } from "./due.js";
 import { type Fault, Faults } from "./faults.js";
 import { application } from "./http.js";
 import { payInvoice } from "./billing.js";
-import { cancelInPortal, giveUpSubscription, pauseSubscription, paySession } from "./lifecycle.js";
+import { cancelInPortal, challengeSession, giveUpSubscription, pauseSubscription, paySession } from "./lifecycle.js";
 import { readyPrice } from "./routes/catalogue.js";
 import { findNamed } from "./routes/route.js";
 import { Scene } from "./scene.js";
@@ -107,6 +108,7 @@ function controls({ scene, courier, faults, api, server, priceId, stateFile }: P
     now: () => new Date(store.nowMs()),
     delivered: () => courier.idle(),
     pay: (id, given) => saving(() => paySession(scene, findNamed(state.sessions, "checkout.session", id), given)),
+    challenge: (id) => saving(() => challengeSession(scene, findNamed(state.sessions, "checkout.session", id))),
     cancelInPortal: (id) => saving(() => cancelInPortal(scene, findNamed(state.subscriptions, "subscription", id))),
     giveUp: (id) => saving(() => giveUpSubscription(scene, findNamed(state.subscriptions, "subscription", id))),
     pause: (id) => saving(() => pauseSubscription(scene, findNamed(state.subscriptions, "subscription", id))),

@@ -3,7 +3,7 @@ import { discountAmounts, discountIds, discountOn } from "./promotion.js";
 import { type InvoiceRecord, type LineRecord, type Source, mustFind } from "./state.js";
 
 /** The sum of the lines, in the smallest unit of the currency; negative for a credit. */
-export const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
+const invoiceTotal = (lines: readonly { readonly amount: number }[]): number =>
   lines.reduce((sum, { amount }) => sum + amount, 0);
 
 /** The tax on an amount, a tenth everywhere, or in an amount that includes it. */
@@ -25,7 +25,13 @@ const totalTax = (invoice: InvoiceRecord): number =>
 const totalOf = (invoice: InvoiceRecord): number =>
   invoiceTotal(invoice.lines) - totalDiscount(invoice) + (invoice.taxIsIncluded ? 0 : totalTax(invoice));
 
-export const amountDue = (invoice: InvoiceRecord): number => Math.max(0, totalOf(invoice));
+/** The total and the customer's balance before: what is left of a credit if it is negative. */
+const totalWithBalance = (invoice: InvoiceRecord): number => totalOf(invoice) + (invoice.startingBalance ?? 0);
+
+export const amountDue = (invoice: InvoiceRecord): number => Math.max(0, totalWithBalance(invoice));
+
+/** The customer's balance after an invoice. */
+export const endingBalance = (invoice: InvoiceRecord): number => Math.min(0, totalWithBalance(invoice));
 
 const taxObject = ({ taxIsIncluded }: InvoiceRecord, amount: number, taxable: number) =>
   ({
@@ -66,7 +72,8 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     customer_name: known.name,
     customer_phone: null,
     effective_at: status === "draft" ? null : created,
-    ending_balance: Math.min(0, total),
+    starting_balance: invoice.startingBalance ?? 0,
+    ending_balance: status === "draft" ? null : endingBalance(invoice),
     hosted_invoice_url: status === "draft" ? null : `${source.url}/invoices/${id}`,
     invoice_pdf: status === "draft" ? null : `${source.url}/invoices/${id}/pdf`,
     lines: {
@@ -146,7 +153,6 @@ const UNUSED = {
   rendering: null,
   shipping_cost: null,
   shipping_details: null,
-  starting_balance: 0,
   statement_descriptor: null,
   test_clock: null,
   total_pretax_credit_amounts: [],

@@ -1,16 +1,16 @@
 import {
   DAY_SECONDS,
+  canBePaid,
   cardAccepts,
   endOfPeriod,
-  isOwed,
   issueInvoice,
   makeInvoice,
+  payInvoice,
   periodLines,
   prorationLines,
   voidInvoice,
 } from "./billing.js";
 import { cardDeclined, invalidRequest } from "./errors.js";
-import { amountDue } from "./invoice-object.js";
 import { anchorOf, customerObject, endOf, subscriptionObject } from "./objects.js";
 import { percentOf } from "./promotion.js";
 import type { Scene } from "./scene.js";
@@ -32,7 +32,7 @@ export const WAITING_SECONDS = 23 * 3_600;
 
 export function createCustomer(
   scene: Scene,
-  given: Partial<Pick<CustomerRecord, "email" | "name" | "metadata">>,
+  given: Partial<Pick<CustomerRecord, "balance" | "email" | "name" | "metadata">>,
 ): CustomerRecord {
   const customer: CustomerRecord = {
     id: newId("cus"),
@@ -96,9 +96,46 @@ export function startSubscription(scene: Scene, start: Start) {
   return subscription;
 }
 
+interface Entered {
+  readonly promotionCode?: string;
+  readonly taxId?: string;
+}
+
 /** Pays at a session's page with a new card. Throws an ApiError when the session has ended, or the code is invalid. */
-export function paySession(scene: Scene, session: SessionRecord, { promotionCode = "", taxId = "" } = {}): void {
+export function paySession(scene: Scene, session: SessionRecord, entered: Entered = {}): void {
   assertOpen(session);
+  const attempt = attemptOf(scene, session);
+  const invoice = scene.state.invoices[attempt?.latestInvoice ?? ""];
+  if (invoice) payInvoice(scene, invoice);
+  else submitSession(scene, session, { ...entered, paid: true });
+  session.status = "complete";
+  scene.emit("checkout.session.completed", sessionObject(scene, session));
+}
+
+/** An attempt to pay at a session's page that waits for the buyer's bank: the session stays open. */
+export function challengeSession(scene: Scene, session: SessionRecord): void {
+  assertOpen(session);
+  if (!attemptOf(scene, session)) submitSession(scene, session, { paid: false });
+}
+
+/** The incomplete subscription of an attempt to pay an open session, which only the session can end. */
+function attemptOf({ state }: Scene, { status, subscription }: SessionRecord): SubscriptionRecord | undefined {
+  const attempt = state.subscriptions[subscription ?? ""];
+  return status === "open" && attempt?.status === "incomplete" ? attempt : undefined;
+}
+
+/** Throws an ApiError for a change of a subscription that a buyer is just paying for at a session's page. */
+export function assertNoAttempt(scene: Scene, { id }: SubscriptionRecord): void {
+  // https://docs.stripe.com/billing/subscriptions/overview#update-subscription
+  if (Object.values(scene.state.sessions).some((session) => attemptOf(scene, session)?.id === id))
+    throw invalidRequest("The subscription of an open Checkout Session cannot be changed while it is incomplete.");
+}
+
+function submitSession(
+  scene: Scene,
+  session: SessionRecord,
+  { promotionCode = "", taxId = "", paid }: Entered & { readonly paid: boolean },
+): void {
   if (promotionCode !== "") session.percentOff = percentOf(session, promotionCode);
   session.customer ??= createCustomer(scene, { email: session.customerEmail }).id;
   if (session.collectsTaxIds && taxId !== "") mustFind(scene.state.customers[session.customer]).taxId = taxId;
@@ -106,17 +143,17 @@ export function paySession(scene: Scene, session: SessionRecord, { promotionCode
   const metadata = session.subscriptionMetadata;
   const { customer, trialDays, isTaxed, percentOff } = session;
   const offer = { items, metadata, trialDays, isTaxed, percentOff };
-  const subscription = startSubscription(scene, { customer, ...offer, paid: true });
+  const subscription = startSubscription(scene, { customer, ...offer, paid });
   session.subscription = subscription.id;
   session.invoice = subscription.latestInvoice;
-  session.status = "complete";
-  scene.emit("checkout.session.completed", sessionObject(scene, session));
 }
 
-/** Throws an ApiError when the session has ended. */
+/** Ends an attempt to pay it, too. Throws an ApiError when the session has ended. */
 export function expireSession(scene: Scene, session: SessionRecord): void {
   assertOpen(session);
+  const attempt = attemptOf(scene, session);
   session.status = "expired";
+  if (attempt) abandonSubscription(scene, attempt);
   scene.emit("checkout.session.expired", sessionObject(scene, session));
 }
 
@@ -157,19 +194,19 @@ export function updateSubscription(scene: Scene, subscription: SubscriptionRecor
     });
     return;
   }
-  const paid = !isOwed(lines) || cardAccepts(scene, subscription);
   dropPendingUpdate(scene, subscription);
-  const invoice = scene.change(subscription, () => {
+  const { invoice, paid } = scene.change(subscription, () => {
     const made = makeInvoice(scene, subscription, { reason: "subscription_update", lines });
-    if (!paid && update.payment === "pending_if_incomplete") {
+    const isPaid = canBePaid(scene, made);
+    if (!isPaid && update.payment === "pending_if_incomplete") {
       subscription.pendingUpdate = waitingUpdate(scene, subscription, update, made.id);
     } else {
       apply(scene, subscription, update);
       // Whether it is past due depends on its latest invoice, which is now this one.
       const settled = subscription.status === "trialing" ? "trialing" : "active";
-      if (subscription.status !== "incomplete") subscription.status = paid ? settled : "past_due";
+      if (subscription.status !== "incomplete") subscription.status = isPaid ? settled : "past_due";
     }
-    return made;
+    return { invoice: made, paid: isPaid };
   });
   issueInvoice(scene, invoice, { paid });
 }
@@ -289,8 +326,7 @@ export function renewSubscription(scene: Scene, subscription: SubscriptionRecord
     const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];
     subscription.pendingLines = [];
     const made = makeInvoice(scene, subscription, { reason: "subscription_cycle", lines });
-    const isPaid = amountDue(made) === 0 || cardAccepts(scene, subscription);
-    subscription.status = isPaid ? "active" : "past_due";
+    subscription.status = canBePaid(scene, made) ? "active" : "past_due";
     return made;
   });
   issueInvoice(scene, invoice, { paid: subscription.status === "active" });

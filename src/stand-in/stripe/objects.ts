@@ -19,7 +19,7 @@ export function customerObject(customer: CustomerRecord): Stripe.Customer {
     id,
     object: "customer",
     address: null,
-    balance: 0,
+    balance: customer.balance ?? 0,
     created,
     currency: customer.currency ?? null,
     customer_account: null,

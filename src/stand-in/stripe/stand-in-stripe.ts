@@ -1,6 +1,7 @@
 import type { StandInRequest } from "./api.js";
 import type { DeliveryMode } from "./delivery.js";
 import type { Fault } from "./faults.js";
+import type { Card } from "./state.js";
 
 export interface StandInOptions {
   /** Any free port by default, and for 0. */
@@ -49,8 +50,10 @@ export interface StandInStripe extends AsyncDisposable {
   giveUp(subscriptionId: string): Promise<void>;
   /** Pauses a subscription, as in the dashboard: it makes no invoices, and its period does not end. */
   pause(subscriptionId: string): Promise<void>;
-  /** Sets whether the customer's card on file accepts further charges. */
-  setCard(customerId: string, card: "accepted" | "declined"): void;
-  /** Pays an open invoice at its page, with any card on file. Throws when it is not open. */
+  /** Asks the buyer at the session's page to confirm with the bank: until `pay`, the subscription is incomplete. */
+  challenge(sessionId: string): Promise<void>;
+  /** Sets what the bank does with further charges to the customer's card on file. */
+  setCard(customerId: string, card: Card): void;
+  /** Pays an open invoice at its page, with any card on file, confirmed if need be. Throws when it is not open. */
   payInvoice(invoiceId: string): Promise<void>;
 }

@@ -12,8 +12,10 @@ export interface CustomerRecord {
   email: string | null;
   name: string | null;
   metadata: Metadata;
-  /** Whether the bank accepts charges to the card on file. */
-  card: "accepted" | "declined";
+  /** What the bank does with charges to the card on file; `challenged`: it asks the buyer to confirm each of them. */
+  card: Card;
+  /** What the next invoices take from the customer; negative for a credit. Undefined counts as nothing. */
+  balance?: number;
   /** Undefined unless the customer gave one. */
   taxId?: string;
   invoices: number;
@@ -22,6 +24,8 @@ export interface CustomerRecord {
   /** Only its id can be read then. */
   deleted?: boolean;
 }
+
+export type Card = "accepted" | "challenged" | "declined";
 
 export interface ProductRecord {
   readonly id: string;
@@ -143,6 +147,8 @@ export interface InvoiceRecord {
   /** Whether prices include the tax, as the settings of Stripe Tax said. */
   readonly taxIsIncluded: boolean;
   readonly percentOff?: number | undefined;
+  /** The customer's balance before this invoice. Undefined counts as nothing. */
+  readonly startingBalance?: number;
   /** Only previews are drafts. */
   status: "draft" | "open" | "paid" | "void";
   attempts: number;

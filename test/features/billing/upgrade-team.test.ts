@@ -29,40 +29,48 @@ it("buys more seats, which count as soon as they are paid", async () => {
   expect(events).toMatchObject([{ subject: upgraded.id, detail: "seats: 5 → 8" }]);
 });
 
-it("grants the seats when the invoice is paid, not before", async () => {
+it.each(["declined", "challenged"] as const)(
+  "grants the seats of a %s card when they are paid, not before",
+  async (card) => {
+    await using world = await createBillingWorld();
+    const payer = await aSubscriber(world, { seats: 5 });
+    world.stripe.setCard(await customerOf(world, payer), card);
+
+    const pending = await payer.owner.did(upgradeTeam, { maxMembers: 8 });
+
+    expect(pending).toMatchObject({ status: "active", seats: 5, pendingUpdate: { seats: 8 } });
+    expect(pending.hostedInvoiceUrl).toMatch(/^http/);
+    expect(await seatsOf(world, payer)).toBe(5);
+    // The same size gets the same invoice again; another size is refused.
+    expect(await payer.owner.did(upgradeTeam, { maxMembers: 8 })).toMatchObject({ pendingUpdate: { seats: 8 } });
+    const other = await payer.owner.does(upgradeTeam, { maxMembers: 9 });
+    expect(other).toBeRefused("conflict", "upgrade_pending");
+    expect(other).toMatchObject({ failure: { message: expect.stringContaining("or confirm the payment") } });
+    expect(upgrades(world)).toHaveLength(1);
+
+    await world.stripe.payInvoice(await openInvoice(world, payer));
+    await world.stripe.delivered();
+
+    expect(await seatsOf(world, payer)).toBe(8);
+    expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 8, pendingUpdate: null });
+  },
+);
+
+it("cancels an upgrade whose payment nobody confirms, so that it can be tried again", async () => {
   await using world = await createBillingWorld();
   const payer = await aSubscriber(world, { seats: 5 });
-  world.stripe.setCard(await customerOf(world, payer), "declined");
-
-  const pending = await payer.owner.did(upgradeTeam, { maxMembers: 8 });
-
-  expect(pending).toMatchObject({ status: "active", seats: 5, pendingUpdate: { seats: 8 } });
-  expect(pending.hostedInvoiceUrl).toMatch(/^http/);
-  expect(await seatsOf(world, payer)).toBe(5);
-  // The same size gets the same invoice again; another size is refused.
-  expect(await payer.owner.did(upgradeTeam, { maxMembers: 8 })).toMatchObject({ pendingUpdate: { seats: 8 } });
-  expect(await payer.owner.does(upgradeTeam, { maxMembers: 9 })).toBeRefused("conflict", "upgrade_pending");
-  expect(upgrades(world)).toHaveLength(1);
-
-  world.stripe.setCard(await customerOf(world, payer), "accepted");
-  await world.stripe.payInvoice(await openInvoice(world, payer));
-  await world.stripe.delivered();
-
-  expect(await seatsOf(world, payer)).toBe(8);
-  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 8, pendingUpdate: null });
-});
-
-it("cancels an upgrade that nobody pays", async () => {
-  await using world = await createBillingWorld();
-  const payer = await aSubscriber(world, { seats: 5 });
-  world.stripe.setCard(await customerOf(world, payer), "declined");
+  const customer = await customerOf(world, payer);
+  world.stripe.setCard(customer, "challenged");
   await payer.owner.did(upgradeTeam, { maxMembers: 8 });
 
   await world.stripe.advance(24 * HOUR_MS);
   await world.stripe.delivered();
 
-  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 5, pendingUpdate: null });
+  const nothing = { seats: 5, pendingUpdate: null, hostedInvoiceUrl: null };
+  expect(await payer.owner.did(teamSubscription)).toMatchObject(nothing);
   expect(await seatsOf(world, payer)).toBe(5);
+  world.stripe.setCard(customer, "accepted");
+  expect(await payer.owner.did(upgradeTeam, { maxMembers: 9 })).toMatchObject({ ...nothing, seats: 9 });
 });
 
 it("answers the present number of seats without a charge, and refuses fewer and too many", async () => {

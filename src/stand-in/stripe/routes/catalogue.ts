@@ -27,6 +27,7 @@ const INTERVAL_COUNT_MAX = 156;
 
 const CUSTOMER = fields({
   ...COMMON,
+  balance: optional(integer(-AMOUNT_MAX, AMOUNT_MAX)),
   email: optional(clearable(512)),
   name: optional(clearable(256)),
   metadata: optional(metadata),
@@ -61,9 +62,10 @@ const PRICES = fields({
 
 /** Customers, products and prices. */
 export const catalogueRoutes: readonly Route[] = [
-  route("POST", "/v1/customers", CUSTOMER, (scene, { email = null, name = null, ...given }) =>
-    customerObject(createCustomer(scene, { email, name, metadata: mergeMetadata({}, given.metadata) })),
-  ),
+  route("POST", "/v1/customers", CUSTOMER, (scene, { email = null, name = null, ...given }) => {
+    const { balance = 0, metadata: named } = given;
+    return customerObject(createCustomer(scene, { email, name, balance, metadata: mergeMetadata({}, named) }));
+  }),
   route("GET", "/v1/customers", fields(PAGING), ({ state }, params) =>
     listOf("/v1/customers", Object.values(state.customers), params, customerObject),
   ),
@@ -85,6 +87,7 @@ export const catalogueRoutes: readonly Route[] = [
     const customer = findNamed(scene.state.customers, "customer", id);
     if (customer.deleted === true) throw missingResource("customer", id);
     const before = toJson(customerObject(customer));
+    if (given.balance !== undefined) customer.balance = given.balance;
     if (email !== undefined) customer.email = email;
     if (name !== undefined) customer.name = name;
     customer.metadata = mergeMetadata(customer.metadata, given.metadata);
