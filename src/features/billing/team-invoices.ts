@@ -34,6 +34,12 @@ export class TeamInvoice {
   @Field(() => Float, { description: "The tax in the amount, in the same unit." })
   tax!: number;
 
+  @Field(() => Float, {
+    description:
+      "What is charged for it, in the same unit: the amount less the credit that it uses up; 0 for a credit.",
+  })
+  amountDue!: number;
+
   @Field(() => String, { description: "The currency: three letters in lower case." })
   currency!: string;
 
@@ -62,6 +68,7 @@ const EXAMPLE: TeamInvoice = {
   createdAt: new Date("2026-03-02T23:01:12.000Z"),
   amount: 4_000,
   tax: 0,
+  amountDue: 4_000,
   currency: "usd",
   status: "paid",
   hostedInvoiceUrl: "https://invoice.stripe.com/i/acct_1/live_YWNjdF8x",
@@ -76,7 +83,7 @@ export const teamInvoices = defineTeamOperation({
   summary: "Lists the invoices of the caller's team, newest first.",
   notes:
     "They come from the payment provider each time. A team that never bought seats has none. A credit, as after a " +
-    "change from year to month, is used up by the next invoices; their pages show it. The answer comes within " +
+    "change from year to month, is used up by the next invoices: `amountDue` is what is charged for each. The answer comes within " +
     `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamInvoicesInput,
   output: InvoicePage,
@@ -109,6 +116,7 @@ const describeInvoice = (invoice: Stripe.Invoice): TeamInvoice => ({
   createdAt: timeOf(invoice.created),
   amount: invoice.total,
   tax: taxOf(invoice),
+  amountDue: invoice.amount_due,
   currency: invoice.currency,
   status: invoice.status ?? "draft",
   hostedInvoiceUrl: invoice.hosted_invoice_url ?? null,

@@ -64,6 +64,13 @@ export class TeamUpgradePreview {
   @Field(() => Float, { description: "The tax in the proration, in the same unit." })
   tax!: number;
 
+  @Field(() => Float, {
+    description:
+      "The credit that the team has at the payment provider, in the same unit: taken off what is charged at once, and " +
+      "then off the next invoices. Negative for an amount too small to be charged alone, which is added to them.",
+  })
+  credit!: number;
+
   @Field(() => NextInvoice, {
     nullable: true,
     description: "The next invoice; null for a subscription that ends with its period.",
@@ -80,8 +87,8 @@ export const teamUpgradePreview = defineTeamOperation({
     "It is for more seats, and by `downgradeTeam` for fewer, and for the present number, which takes a decrease back. " +
     "It shows the price of fewer seats than are in use, too, so that a team can see what removing members would save. " +
     "The payment provider computes the prices of this moment; the price for the rest of the period falls by the " +
-    "second. A credit that the team has there, as after a change from year to month, is used up first; the amounts do " +
-    "not show it. The answer comes within " +
+    "second. The amounts are before the `credit` that the team has there, as after a change from year to month. The " +
+    "answer comes within " +
     `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamUpgradePreviewInput,
   output: TeamUpgradePreview,
@@ -105,6 +112,7 @@ export const teamUpgradePreview = defineTeamOperation({
       currency: "usd",
       proration: 1_520,
       tax: 0,
+      credit: 0,
       nextInvoice: { chargedAt: new Date("2026-04-02T23:01:12.000Z"), amount: 6_400, tax: 0 },
     },
   },
@@ -113,7 +121,7 @@ export const teamUpgradePreview = defineTeamOperation({
     if (known.customerId === null && context.billing.payments) throw new SubscriptionRequired();
     const isStale = mayBeOutdated(known, context.now());
     const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isStale);
-    const { currency, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
+    const { currency, credit, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
     // Without more seats nothing is charged now, not even for changes that the provider's operator made before.
     const isNow = (line: Stripe.InvoiceLineItem) => isMore && isProration(line);
     const [now, later] = [lines.filter(isNow), lines.filter((line) => !isNow(line))];
@@ -127,6 +135,7 @@ export const teamUpgradePreview = defineTeamOperation({
       currency,
       proration: sum(now, totalOf),
       tax: sum(now, taxOfLine),
+      credit,
       nextInvoice: isRenewed ? { chargedAt, amount: sum(later, totalOf), tax: sum(later, taxOfLine) } : null,
     };
   },
@@ -134,6 +143,7 @@ export const teamUpgradePreview = defineTeamOperation({
 
 interface Preview {
   readonly currency: string;
+  readonly credit: number;
   readonly lines: readonly Stripe.InvoiceLineItem[];
   readonly account: BillingAccount;
   readonly isMore: boolean;
@@ -156,7 +166,8 @@ async function previewInvoice(session: BillingSession, maxMembers: number, isSta
     session.touch();
     return previewInvoice(session, maxMembers, true);
   }
-  return { currency: invoice.currency, lines: await listLines(session, invoice), account, isMore };
+  const { currency, starting_balance: balance } = invoice;
+  return { currency, credit: 0 - balance, lines: await listLines(session, invoice), account, isMore };
 }
 
 /** All lines: Stripe puts only the first ten into an invoice. */

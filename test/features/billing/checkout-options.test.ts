@@ -274,6 +274,32 @@ it.each([{ tax: false }, { tax: true }])("shows and charges prices less a promot
   expect(Math.abs(shown.proration - priceOf(3))).toBeLessThanOrEqual(2);
 });
 
+it("takes a credit off what is charged, also without a card, and shows it before and after", async () => {
+  await using world = await createStripeWorld();
+  const payer = await aPayer(world, { seats: 5 });
+  const { owner } = payer;
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+  const customer = await customerOf(world, payer);
+  // As after a change from year to month, or by an operator's credit note.
+  await stripeClient(world.stripe.secretKey, world.stripe.url).customers.update(customer, { balance: -3_000 });
+  world.stripe.setCard(customer, "declined");
+
+  const shown = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+  expect(shown).toMatchObject({ credit: 3_000, nextInvoice: { amount: 8 * 800 } });
+  expect(await owner.did(upgradeTeam, { maxMembers: 8 })).toMatchObject({ seats: 8, pendingUpdate: null });
+  const left = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+  expect(Math.abs(left.credit - (shown.credit - shown.proration))).toBeLessThanOrEqual(1);
+  world.stripe.setCard(customer, "accepted");
+  await pass(world, 32 * DAY_MS);
+
+  const { invoices } = await owner.did(teamInvoices);
+  const [renewal, upgrade, first] = invoices.map(({ amount, amountDue }) => [amount, amountDue]);
+  expect(first).toEqual([5 * 800, 5 * 800]);
+  expect(upgrade).toEqual([shown.credit - left.credit, 0]);
+  expect(renewal).toEqual([8 * 800, 8 * 800 - left.credit]);
+  expect(await owner.did(teamUpgradePreview, { maxMembers: 8 })).toMatchObject({ credit: 0 });
+});
+
 it("gives seats away by a promotion of 100 %, with invoices of nothing, whatever becomes of the card", async () => {
   await using world = await createStripeWorld(offering({ tax: true, promotionCodes: true }));
   const payer = await aPayer(world, { seats: 5 });
