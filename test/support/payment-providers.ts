@@ -10,8 +10,8 @@ export interface Provider extends AsyncDisposable {
   readonly api: Stripe;
   /** Pays on the checkout page with a valid card. */
   pay(checkout: Stripe.Checkout.Session): Promise<void>;
-  /** Sets whether the customer's card works from here on. */
-  setCard(customer: string, card: "accepted" | "declined"): Promise<void>;
+  /** Sets what the bank does with charges to the customer's card from here on. */
+  setCard(customer: string, card: keyof typeof CARDS): Promise<void>;
   /** Pays an open invoice with a valid card. */
   payInvoice(invoice: string): Promise<void>;
 }
@@ -33,7 +33,11 @@ async function startStandIn(): Promise<Provider> {
   };
 }
 
-const CARDS = { accepted: "pm_card_visa", declined: "pm_card_chargeCustomerFail" } as const;
+const CARDS = {
+  accepted: "pm_card_visa",
+  challenged: "pm_card_authenticationRequired",
+  declined: "pm_card_chargeCustomerFail",
+} as const;
 
 /** Stripe's test mode, with the key in STRIPE_TEST_KEY. Stripe cannot reach us: events are fetched and signed here. */
 async function startStripe(): Promise<Provider> {

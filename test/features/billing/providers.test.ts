@@ -37,44 +37,53 @@ describe.each(PROVIDERS)("with %s", (_name, start) => {
     },
   );
 
-  it("buys, upgrades and cancels seats until their end", { timeout: TIMEOUT_MS }, async () => {
-    await using scene = await createScene(start);
-    const { provider, payer, world } = scene;
-    const { owner } = payer;
-    const customer = await scene.bought();
-    expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", seats: 5 });
-    expect(await owner.does(createTeamCheckout)).toBeRefused("conflict", "already_subscribed");
+  const cards = ["declined", "challenged"] as const;
+  it.each(cards)(
+    "buys, upgrades by a %s card and cancels seats until their end",
+    { timeout: TIMEOUT_MS },
+    async (card) => {
+      await using scene = await createScene(start);
+      const { provider, payer, world } = scene;
+      const { owner } = payer;
+      const customer = await scene.bought();
+      expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", seats: 5 });
+      expect(await owner.does(createTeamCheckout)).toBeRefused("conflict", "already_subscribed");
 
-    // Paid at once.
-    expect(await owner.did(upgradeTeam, { maxMembers: 6 })).toMatchObject({ seats: 6, pendingUpdate: null });
-    expect(await seatsOf(world, payer)).toBe(6);
+      // Paid at once.
+      expect(await owner.did(upgradeTeam, { maxMembers: 6 })).toMatchObject({ seats: 6, pendingUpdate: null });
+      expect(await seatsOf(world, payer)).toBe(6);
 
-    // Not paid: nothing is granted before the payment, and nothing is requested twice.
-    await provider.setCard(customer, "declined");
-    const pending = await owner.did(upgradeTeam, { maxMembers: 8 });
-    expect(pending).toMatchObject({ status: "active", seats: 6, pendingUpdate: { seats: 8 } });
-    expect(pending.hostedInvoiceUrl).toMatch(/^http/);
-    await owner.did(upgradeTeam, { maxMembers: 8 });
-    const invoices = await provider.api.invoices.list({ customer });
-    const open = invoices.data.filter(({ status }) => status === "open");
-    expect([invoices.data.length, open.length]).toEqual([3, 1]);
-    await provider.payInvoice(open[0]?.id ?? "");
-    await scene.deliver();
-    expect(await seatsOf(world, payer)).toBe(8);
-    expect(await owner.did(teamSubscription)).toMatchObject({ seats: 8, pendingUpdate: null, hostedInvoiceUrl: null });
+      // Not paid: nothing is granted before the payment, and nothing is requested twice.
+      await provider.setCard(customer, card);
+      const pending = await owner.did(upgradeTeam, { maxMembers: 8 });
+      expect(pending).toMatchObject({ status: "active", seats: 6, pendingUpdate: { seats: 8 } });
+      expect(pending.hostedInvoiceUrl).toMatch(/^http/);
+      await owner.did(upgradeTeam, { maxMembers: 8 });
+      const invoices = await provider.api.invoices.list({ customer });
+      const open = invoices.data.filter(({ status }) => status === "open");
+      expect([invoices.data.length, open.length]).toEqual([3, 1]);
+      await provider.payInvoice(open[0]?.id ?? "");
+      await scene.deliver();
+      expect(await seatsOf(world, payer)).toBe(8);
+      expect(await owner.did(teamSubscription)).toMatchObject({
+        seats: 8,
+        pendingUpdate: null,
+        hostedInvoiceUrl: null,
+      });
 
-    const { id } = await owner.did(cancelTeamSubscription);
-    expect(await owner.did(cancelTeamSubscription)).toMatchObject({ status: "active", cancelAtPeriodEnd: true });
-    expect(await provider.api.subscriptions.retrieve(id ?? "")).toMatchObject({ cancel_at_period_end: true });
-    expect(await owner.did(teamUpgradePreview, { maxMembers: 8 })).toMatchObject({ proration: 0, nextInvoice: null });
-    expect(await owner.does(deleteTeam, { teamId: payer.teamId })).toBeRefused("conflict", "subscription_active");
+      const { id } = await owner.did(cancelTeamSubscription);
+      expect(await owner.did(cancelTeamSubscription)).toMatchObject({ status: "active", cancelAtPeriodEnd: true });
+      expect(await provider.api.subscriptions.retrieve(id ?? "")).toMatchObject({ cancel_at_period_end: true });
+      expect(await owner.did(teamUpgradePreview, { maxMembers: 8 })).toMatchObject({ proration: 0, nextInvoice: null });
+      expect(await owner.does(deleteTeam, { teamId: payer.teamId })).toBeRefused("conflict", "subscription_active");
 
-    await provider.api.subscriptions.cancel(id ?? "");
-    await scene.deliver();
-    expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null });
-    await owner.did(deleteTeam, { teamId: payer.teamId });
-    expect(world.bugs).toEqual([]);
-  });
+      await provider.api.subscriptions.cancel(id ?? "");
+      await scene.deliver();
+      expect(await owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null });
+      await owner.did(deleteTeam, { teamId: payer.teamId });
+      expect(world.bugs).toEqual([]);
+    },
+  );
 
   it("ends a second subscription and keeps the older one", { timeout: TIMEOUT_MS }, async () => {
     await using scene = await createScene(start);
