@@ -36,7 +36,7 @@ export class TeamInvoice {
 
   @Field(() => Float, {
     description:
-      "What is charged for it, in the same unit: the amount less the credit that it uses up; 0 for a credit.",
+      "What is or was to be paid for it, in the same unit: the amount less the credit that it uses up; 0 for a credit.",
   })
   amountDue!: number;
 
@@ -83,7 +83,7 @@ export const teamInvoices = defineTeamOperation({
   summary: "Lists the invoices of the caller's team, newest first.",
   notes:
     "They come from the payment provider each time. A team that never bought seats has none. A credit, as after a " +
-    "change from year to month, is used up by the next invoices: `amountDue` is what is charged for each. The answer comes within " +
+    "change from year to month, is used up by the next invoices: `amountDue` is what is left to pay. The answer comes within " +
     `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamInvoicesInput,
   output: InvoicePage,
