@@ -15,6 +15,7 @@ import {
   UpgradePending,
 } from "./failures.js";
 import { type ResizableAccount, assertResizable, withoutEnd } from "./live-subscription.js";
+import { taxOf } from "./provider-subscription.js";
 import { countSeatsInUse } from "./seats-in-use.js";
 import { type BillingSession, withBillingSession } from "./session.js";
 
@@ -121,29 +122,28 @@ export const teamUpgradePreview = defineTeamOperation({
     if (known.customerId === null && context.billing.payments) throw new SubscriptionRequired();
     const isStale = mayBeOutdated(known, context.now());
     const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isStale);
-    const { currency, credit, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
+    const { invoice, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
     // Without more seats nothing is charged now, not even for changes that the provider's operator made before.
-    const isNow = (line: Stripe.InvoiceLineItem) => isMore && isProration(line);
-    const [now, later] = [lines.filter(isNow), lines.filter((line) => !isNow(line))];
+    const now = isMore ? lines.filter(isProration) : [];
+    const [proration, tax] = [sum(now, totalOf), sum(now, taxOfLine)];
     // As the provider says with the prices: the copy may be older, if an event was lost.
-    const chargedAt = beginningOf(later.filter(isRegular));
+    const chargedAt = beginningOf(lines.filter(isRegular));
     const end = endOf(account);
     const isRenewed = chargedAt !== null && (end === null || end > chargedAt);
     return {
       seats: maxMembers,
       seatsInUse: await countSeatsInUse(context.database, id),
-      currency,
-      proration: sum(now, totalOf),
-      tax: sum(now, taxOfLine),
-      credit,
-      nextInvoice: isRenewed ? { chargedAt, amount: sum(later, totalOf), tax: sum(later, taxOfLine) } : null,
+      currency: invoice.currency,
+      ...{ proration, tax },
+      credit: 0 - invoice.starting_balance,
+      // The provider's own sums: it may round the tax of an invoice once, and not that of each line.
+      nextInvoice: isRenewed ? { chargedAt, amount: invoice.total - proration, tax: taxOf(invoice) - tax } : null,
     };
   },
 });
 
 interface Preview {
-  readonly currency: string;
-  readonly credit: number;
+  readonly invoice: Stripe.Invoice;
   readonly lines: readonly Stripe.InvoiceLineItem[];
   readonly account: BillingAccount;
   readonly isMore: boolean;
@@ -166,8 +166,7 @@ async function previewInvoice(session: BillingSession, maxMembers: number, isSta
     session.touch();
     return previewInvoice(session, maxMembers, true);
   }
-  const { currency, starting_balance: balance } = invoice;
-  return { currency, credit: 0 - balance, lines: await listLines(session, invoice), account, isMore };
+  return { invoice, lines: await listLines(session, invoice), account, isMore };
 }
 
 /** All lines: Stripe puts only the first ten into an invoice. */

@@ -19,8 +19,9 @@ const discountOf = (invoice: InvoiceRecord, { amount, proration }: LineRecord): 
 const totalDiscount = (invoice: InvoiceRecord): number =>
   invoice.lines.reduce((sum, line) => sum + discountOf(invoice, line), 0);
 
+/** Rounded once, as Stripe can be set to do: the taxes of the lines may make a little more or less. */
 const totalTax = (invoice: InvoiceRecord): number =>
-  invoice.lines.reduce((sum, line) => sum + taxOf(invoice, line.amount - discountOf(invoice, line)), 0);
+  taxOf(invoice, invoiceTotal(invoice.lines) - totalDiscount(invoice));
 
 const totalOf = (invoice: InvoiceRecord): number =>
   invoiceTotal(invoice.lines) - totalDiscount(invoice) + (invoice.taxIsIncluded ? 0 : totalTax(invoice));

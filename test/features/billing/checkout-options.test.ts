@@ -161,6 +161,25 @@ it("asks for address and tax id, and shows the tax before and after it is paid",
   expect(invoices[1]).toMatchObject({ amount: 5 * 880, tax: 5 * 80 });
 });
 
+it("shows the next invoice as the provider computes it, which may round its tax once for all lines", async () => {
+  await using world = await createStripeWorld(offering({ tax: true }));
+  const { owner } = await aPayer(world, { seats: 5 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+  const { prices, subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const { product } = await prices.retrieve(world.stripe.priceId);
+  const more = { product: String(product), currency: "usd", unit_amount: 805 };
+  const { id: price } = await prices.create({ ...more, recurring: { interval: "month" } });
+  const { id } = await owner.did(teamSubscription);
+  // As an operator may add what else the team has ordered: each line has a tax of 80.5 cents.
+  await subscriptions.update(String(id), { items: [{ price }, { price }], proration_behavior: "none" });
+
+  const [tax, total] = [561, 4_000 + 2 * 805 + 561];
+  const shown = await owner.did(teamUpgradePreview, { maxMembers: 5 });
+  expect(shown).toMatchObject({ proration: 0, nextInvoice: { amount: total, tax } });
+  await pass(world, 32 * DAY_MS);
+  expect((await owner.did(teamInvoices)).invoices[0]).toMatchObject({ amount: total, tax });
+});
+
 it("shows the tax that prices include, and does not add it", async () => {
   await using world = await createStripeWorld(offering({ tax: true }));
   const { owner } = await aPayer(world, { seats: 5 });
