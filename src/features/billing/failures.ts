@@ -88,8 +88,8 @@ export class SubscriptionUnpaid extends Failure {
   constructor() {
     super(
       "The team's subscription is not paid, or paused. Pay its invoice, or confirm the payment that your bank asks " +
-        "about, at `hostedInvoiceUrl` of `teamSubscription` or in the customer portal (`openBillingPortal`). While its `plan` is null, it can also be ended at once " +
-        "(`cancelTeamSubscription`), and bought again.",
+        "about, at `hostedInvoiceUrl` of `teamSubscription` or in the customer portal (`openBillingPortal`). While " +
+        "its `plan` is null, it can also be ended at once (`cancelTeamSubscription`), and bought again.",
     );
   }
 }

@@ -83,8 +83,8 @@ export const teamInvoices = defineTeamOperation({
   summary: "Lists the invoices of the caller's team, newest first.",
   notes:
     "They come from the payment provider each time. A team that never bought seats has none. A credit, as after a " +
-    "change from year to month, is used up by the next invoices: `amountDue` is what is left to pay. The answer comes within " +
-    `${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
+    "change from year to month, is used up by the next invoices: `amountDue` is the amount less it. The answer " +
+    `comes within ${ANSWERED_WITHIN_S.read} s, even if the payment provider fails.`,
   input: TeamInvoicesInput,
   output: InvoicePage,
   permission: "billing:read",

@@ -57,9 +57,9 @@ export const upgradeTeam = defineTeamOperation({
   notes:
     "Asking for the present size changes and charges nothing. Fewer seats are refused: `downgradeTeam` buys them " +
     "from the next period on. If the card is declined, or the bank wants the owner to confirm the payment, the answer " +
-    "has a `pendingUpdate`: the owner pays or confirms at `hostedInvoiceUrl`. Until then, the same size gets the same answer again, and " +
-    "another size is refused with `upgrade_pending`. While an invoice is unpaid, upgrades are refused with " +
-    "`subscription_unpaid`. " +
+    "has a `pendingUpdate`: the owner pays or confirms at `hostedInvoiceUrl`. Until then, the same size gets the same " +
+    "answer again, and another size is refused with `upgrade_pending`. While an invoice is unpaid, upgrades are " +
+    "refused with `subscription_unpaid`. " +
     PROVIDER_NOTE,
   input: UpgradeTeamInput,
   output: TeamSubscription,
