@@ -1,5 +1,6 @@
 import type { GraphDraft } from "./draft.js";
 import { Fields, asKey, asText, plainName, showValue } from "./fields.js";
+import { readIssue } from "./formats/beads.js";
 import { readClaudeMemory } from "./formats/claude-ai.js";
 import { decodeTexts } from "./formats/encoded.js";
 import { readAgentFile } from "./formats/letta.js";
@@ -47,7 +48,7 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
 }
 
 function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
-  const value = shape === "relationship" ? found : withoutWrapper(found);
+  const value = shape === "relationship" ? found : (readIssue(found) ?? withoutWrapper(found));
   const file = shape ? undefined : (readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value));
   if (file) {
     for (const [name, count] of file.others) draft.notCarry(name, count);

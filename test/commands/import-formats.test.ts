@@ -397,6 +397,81 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
   );
 });
 
+/** What `bd export` of Beads writes: an issue a line, with what it depends on, and what an agent was told to remember. */
+const issueOf = (id: string, title: string, fields: object = {}) => {
+  const times = { created_at: "2026-01-08T16:42:38.411118+01:00", updated_at: "2026-01-09T08:00:00Z" };
+  return { _type: "issue", id, title, status: "open", priority: 1, issue_type: "task", ...times, ...fields };
+};
+const dependsOn = (issue_id: string, depends_on_id: string, type: string, fields: object = {}) => {
+  return { issue_id, depends_on_id, type, created_at: "2026-01-09T07:00:00Z", created_by: "ann", ...fields };
+};
+
+it("reads issues of Beads with their types, and what they depend on as relationships", () => {
+  const graph = readText(
+    jsonLines(
+      issueOf("shop-1", "Sell online", { issue_type: "epic" }),
+      issueOf("shop-2", "Choose a bank", { labels: ["money"], description: "Compare the fees." }),
+      issueOf("shop-2.1", "Take cards", {
+        issue_type: "bug",
+        dependencies: [
+          dependsOn("shop-2.1", "shop-2", "blocks", { metadata: "{}", thread_id: "" }),
+          dependsOn("shop-2.1", "shop-1", "parent-child"),
+        ],
+      }),
+      issueOf("shop-3", "Refund", {
+        dependencies: [
+          dependsOn("shop-3", "shop-2", "discovered-from"),
+          dependsOn("shop-3", "shop-2.1", "conditional-blocks"),
+          dependsOn("shop-3", "shop-1", "related"),
+          dependsOn("shop-3", "shop-4", "blocks"),
+          dependsOn("shop-3", "old-9", "blocks"),
+        ],
+      }),
+      issueOf("shop-4", "Dropped", { status: "tombstone", deleted_at: "2026-01-09T08:00:00Z" }),
+      { _type: "memory", key: "bank-hours", value: "The bank answers until noon." },
+    ),
+  );
+
+  expect(
+    [...graph.notes.values()].map(({ type, title, content, tags }) => [type, title, content, tags.join()]),
+  ).toEqual([
+    ["epic", "Sell online", "Sell online\n\nissue: shop-1\nstatus: open\npriority: 1", ""],
+    ["task", "Choose a bank", "Compare the fees.\n\nissue: shop-2\nstatus: open\npriority: 1", "money"],
+    ["bug", "Take cards", "Take cards\n\nissue: shop-2.1\nstatus: open\npriority: 1", ""],
+    ["task", "Refund", "Refund\n\nissue: shop-3\nstatus: open\npriority: 1", ""],
+    ["general", "bank-hours", "The bank answers until noon.", ""],
+  ]);
+  expect(linksOf(graph)).toEqual([
+    ["Take cards", "DEPENDS_ON", "Choose a bank", "created_by: ann"],
+    ["Take cards", "PART_OF", "Sell online", "created_by: ann"],
+    ["Refund", "DISCOVERED_FROM", "Choose a bank", "created_by: ann"],
+    ["Refund", "DEPENDS_ON", "Take cards", "dependency: conditional-blocks; created_by: ann"],
+    ["Refund", "RELATED_TO", "Sell online", "created_by: ann"],
+  ]);
+  expect([...graph.links.values()][0]?.createdAt).toEqual(new Date("2026-01-09T07:00:00Z"));
+  expect(leftOut(graph)).toEqual([
+    'memory "Dropped" (line 5): it is marked as deleted',
+    expect.stringContaining('the memory "shop-4" was not imported'),
+    expect.stringContaining('the file has no memory called "old-9"'),
+  ]);
+});
+
+it("keeps issues of Beads apart whose titles are the same, and all else that a dependency says", () => {
+  const dependencies = [{ depends_on_id: "b-1", type: "blocks", metadata: '{"gate":"any"}' }, { note: "?" }];
+  const graph = readText(jsonLines(issueOf("b-1", "Test"), issueOf("b-2", "Test", { dependencies })));
+
+  expect(graph.notes.size).toBe(2);
+  expect(linksOf(graph)).toEqual([["Test", "DEPENDS_ON", "Test", 'metadata: {"gate":"any"}']]);
+  expect(leftOut(graph)).toEqual([expect.stringMatching(/^line 2.*note.*: it has no field from and to$/)]);
+});
+
+it("takes dependencies of anything else for a field", () => {
+  const graph = readText(jsonLines({ name: "Shop", dependencies: ["bank", { id: "till" }], description: "Sells." }));
+
+  expect([...graph.notes.values()][0]?.content).toBe("Sells.\ndependencies: bank, (id: till)");
+  expect(linksOf(graph)).toEqual([]);
+});
+
 it("reads the value of a Letta block as its text, also of an agent file of an earlier version", () => {
   const block = { value: "Is Ann", limit: 5000, label: "human", description: "Who talks", read_only: false };
   const files = [

@@ -1,0 +1,35 @@
+import { asText, showValue } from "../fields.js";
+import { type JsonObject, isObject } from "../text.js";
+
+/** What a dependency says of the issue that has it. Beads names some from the other issue's side. */
+const SAID: ReadonlyMap<unknown, string> = new Map([
+  ["blocks", "depends on"],
+  ["conditional-blocks", "depends on"],
+  ["parent-child", "part of"],
+]);
+
+/**
+ * An issue of Beads, as `bd export` writes it, with the names that others use: `{"id", "title", "description", "status",
+ * "issue_type", "labels", "dependencies": [{"issue_id", "depends_on_id", "type", …}], …}`. Undefined for any other record.
+ */
+export function readIssue(value: JsonObject): JsonObject | undefined {
+  const { _type: kind = "issue", issue_type: type, dependencies, description, ...issue } = value;
+  const links = dependencies ?? [];
+  const { id, title, status } = issue;
+  const isIssue = kind === "issue" && [id, title, type, status].every((field) => asText(field));
+  if (!isIssue || !Array.isArray(links) || "type" in issue || "relations" in issue) return undefined;
+  // People, commits and other issues call it by its id, so that stays in the text. Many have only a title besides.
+  const text = { issue: id, description: showValue(description) === "" ? title : description };
+  return { ...text, ...issue, type, relations: links.map(linkOf) };
+}
+
+function linkOf(dependency: unknown): unknown {
+  if (!isObject(dependency) || !("depends_on_id" in dependency)) return dependency;
+  const { issue_id: from, depends_on_id: to, type, metadata, ...others } = dependency;
+  return {
+    ...{ from, to, type: SAID.get(type) ?? type },
+    ...(type === "conditional-blocks" && { dependency: type }),
+    ...(metadata !== "{}" && { metadata }),
+    ...others,
+  };
+}
