@@ -40,6 +40,7 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
   const isNamed = fields.has(["name", "entityname", "entity", "observation", "fact"], asKey);
   // Memory servers know their entities by name, and several texts may be about one thing: then an id says nothing.
   const isKnownByName = fields.has(["observations", "entitytype", "observation", "fact"], (field) => field);
+  const isFact = fields.has(["observation", "fact"], asText);
   // A name in the metadata is not the name of a text: several texts may have the same one.
   const isOwn = hasText(value);
   const { label: nameOf = "", value: called } = fields.takeLabelled(NAMES, asKey, { isOwn }) ?? {};
@@ -75,7 +76,10 @@ export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft
   const otherId = tool?.alsoNamed === undefined ? undefined : new Fields(value).take([tool.alsoNamed], asKey);
   const ownId = !isKnownByName && OWN_NAMES.has(plainName(nameOf)) ? id : undefined;
   const memory = { place, name, id, ownId, otherId, type, tags, summary, importance, kept, grows };
-  const entry = draft.addMemory({ ...memory, texts: found?.lines ?? [], details: fields.rest() });
+  const [texts, details] = [found?.lines ?? [], fields.rest()];
+  // Of several facts about one thing, each keeps its own fields.
+  const said = grows && isFact ? { texts: [besideText(texts.join("\n"), details)], details: [] } : { texts, details };
+  const entry = draft.addMemory({ ...memory, ...said });
   for (const field of nested) readNested(field, { place, draft, entry, name });
 }
 
@@ -160,9 +164,11 @@ function linesOfObject(value: JsonObject): string[] {
   fields.takeAll(isEmbedding);
   const text = fields.take(TEXTS, asKey);
   const rest = fields.rest();
-  if (text === undefined) return rest;
-  return [rest.length > 0 ? `${text} (${rest.join("; ")})` : text];
+  return text === undefined ? rest : [besideText(text, rest)];
 }
+
+const besideText = (text: string, fields: readonly string[]): string =>
+  fields.length > 0 ? `${text} (${fields.join("; ")})` : text;
 
 /** The first line of a text, without the mark of a heading. */
 const titleOf = (lines: readonly string[]): string => {

@@ -136,7 +136,7 @@ describe("files of memory servers and their forks", () => {
     expect(contentsOf(graph)).toEqual({
       A: "one\ntwo",
       Goal: "three\nfour\nimportance: 5\ndate: 2025-12-25",
-      Repository: "never observable\nreason: layers",
+      Repository: "never observable (reason: layers)",
       "Replace it.": "Replace it.\n\nstatus: Completed",
     });
     expect([...graph.notes.values()].map(({ type, tags }) => [type, tags.join()])).toEqual([
@@ -145,6 +145,21 @@ describe("files of memory servers and their forks", () => {
       ["domain_layer", "mcp-memory"],
       ["task", "Task,Fix"],
     ]);
+  });
+
+  it("keeps what belongs to each of several facts beside it", () => {
+    const facts = [
+      { subject: "Repository", fact: "returns no streams", citations: "design.md:12", reason: "layers" },
+      { subject: "Repository", fact: "one for each aggregate", citations: "design.md:20", reason: "layers" },
+      { subject: "Repository", fact: "has an interface" },
+    ];
+
+    expect(contentsOf(readText(JSON.stringify(facts)))).toEqual({
+      Repository:
+        "returns no streams (citations: design.md:12; reason: layers)\n" +
+        "one for each aggregate (citations: design.md:20; reason: layers)\n" +
+        "has an interface",
+    });
   });
 
   it("reads maps of entities, nodes with edges, results and the service's own export", () => {
