@@ -13,6 +13,7 @@ import {
   plainName,
   showValue,
 } from "./fields.js";
+import { BEADS_ISSUE } from "./formats/beads.js";
 import { LETTA_BLOCK } from "./formats/letta.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
 import { MEM0, MEM0_POINT } from "./formats/mem0.js";
@@ -26,7 +27,15 @@ import type { ObjectRecord } from "./record-reader.js";
 import { isEmbedding, leaveToService } from "./service-fields.js";
 import { readNested } from "./read-relationship.js";
 
-const TOOLS: readonly ToolFormat[] = [MEM0, MEM0_POINT, MCP_MEMORY_SERVICE, MCP_MEMORY_BACKUP, LETTA_BLOCK, OWN_MEMORY];
+const TOOLS: readonly ToolFormat[] = [
+  MEM0,
+  MEM0_POINT,
+  MCP_MEMORY_SERVICE,
+  MCP_MEMORY_BACKUP,
+  LETTA_BLOCK,
+  BEADS_ISSUE,
+  OWN_MEMORY,
+];
 
 /** Fields that name a record itself, and not what it tells of. */
 const OWN_NAMES = new Set(["name", "title", "label"]);

@@ -410,7 +410,10 @@ it("reads issues of Beads with their types, and what they depend on as relations
   const graph = readText(
     jsonLines(
       issueOf("shop-1", "Sell online", { issue_type: "epic" }),
-      issueOf("shop-2", "Choose a bank", { labels: ["money"], description: "Compare the fees." }),
+      issueOf("shop-2", "Choose a bank", {
+        ...{ labels: ["money"], description: "Compare the fees.", compaction_level: 0, original_size: 0 },
+        ...{ dependency_count: 0, dependent_count: 2, comment_count: 0 },
+      }),
       issueOf("shop-2.1", "Take cards", {
         issue_type: "bug",
         dependencies: [
@@ -449,6 +452,10 @@ it("reads issues of Beads with their types, and what they depend on as relations
     ["Refund", "RELATED_TO", "Sell online", "created_by: ann"],
   ]);
   expect([...graph.links.values()][0]?.createdAt).toEqual(new Date("2026-01-09T07:00:00Z"));
+  expect([...graph.notCarried.keys()]).toEqual([
+    "id",
+    ...["compaction_level", "original_size", "dependency_count", "dependent_count", "comment_count"],
+  ]);
   expect(leftOut(graph)).toEqual([
     'memory "Dropped" (line 5): it is marked as deleted',
     expect.stringContaining('the memory "shop-4" was not imported'),

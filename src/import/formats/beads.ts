@@ -1,5 +1,12 @@
 import { asText, showValue } from "../fields.js";
 import { type JsonObject, isObject } from "../text.js";
+import type { ToolFormat } from "./tool-format.js";
+
+/** An issue as `readIssue` makes it. Beads counts what it has, also in the issue itself. */
+export const BEADS_ISSUE: ToolFormat = {
+  recognises: (names) => ["issue", "status", "relations"].every((name) => names.has(name)),
+  derived: new Set(["dependencycount", "dependentcount", "commentcount", "compactionlevel", "originalsize"]),
+};
 
 /** What a dependency says of the issue that has it. Beads names some from the other issue's side. */
 const SAID: ReadonlyMap<unknown, string> = new Map([
