@@ -95,7 +95,7 @@ export interface ImportedGraph {
   readonly notTaken: readonly NotTaken[];
   /** Lines without data, such as the marker of a tool or a comment. */
   readonly ignored: readonly NotTaken[];
-  /** Fields that are not imported, since the service sets its own, such as versions, and how often they occurred. */
+  /** Fields that are not imported, such as versions and messages of a conversation, and how often they occurred. */
   readonly notCarried: ReadonlyMap<string, number>;
 }
 

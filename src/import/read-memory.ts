@@ -13,6 +13,7 @@ import {
   plainName,
   showValue,
 } from "./fields.js";
+import { CLAUDE_MEM, ENGRAM } from "./formats/agent-log.js";
 import { BEADS_ISSUE } from "./formats/beads.js";
 import { LETTA_BLOCK } from "./formats/letta.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
@@ -34,6 +35,8 @@ const TOOLS: readonly ToolFormat[] = [
   MCP_MEMORY_BACKUP,
   LETTA_BLOCK,
   BEADS_ISSUE,
+  ENGRAM,
+  CLAUDE_MEM,
   OWN_MEMORY,
 ];
 

@@ -1,5 +1,6 @@
 import type { GraphDraft } from "./draft.js";
 import { Fields, asKey, asText, plainName, showValue } from "./fields.js";
+import { readAgentLog } from "./formats/agent-log.js";
 import { readIssue } from "./formats/beads.js";
 import { readClaudeMemory } from "./formats/claude-ai.js";
 import { decodeTexts } from "./formats/encoded.js";
@@ -49,7 +50,9 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
 
 function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
   const value = shape === "relationship" ? found : (readIssue(found) ?? withoutWrapper(found));
-  const file = shape ? undefined : (readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value));
+  const file = shape
+    ? undefined
+    : (readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value) ?? readAgentLog(value));
   if (file) {
     for (const [name, count] of file.others) draft.notCarry(name, count);
     return readRecord({ place: file.place ?? place, value: file.memories }, draft, "memory");

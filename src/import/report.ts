@@ -44,7 +44,7 @@ export function textReport(report: ImportReport): string {
   if (counts.part > 0) lines.push(`  Parts          ${counts.part} left out of imported memories and relationships`);
   if (notCarried.size > 0) {
     const fields = Array.from(notCarried, ([field, times]) => `${field} (${times})`).join(", ");
-    lines.push("", `Not imported, since the service sets its own: ${fields}`);
+    lines.push("", `Not imported, as the service sets its own, or as it is no memory: ${fields}`);
   }
   lines.push(...listOf("Skipped", ignored), ...listOf("Left out", notTaken));
   return lines.map(printable).join("\n");

@@ -463,6 +463,114 @@ it("reads issues of Beads with their types, and what they depend on as relations
   ]);
 });
 
+it("reads an export of Engram: its observations, and what it says of sessions", () => {
+  const observation = { session_id: "s1", scope: "project", project: "shop", revision_count: 1, duplicate_count: 2 };
+  const times = { created_at: "2026-02-16 12:10:00", updated_at: "2026-02-17 12:10:00" };
+  const file = {
+    ...{ version: "0.1.0", exported_at: "2026-03-01 10:00:00" },
+    sessions: [
+      { id: "s1", project: "shop", directory: "/shop", started_at: "2026-02-16 12:00:00", summary: "Built the cart" },
+      { id: "s2", project: "shop", directory: "/shop", started_at: "2026-02-18 12:00:00" },
+    ],
+    observations: [
+      { id: 1, ...observation, type: "decision", title: "One bank", content: "**What**: one\n**Why**: fees", ...times },
+      { id: 2, ...observation, type: "bugfix", title: "Round prices", content: "Cents were lost.", ...times },
+      {
+        id: 3,
+        ...observation,
+        type: "bugfix",
+        title: "Old",
+        content: "Gone.",
+        ...times,
+        deleted_at: "2026-02-20 08:00:00",
+      },
+    ],
+    prompts: [{ id: 1, session_id: "s1", content: "Add a cart", project: "shop", created_at: "2026-02-16 12:01:00" }],
+  };
+
+  const graph = readText(JSON.stringify(file, undefined, 2));
+
+  const rest = "session_id: s1\nscope: project\nproject: shop";
+  expect([...graph.notes.values()]).toMatchObject([
+    {
+      ...{ type: "decision", title: "One bank", tags: [], content: `**What**: one\n**Why**: fees\n\n${rest}` },
+      kept: { createdAt: new Date("2026-02-16T12:10:00Z"), updatedAt: new Date("2026-02-17T12:10:00Z") },
+    },
+    { type: "bugfix", title: "Round prices", content: `Cents were lost.\n\n${rest}` },
+    {
+      ...{ type: "session", title: "Session s1", content: "Built the cart\n\nproject: shop\ndirectory: /shop" },
+      kept: { createdAt: new Date("2026-02-16T12:00:00Z") },
+    },
+  ]);
+  expect(graph.notes.size).toBe(3);
+  expect(leftOut(graph)).toEqual([expect.stringMatching(/^memory "Old" .*: it is marked as deleted$/)]);
+  expect([...graph.notCarried]).toEqual([
+    ...[
+      ["version", 1],
+      ["exported_at", 1],
+      ["prompts", 1],
+      ["sessions", 1],
+    ],
+    ...[
+      ["revision_count", 2],
+      ["duplicate_count", 2],
+      ["id", 2],
+    ],
+  ]);
+});
+
+it("reads an export of claude-mem: its observations with their facts, and its summaries", () => {
+  const written = { memory_session_id: "s1", project: "shop", created_at: "2026-02-16T12:10:00Z", created_at_epoch: 1 };
+  const file = {
+    ...{ exportedAt: "2026-03-01T10:00:00Z", exportedAtEpoch: 1, query: "cart", totalObservations: 2 },
+    observations: [
+      {
+        ...{ id: 7, ...written, text: null, type: "discovery", title: "Cents get lost", subtitle: "In the cart" },
+        ...{ narrative: "It adds floats.", facts: '["Prices are floats, all of them","Totals differ"]' },
+        ...{ concepts: '["gotcha","how-it-works"]', files_read: '["src/cart.ts"]', files_modified: "[]" },
+        ...{ prompt_number: 2, discovery_tokens: 120 },
+      },
+      { id: 8, ...written, type: "change", title: "Integers", narrative: null, facts: null, concepts: null },
+    ],
+    sessions: [{ id: 1, content_session_id: "c1", memory_session_id: "s1", user_prompt: "Fix the cart" }],
+    summaries: [{ id: 7, ...written, request: "Fix the cart", learned: "Floats", next_steps: "Taxes", notes: null }],
+    prompts: [{ id: 4, content_session_id: "c1", prompt_text: "Fix the cart" }],
+  };
+
+  const graph = readText(JSON.stringify(file));
+
+  const rest = "memory_session_id: s1\nproject: shop";
+  expect(
+    [...graph.notes.values()].map(({ type, title, content, tags }) => [type, title, content, tags.join()]),
+  ).toEqual([
+    [
+      ...["discovery", "Cents get lost"],
+      "It adds floats.\n- Prices are floats, all of them\n- Totals differ\n\n" +
+        `${rest}\nsubtitle: In the cart\nfiles_read: src/cart.ts`,
+      "gotcha,how-it-works",
+    ],
+    ["change", "Integers", `Integers\n\n${rest}`, ""],
+    [
+      ...["session_summary", "Fix the cart"],
+      `request: Fix the cart\nlearned: Floats\nnext_steps: Taxes\n\n${rest}`,
+      "",
+    ],
+  ]);
+  expect(leftOut(graph)).toEqual([]);
+  expect([...graph.notCarried.keys()]).toEqual([
+    ...["exportedAt", "exportedAtEpoch", "query", "totalObservations", "prompts", "sessions"],
+    ...["created_at_epoch", "prompt_number", "discovery_tokens", "id"],
+  ]);
+});
+
+it("takes observations of a thing for its own, whatever they have", () => {
+  const graph = readText(
+    JSON.stringify({ name: "Ann", observations: [{ title: "CEO", content: "since 2020" }], sessions: [] }),
+  );
+
+  expect([...graph.notes.values()]).toMatchObject([{ title: "Ann", content: "since 2020 (title: CEO)" }]);
+});
+
 it("keeps issues of Beads apart whose titles are the same, and all else that a dependency says", () => {
   const dependencies = [{ depends_on_id: "b-1", type: "blocks", metadata: '{"gate":"any"}' }, { note: "?" }];
   const graph = readText(jsonLines(issueOf("b-1", "Test"), issueOf("b-2", "Test", { dependencies })));
