@@ -111,7 +111,8 @@ export async function openCluster(folder: string, binaries: Binaries): Promise<H
   if (made.trim() !== binaries.major) {
     throw new CannotStart(
       `The database in ${folder} was created by PostgreSQL ${made.trim()}, and this version of the service contains ` +
-        `PostgreSQL ${binaries.major}: start the version that created it, or set DATA_DIR to another folder.`,
+        `PostgreSQL ${binaries.major}: start the version that created it, which can move the data to a server by ` +
+        "`npm run migrate-to`, or set DATA_DIR to another folder.",
     );
   }
   // PostgreSQL requires this, and a copy of the folder (such as a restored backup) may have other permissions.
