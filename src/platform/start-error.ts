@@ -73,11 +73,12 @@ export interface Place {
   readonly database: string;
 }
 
-function placeOf(url: string): Omit<Place, "variable"> {
+/** Also of an address that names the folder of a socket. */
+export function placeOf(url: string): Omit<Place, "variable"> {
   const { host, username, pathname, searchParams } = new URL(url);
   const user = decode(username) || (searchParams.get("user") ?? "postgres");
   return {
-    host: host || searchParams.get("host") || "localhost",
+    host: decode(host) || searchParams.get("host") || "localhost",
     user,
     database: decode(pathname.slice(1)) || user,
   };
@@ -128,13 +129,16 @@ export const PRISMA_NOT_EMPTY = "P3005";
 
 type Sentence = (place: Place, said: string) => string | undefined;
 
+/** PostgreSQL's messages may be in any language; these names are the same in each. */
+const NEEDED = /\b(?:public|pg_trgm|btree_gin)\b/;
+
 const cannotCreate: Sentence = ({ host, user, database, variable }, said) =>
-  /(?:for|of) (?:table|relation|sequence|view|function|type) /.test(said)
-    ? `PostgreSQL at ${host} does not let ${user} use what another role created: ${said}. Name that role in ${variable}.`
-    : `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
+  NEEDED.test(said)
+    ? `PostgreSQL at ${host} does not let ${user} create what the service needs: ${said}. ` +
       `Let ${user} own the database ${database}, or have an administrator run in it: ` +
       "CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE EXTENSION IF NOT EXISTS btree_gin; " +
-      `GRANT CREATE ON SCHEMA public TO ${pg.escapeIdentifier(user)}; Then start again.`;
+      `GRANT CREATE ON SCHEMA public TO ${pg.escapeIdentifier(user)}; Then start again.`
+    : `PostgreSQL at ${host} does not let ${user} use what another role created: ${said}. Name that role in ${variable}.`;
 
 const lacksExtension: Sentence = ({ host }, said) =>
   `PostgreSQL at ${host} lacks an extension: ${said}. Install PostgreSQL's contrib package there.`;
@@ -148,7 +152,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     adviceForPlainText(variable, said),
   "3D000": ({ host, database, variable }) =>
     `PostgreSQL at ${host} has no database ${database}: create it with CREATE DATABASE, or correct ${variable}.`,
-  "0A000": (place, said) => (/^extension /.test(said) ? lacksExtension(place, said) : undefined),
+  "0A000": (place, said) => (NEEDED.test(said) ? lacksExtension(place, said) : undefined),
   "58P01": lacksExtension,
   "42501": cannotCreate,
   "25006": ({ host, variable }) =>
@@ -161,7 +165,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   "57P03": ({ host }, said) =>
     `PostgreSQL at ${host} does not accept connections yet: ${said}. Start again when it does.`,
   "55000": ({ host, database }, said) =>
-    /not currently accepting connections/.test(said)
+    said.includes(database)
       ? `PostgreSQL at ${host} lets nobody open the database ${database}: run ALTER DATABASE ` +
         `${pg.escapeIdentifier(database)} ALLOW_CONNECTIONS true in another database there.`
       : undefined,

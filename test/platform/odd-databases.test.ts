@@ -173,14 +173,22 @@ it.each([
   expect((await migrate(way)).length).toBeGreaterThan(0);
 });
 
-it("warns at each start if the locale knows no letters but A to Z, and starts", async () => {
-  const url = await oddDatabase("ENCODING 'UTF8' LOCALE 'C'");
+it.each([
+  ["knows no letters but A to Z", "LOCALE 'C'", /^The locale of the database \w+ .* knows no letters but A to Z, /],
+  [
+    "has another small letter for I, as Turkish does",
+    "LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LOCALE 'C.UTF-8'",
+    /^The locale of the database \w+ .* another small letter for I than i, /,
+  ],
+])("warns at each start if the locale %s, and starts", async (_what, form, warning) => {
+  const url = await oddDatabase(`ENCODING 'UTF8' ${form}`);
   const told: string[] = [];
 
   for (const _start of [1, 2]) await migrate(url, { warn: (message) => void told.push(message) });
 
   expect(told).toEqual([told[0], told[0]]);
-  expect(told[0]).toMatch(/^The locale of the database \w+ .* knows no letters but A to Z, .* npm run migrate-to\.$/);
+  expect(told[0]).toMatch(warning);
+  expect(told[0]).toMatch(/ Create another one with CREATE DATABASE .*, and move to it with npm run migrate-to\.$/);
 });
 
 it("warns at each start if an extension was dropped, and says how to create it again", async () => {
@@ -193,6 +201,53 @@ it("warns at each start if an extension was dropped, and says how to create it a
   expect(told).toEqual([
     expect.stringMatching(/Run there CREATE EXTENSION pg_trgm; CREATE EXTENSION btree_gin; .* memory_search/),
   ]);
+});
+
+it("serves as a role with rights on another's tables, and says which it lacks, or who has to migrate", async () => {
+  await using world = await createWorld();
+  const role = `app_${randomUUID().replaceAll("-", "")}`;
+  const run = (...statements: readonly string[]) =>
+    onServer(world.databaseUrl, async (database) => {
+      for (const sql of statements) await database.query(sql);
+    });
+  await run(`CREATE ROLE ${role} LOGIN PASSWORD 'hush'`, `GRANT SELECT ON _prisma_migrations TO ${role}`);
+  onTestFinished(() =>
+    onServer(inject("databaseServer").url, async (server) => void (await server.query(`DROP ROLE ${role}`))),
+  );
+  const way = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" }).href;
+  const start = () => migrate(way).catch((error: Error) => error.message);
+
+  const [, lacked = "", advice = ""] =
+    /read and change ([\w, ]+): .* run in the database \w+ (GRANT .*;) Then start again, or name \w+ in DATABASE_URL\.$/.exec(
+      String(await start()),
+    ) ?? [];
+  await run(advice);
+  const granted = await start();
+  await run(`REVOKE DELETE ON memory FROM ${role}`);
+  const partly = await start();
+  await run(
+    "DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations)",
+  );
+
+  expect(lacked).toMatch(/^api_key, .*, user_account$/);
+  expect(granted).toEqual([]);
+  expect(partly).toMatch(/does not let app_\w+ read and change memory: have /);
+  expect(await start()).toMatch(
+    /migrations are missing, and only \w+, which owns the tables, .* Name that role in DATA/,
+  );
+  await run(`DROP OWNED BY ${role}`);
+});
+
+it("names the host of an address that has it among its parameters", async () => {
+  const url = new URL(await oddDatabase("ENCODING 'LATIN1' LOCALE 'C'"));
+  const parameters = new URLSearchParams({
+    ...{ host: url.hostname, port: url.port || "5432" },
+    ...{ user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+  });
+
+  await expect(migrate(`postgres://${url.pathname}?${parameters.toString()}`)).rejects.toThrow(
+    ` at ${url.hostname} stores text as LATIN1`,
+  );
 });
 
 it("goes on after a migration that was refused, or whose end Prisma could not note", async () => {

@@ -235,10 +235,17 @@ it.each([
   ],
   [{ code: "CERT_NOT_YET_VALID" }, "certificate is not yet valid", /Set the clock of this machine, or wait/],
   [{}, "SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", /contains the right password\.$/],
+  // PostgreSQL's messages may be in German.
+  [{ code: "42501" }, "keine Berechtigung für Tabelle memory", /use what another role created: .* Name that role in /],
+  [{ code: "42501" }, "keine Berechtigung für Schema public", /create what the service needs: .* GRANT CREATE ON /],
+  [{ code: "0A000" }, "Erweiterung »pg_trgm« ist nicht verfügbar", /lacks an extension: .* contrib package there\.$/],
+  [{ code: "55000" }, "Datenbank »graph« akzeptiert keine Verbindungen", /run ALTER DATABASE "graph" ALLOW_CONN/],
+  [{ code: "ENOENT", syscall: "connect" }, "connect ENOENT", /can be reached at \/run\/postgresql:5433 \(ENOENT\)/],
 ])("says what to do about an error of the connection: %o", (codes, message, sentence) => {
   const error = Object.assign(new Error(message), codes);
 
-  const explained = explainDatabase(error, "postgres://ann:hush@db.example.com/graph");
+  const host = message.endsWith("ENOENT") ? "%2Frun%2Fpostgresql:5433" : "db.example.com";
+  const explained = explainDatabase(error, `postgres://ann:hush@${host}/graph`);
 
   expect(explained).toBeInstanceOf(StartError);
   expect(String(explained)).toMatch(sentence);

@@ -5,15 +5,15 @@ import pg from "pg";
 import type { Config } from "../../config.js";
 import { LIMITS } from "../../limits.js";
 import { openDataFolder, variableOf } from "../../platform/data-folder.js";
-import { assertFits } from "../../platform/database/fitting-database.js";
-import { sqlStateOf } from "../../platform/database/database-errors.js";
+import { assertFits, assertMayUse } from "../../platform/database/fitting-database.js";
+import { NOT_ALLOWED, sqlStateOf } from "../../platform/database/database-errors.js";
 import { assertTakesChanges, assertVersion, countPending } from "../../platform/database/migrations.js";
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
 import { assertSameDatabase, examinePooler } from "../../platform/database/pooler.js";
 import { databaseIdentity, walPosition } from "../../platform/database/position-statement.js";
 import { withOptions } from "../../platform/database/session-settings.js";
-import { THROUGH_POOLER } from "../../platform/start-error.js";
+import { THROUGH_POOLER, placeOf } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
 import { assertKept } from "./upkeep.js";
 
@@ -43,8 +43,9 @@ export async function checkDatabase(config: Config): Promise<string> {
     );
     const [row] = rows;
     if (!row) throw new Problem("PostgreSQL does not answer a simple question.");
-    assertVersion(row.version, new URL(address.url).host);
-    const warnings = await assertFits(client, { host: new URL(address.url).host, variable: address.variable });
+    const place = { host: placeOf(address.url).host, variable: address.variable };
+    assertVersion(row.version, place.host);
+    const warnings = await assertFits(client, place);
     if (warnings.length > 0) throw new Problem(warnings.join(" "));
     if (row.timeout !== String(STATEMENT_MS)) throw new Problem(THROUGH_POOLER);
     assertTakesChanges(row.readOnly);
@@ -56,6 +57,7 @@ export async function checkDatabase(config: Config): Promise<string> {
     await assertNotMoved(client);
     if ((await countPending(client)) > 0)
       throw new Problem("Migrations are pending: start the service, which applies them.");
+    await assertMayUse(client, place);
     await assertWritable(client);
     await assertKept(client);
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
@@ -72,7 +74,7 @@ async function assertWritable(client: pg.Client): Promise<void> {
       "BEGIN; CREATE TEMPORARY TABLE written_to_find_out AS SELECT generate_series(1, 1000); ROLLBACK",
     );
   } catch (error) {
-    if (sqlStateOf(error) !== "42501") throw error;
+    if (sqlStateOf(error) !== NOT_ALLOWED) throw error;
     await client.query("ROLLBACK");
   }
 }

@@ -72,6 +72,8 @@ export function sqlStateOf(error: unknown): string | undefined {
 export const FOREIGN_KEY_VIOLATION = "23503";
 export const UNIQUE_VIOLATION = "23505";
 export const CHECK_VIOLATION = "23514";
+/** The role lacks a privilege. */
+export const NOT_ALLOWED = "42501";
 /** A change on a standby, or where all transactions are read only. */
 export const READ_ONLY = "25006";
 /** A statement took too long. */

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { LIMITS } from "../../limits.js";
+import { IS_OF_EXTENSION } from "./extension-tables.js";
 import { type Place, StartError } from "../start-error.js";
 
 interface Form {
@@ -15,6 +16,8 @@ interface Form {
 interface Usable {
   /** Whether letters other than A to Z are known. */
   readonly knowsLetters: boolean;
+  /** Whether I is the capital of i, as it is not in Turkish. */
+  readonly pairsI: boolean;
   /** How many connections the role may open to this database; null: as many as it likes. */
   readonly allowed: number | null;
   /** Extensions that the first migration created, and somebody dropped. */
@@ -26,8 +29,8 @@ const CONNECTIONS = connections + reservedConnections + searchConnections;
 
 /**
  * Checks what was decided when the database was created, or is set for the role.
- * @returns warnings: words of many languages are found only as they were written; the role may open few connections; an
- * extension was dropped
+ * @returns warnings: words of many languages, or with I, are found only as they were written; the role may open few
+ * connections; an extension was dropped
  * @throws StartError for a database that cannot store all texts, in which other tables than ours would be used, or
  * where our extensions are not found
  */
@@ -55,12 +58,19 @@ export async function assertFits(client: pg.Client, { host, variable }: Pick<Pla
     );
   }
   // Asked only now: other encodings do not have the letter.
-  const { knowsLetters, allowed, dropped } = await oneRow<Usable>(client, USABLE);
+  const { knowsLetters, pairsI, allowed, dropped } = await oneRow<Usable>(client, USABLE);
   const warnings: string[] = [];
   if (!knowsLetters) {
     warnings.push(
       `The locale of the database ${database} at ${host} knows no letters but A to Z, so words of many languages are ` +
         `found only as they were written. Create another one with ${CREATE}, and move to it with npm run migrate-to.`,
+    );
+  }
+  if (!pairsI) {
+    warnings.push(
+      `The locale of the database ${database} at ${host} has another small letter for I than i, as Turkish does, so many ` +
+        `words are not found by other capitals, such as API by api. Create another one with ${CREATE}, and move to it ` +
+        "with npm run migrate-to.",
     );
   }
   if (allowed !== null && allowed < CONNECTIONS && variable !== "DIRECT_DATABASE_URL") {
@@ -80,6 +90,38 @@ export async function assertFits(client: pg.Client, { host, variable }: Pick<Pla
   return warnings;
 }
 
+/**
+ * Another role may have migrated the database.
+ * @throws StartError where the tables belong to that one, and this one may not read and change all of them
+ */
+export async function assertMayUse(client: pg.Client, { host, variable }: Pick<Place, "host" | "variable">) {
+  const { tables, database, owner, user } = await oneRow<Forbidden>(client, FORBIDDEN);
+  if (tables === null) return;
+  throw new StartError(
+    `PostgreSQL at ${host} does not let ${user} read and change ${tables}: have ${owner}, which owns the tables, run in ` +
+      `the database ${database} GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${user}; Then ` +
+      `start again, or name ${owner} in ${variable}.`,
+  );
+}
+
+interface Forbidden {
+  /** Null if there is none. */
+  readonly tables: string | null;
+  readonly database: string;
+  readonly owner: string | null;
+  readonly user: string;
+}
+
+/** Tables of other roles than the one that migrates are not the service's, and of extensions neither. */
+const FORBIDDEN = `
+  SELECT string_agg(c.relname, ', ' ORDER BY c.relname) AS tables, current_database() AS database,
+    quote_ident(max(pg_get_userbyid(c.relowner))) AS owner, quote_ident(current_user) AS "user"
+  FROM pg_class m
+  JOIN pg_class c ON c.relnamespace = m.relnamespace AND c.relowner = m.relowner AND c.relkind IN ('r', 'p')
+  WHERE m.oid = to_regclass('public._prisma_migrations') AND c.oid <> m.oid AND NOT ${IS_OF_EXTENSION}
+    AND EXISTS (SELECT FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS needed
+      WHERE NOT has_table_privilege(c.oid, needed))`;
+
 const EXTENSIONS = "{pg_trgm,btree_gin}";
 
 const FORM = `
@@ -94,6 +136,7 @@ const FORM = `
  */
 const USABLE = `
   SELECT 'Ж' ~ '[[:upper:]]' AND to_tsvector('simple', 'Ж') = to_tsvector('simple', 'ж') AS "knowsLetters",
+    to_tsvector('simple', 'I') = to_tsvector('simple', 'i') AS "pairsI",
     (SELECT least(nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1),
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
           - coalesce(current_setting('reserved_connections', true)::int, 0))

@@ -8,15 +8,22 @@ import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-util
 import pg from "pg";
 import { LIMITS } from "../../limits.js";
 import { Client } from "./client.js";
-import { READ_ONLY } from "./database-errors.js";
+import { NOT_ALLOWED, READ_ONLY } from "./database-errors.js";
 import { forDistributed, isDistributed } from "./distribute.js";
 import { IS_OF_EXTENSION } from "./extension-tables.js";
-import { assertFits } from "./fitting-database.js";
+import { assertFits, assertMayUse } from "./fitting-database.js";
 import { type Waits, assertStays, takeMigrationLock } from "./migration-lock.js";
 import { assertNotMoved } from "./moved-database.js";
 import { PROJECT } from "../project.js";
 import { withOptions } from "./session-settings.js";
-import { type AddressVariable, PRISMA_NOT_EMPTY, StartError, THROUGH_POOLER, explainDatabase } from "../start-error.js";
+import {
+  type AddressVariable,
+  PRISMA_NOT_EMPTY,
+  StartError,
+  THROUGH_POOLER,
+  explainDatabase,
+  placeOf,
+} from "../start-error.js";
 
 const FOLDER = join(PROJECT, "prisma", "migrations");
 interface Migration {
@@ -50,9 +57,9 @@ export async function migrate(
   const lock = lockClient(url, waits, variable);
   try {
     await lock.connect();
-    const { host } = new URL(url);
-    await assertUsable(lock, host, waits);
-    const warnings = await assertFits(lock, { host, variable: variable ?? "DATABASE_URL" });
+    const place = { host: placeOf(url).host, variable: variable ?? "DATABASE_URL" } as const;
+    await assertUsable(lock, place.host, waits);
+    const warnings = await assertFits(lock, place);
     warnings.forEach(warn);
     await assertStays(lock);
     await assertNotMoved(lock);
@@ -60,6 +67,7 @@ export async function migrate(
     const applied = await readApplied(lock);
     assertNotNewer(applied, migrations);
     const pending = pendingOf(applied, migrations);
+    await (pending.length > 0 ? assertOwner(lock) : assertMayUse(lock, place));
     if (applied.some(({ finished }) => !finished)) await forgetFailures(lock, migrations);
     // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
     return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
@@ -140,10 +148,25 @@ export async function countPending(database: pg.Client): Promise<number> {
   assertNotNewer(applied, migrations);
   const { length } = pendingOf(applied, migrations);
   if (length === 0) return 0;
+  await assertOwner(database);
   await assertNotOccupied(database);
   await database.query(`BEGIN; CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE EXTENSION IF NOT EXISTS btree_gin;
     CREATE TABLE created_to_find_out_whether_that_is_allowed (); ROLLBACK`);
   return length;
+}
+
+/**
+ * Otherwise some migrations would be applied, up to the first that alters a table.
+ * @throws an error like PostgreSQL's own where the tables belong to a role as which this one cannot act
+ */
+async function assertOwner(database: Queryable): Promise<void> {
+  const { rows } = await database.query<{ owner: string }>(
+    `SELECT quote_ident(pg_get_userbyid(relowner)) AS owner FROM pg_class
+     WHERE oid = to_regclass('_prisma_migrations') AND NOT pg_has_role(relowner, 'USAGE')`,
+  );
+  if (!rows[0]) return;
+  const message = `migrations are missing, and only ${rows[0].owner}, which owns the tables, can apply them`;
+  throw Object.assign(new Error(message), { code: NOT_ALLOWED });
 }
 
 /** Prisma's engine refuses such a database, too, but only when it migrates. Tables of extensions do not count. */

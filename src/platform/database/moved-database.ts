@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { StartError } from "../start-error.js";
+import { StartError, placeOf } from "../start-error.js";
 
 /*
  * A database whose data were moved is marked by a comment on the table of migrations, so that nobody writes to it:
@@ -13,8 +13,8 @@ const MOVED = "The data were moved to ";
 
 /** Notes where the data of this database are now. */
 export async function noteMove(database: pg.Client, to: string): Promise<void> {
-  const { host, pathname } = new URL(to);
-  const note = `${MOVED}${host}${pathname} at ${new Date().toISOString()}.`;
+  const { host, database: name } = placeOf(to);
+  const note = `${MOVED}${host}/${name} at ${new Date().toISOString()}.`;
   await database.query(`COMMENT ON TABLE ${TABLE} IS ${database.escapeLiteral(note)}`);
 }
 

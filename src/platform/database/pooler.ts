@@ -4,7 +4,7 @@ import { LIMITS } from "../../limits.js";
 import type { WaitBounds } from "./database.js";
 import { type Address, onConnection } from "./one-connection.js";
 import { SESSION_SETTINGS } from "./session-settings.js";
-import { StartError } from "../start-error.js";
+import { StartError, placeOf } from "../start-error.js";
 
 /** A pooler in transaction mode, such as PgBouncer: each transaction may run on another connection to PostgreSQL. */
 export interface Pooler {
@@ -77,7 +77,7 @@ function throughPooler<T>(url: string, work: (client: pg.Client) => Promise<T>):
     work(client).catch((cause: Error) => {
       if (!/^(Query read timeout|query_wait_timeout)$/.test(cause.message)) throw cause;
       const sentence =
-        `The pooler at ${new URL(url).host} lends no connection (${cause.message}): all are in use, or it is paused. ` +
+        `The pooler at ${placeOf(url).host} lends no connection (${cause.message}): all are in use, or it is paused. ` +
         "Look at SHOW POOLS on its console: raise its default_pool_size, or end the pause by RESUME.";
       throw new StartError(sentence, { cause });
     }),
