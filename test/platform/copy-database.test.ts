@@ -23,6 +23,7 @@ import { COPY_NAME, moveDatabase, readDatabase, writeDatabase } from "../../src/
 import type { Address } from "../../src/platform/database/one-connection.js";
 import { acquireServerLock, startEmbeddedPostgres } from "../../src/platform/embedded/index.js";
 import { migrate } from "../../src/platform/database/migrations.js";
+import { LONG_TRANSACTIONS } from "../../src/platform/database/session-settings.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { dataFolder, madeFolder } from "../support/embedded.js";
@@ -452,11 +453,16 @@ it("takes its time where databases end slow statements and idle transactions", a
   await using target = await createWorld();
   for (const { database, databaseUrl } of [source.world, target]) {
     const name = new URL(databaseUrl).pathname.slice(1);
-    for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout"])
-      await database.pool.query(`ALTER DATABASE "${name}" SET ${setting} = '100ms'`);
+    // PostgreSQL has the last one from 17 on.
+    const { rows } = await database.pool.query<{ setting: string }>(
+      `SELECT name AS setting FROM pg_settings
+       WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`,
+    );
+    for (const { setting } of rows) await database.pool.query(`ALTER DATABASE "${name}" SET ${setting} = '100ms'`);
   }
   await using holder = await connect(target);
-  await holder.query("SET idle_in_transaction_session_timeout = 0; BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
+  await holder.query(`SET idle_in_transaction_session_timeout = 0; ${LONG_TRANSACTIONS}`);
+  await holder.query("BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
   const ends = { from: addressOf(source.world), to: addressOf(target) };
   const moved = moveDatabase({ ...ends, tell: () => {}, beforeCommit: async () => {} });
   const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -466,7 +472,7 @@ it("takes its time where databases end slow statements and idle transactions", a
 
   // The source is still locked.
   await using other = await connect(source.world);
-  await other.query("SET statement_timeout = 0");
+  await other.query(`SET statement_timeout = 0; ${LONG_TRANSACTIONS}`);
   await expect(other.query("UPDATE memory SET title = 'Missed'")).rejects.toThrow("lock timeout");
   await holder.query("ROLLBACK");
 

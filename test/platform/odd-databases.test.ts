@@ -293,6 +293,18 @@ it("waits for a migration that PostgreSQL still runs for a process that was kill
   });
 });
 
+it("migrates where PostgreSQL ends long transactions", async () => {
+  const url = await oddDatabase(
+    "",
+    `DO $$ BEGIN IF current_setting('server_version_num')::int >= 170000 THEN
+       ALTER DATABASE DB SET transaction_timeout = '200ms'; END IF; END $$`,
+    "CREATE FUNCTION wait() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); END $$",
+    "CREATE EVENT TRIGGER wait ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION wait()",
+  );
+
+  expect((await migrate(url)).length).toBeGreaterThan(0);
+});
+
 it("keeps its locks where PostgreSQL ends idle sessions", async () => {
   const url = await oddDatabase("", "ALTER DATABASE DB SET idle_session_timeout = '10min'");
   const client = new pg.Client(url);

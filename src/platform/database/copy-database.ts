@@ -6,7 +6,7 @@ import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { type Address, onConnection } from "./one-connection.js";
 import { IS_OF_EXTENSION } from "./extension-tables.js";
 import { releaseMigrationLock, takeMigrationLock } from "./migration-lock.js";
-import { withOptions } from "./session-settings.js";
+import { LONG_TRANSACTIONS, withOptions } from "./session-settings.js";
 import { StartError } from "../start-error.js";
 
 /*
@@ -146,7 +146,8 @@ const onPatientConnection = <T>(address: Address, work: (client: pg.Client) => P
     { keepAlive: true, application_name: COPY_NAME },
     async (client) => {
       await client.query(
-        "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '10s'",
+        "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '10s'; " +
+          LONG_TRANSACTIONS,
       );
       return work(client);
     },

@@ -3,6 +3,7 @@ import { LIMITS } from "../../limits.js";
 import { Client } from "./client.js";
 import { DISTRIBUTED_TABLES, OBSTACLES, REFERENCE_TABLES } from "./distributed-tables.js";
 import { findMissingSettings, settingsFor, storeSettings } from "./pooler.js";
+import { LONG_TRANSACTIONS } from "./session-settings.js";
 import { StartError } from "../start-error.js";
 
 /** Called alone, Citus runs these whole on the graph's node. In a transaction, it sends their statements there. */
@@ -108,7 +109,7 @@ const TRUNCATE_LOCAL = "SELECT truncate_local_data_after_distributing_table($1::
 async function connect(connectionString: string): Promise<AsyncDisposable & { readonly client: pg.Client }> {
   const client = new Client({ connectionString, keepAlive: true });
   await client.connect();
-  await client.query("SET statement_timeout = 0; SET lock_timeout = '60s'");
+  await client.query(`SET statement_timeout = 0; SET lock_timeout = '60s'; ${LONG_TRANSACTIONS}`);
   return { client, [Symbol.asyncDispose]: () => client.end() };
 }
 

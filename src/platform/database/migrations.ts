@@ -15,7 +15,7 @@ import { assertFits, assertMayUse } from "./fitting-database.js";
 import { type Waits, assertStays, takeMigrationLock } from "./migration-lock.js";
 import { assertNotMoved } from "./moved-database.js";
 import { PROJECT } from "../project.js";
-import { withOptions } from "./session-settings.js";
+import { LONG_TRANSACTIONS, withOptions } from "./session-settings.js";
 import {
   type AddressVariable,
   PRISMA_NOT_EMPTY,
@@ -329,6 +329,7 @@ class WholeScripts extends PrismaPg {
 
   override async connect() {
     const adapter = await super.connect();
+    await adapter.underlyingDriver().query(LONG_TRANSACTIONS);
     const { queryRaw, executeRaw } = adapter;
     adapter.executeScript = (script) =>
       this.#keepFailure(

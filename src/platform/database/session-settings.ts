@@ -23,6 +23,13 @@ export const SESSION_OPTIONS = Object.entries(SESSION_SETTINGS)
   .map(([name, value]) => `-c ${name}=${value.replaceAll(" ", String.raw`\ `)}`)
   .join(" ");
 
+/**
+ * Lets a transaction take its time, whatever the role has set. PostgreSQL has this limit from 17 on; an earlier one
+ * refuses a connection whose `options` name it.
+ */
+export const LONG_TRANSACTIONS =
+  "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'";
+
 const BOUNDS = ["statement_timeout", "lock_timeout", "query_timeout", "idle_in_transaction_session_timeout"];
 
 /**

@@ -1,6 +1,6 @@
 import { isDistributed } from "../database/distribute.js";
 import { Client } from "../database/client.js";
-import { withOptions } from "../database/session-settings.js";
+import { LONG_TRANSACTIONS, withOptions } from "../database/session-settings.js";
 
 /** The vectors of a graph by a model. */
 export interface VectorSet {
@@ -36,6 +36,7 @@ export async function makeNearIndexes(url: string, sets: readonly VectorSet[]): 
   });
   await client.connect();
   try {
+    await client.query(LONG_TRANSACTIONS);
     // The process need not wait for it when it stops: PostgreSQL ends the index that it has begun.
     client.unref();
     const { rows } = await client.query<{ may: boolean }>(
