@@ -3,7 +3,7 @@ import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { BOUNDS, type Bounds, assertKept } from "../../src/commands/doctor/upkeep.js";
 import { onConnection } from "../../src/platform/database/one-connection.js";
-import { onServer } from "../bench/on-server.js";
+import { databaseOn, onServer } from "../bench/on-server.js";
 import { examine } from "../support/doctor.js";
 import { lockMemories } from "../support/locks.js";
 import { reportCounts } from "../support/rows-read.js";
@@ -118,4 +118,22 @@ it("names a replication slot that keeps the log of changes for nobody", async ()
   } finally {
     await pool.query("SELECT pg_drop_replication_slot($1)", [name]);
   }
+});
+
+it("says that the locale has changed since the indexes were made, as by an upgrade of the system", async () => {
+  const { url, prefix } = inject("databaseServer");
+  const name = prefix + randomUUID().replaceAll("-", "");
+  const form = "TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'";
+  onTestFinished(() => onServer(url, async (server) => void (await server.query(`DROP DATABASE ${name}`))));
+  await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name} ${form}`)));
+  await onServer(databaseOn(url, name), async (client) => {
+    await assertKept(client);
+    await client.query("UPDATE pg_database SET datcollversion = '1.0' WHERE datname = current_database()");
+
+    await expect(assertKept(client)).rejects.toThrow(
+      new RegExp(
+        `database ${name} is of version [\\d.]+ now, and was of 1\\.0, .* Run REINDEX DATABASE ${name}, then ALTER`,
+      ),
+    );
+  });
 });

@@ -30,7 +30,9 @@ const NAMED_MAX = 3;
  */
 export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Promise<void> {
   const problems: string[] = [];
-  const statements = [tables, transactions, preparedTransactions, slots, connections].map((kind) => kind(bounds));
+  const { rowCount: knowsVersions } = await client.query(KNOWS_VERSIONS);
+  const kinds = [tables, transactions, preparedTransactions, slots, connections, ...(knowsVersions ? [locale] : [])];
+  const statements = kinds.map((kind) => kind(bounds));
   for (const statement of statements) {
     const { rows } = await client.query<{ problem: string }>(statement);
     problems.push(...rows.slice(0, NAMED_MAX).map(({ problem }) => problem));
@@ -116,3 +118,14 @@ const connections = ({ connectionsShare }: Bounds) => `
        (SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most)
        AS settings
   WHERE used > ${connectionsShare} * most`;
+
+/** PostgreSQL notes the version of a database's locale from 15 on. */
+const KNOWS_VERSIONS = "SELECT FROM pg_proc WHERE proname = 'pg_database_collation_actual_version'";
+
+/** Another version may sort texts differently. Then an index finds some no longer, and a unique one lets them in twice. */
+const locale = () => `
+  SELECT format('The locale of the database %1$I is of version %2$s now, and was of %3$s, as before an upgrade of its ' ||
+                'system: indexes of texts may miss rows. Run REINDEX DATABASE %1$I, then ALTER DATABASE %1$I REFRESH ' ||
+                'COLLATION VERSION.', datname, pg_database_collation_actual_version(oid), datcollversion) AS problem
+  FROM pg_database
+  WHERE datname = current_database() AND datcollversion <> pg_database_collation_actual_version(oid)`;
