@@ -153,6 +153,13 @@ it.each([
   ["nothing", []],
   ["tables, but not the extensions", ["GRANT CREATE ON SCHEMA public TO ROLE"]],
   ["the extensions, but no tables", ["GRANT CREATE ON DATABASE DB TO ROLE"]],
+  [
+    "both, but not use them",
+    [
+      ...["REVOKE USAGE ON SCHEMA public FROM PUBLIC", "GRANT CREATE ON SCHEMA public TO ROLE"],
+      "GRANT CREATE ON DATABASE DB TO ROLE",
+    ],
+  ],
 ])("says what lets a role start the service that may create %s", async (_what, grants) => {
   const role = `guest_${randomUUID().replaceAll("-", "")}`;
   const byRole = grants.map((statement) => statement.replaceAll("ROLE", role));

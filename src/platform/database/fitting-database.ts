@@ -11,6 +11,10 @@ interface Form {
   readonly user: string;
   /** Schemas with our extensions that the search path lacks. Some hosts put all extensions into one of their own. */
   readonly hidden: readonly string[];
+  /** Of public and those schemas the ones whose objects the role may not use: they count as missing in the path. */
+  readonly closed: readonly string[];
+  /** Whose privileges count: it may differ from the user who logs in. */
+  readonly role: string;
 }
 
 interface Usable {
@@ -35,11 +39,17 @@ const CONNECTIONS = connections + reservedConnections + searchConnections;
  * where our extensions are not found
  */
 export async function assertFits(client: pg.Client, { host, variable }: Pick<Place, "host" | "variable">) {
-  const { encoding, schema, database, user, hidden } = await oneRow<Form>(client, FORM);
+  const { encoding, schema, database, user, hidden, closed, role } = await oneRow<Form>(client, FORM);
   if (encoding !== "UTF8") {
     throw new StartError(
       `The database ${database} at ${host} stores text as ${encoding}, and the service needs UTF8: create another one ` +
         `with ${CREATE}, and name it in ${variable}.`,
+    );
+  }
+  if (closed.length > 0) {
+    throw new StartError(
+      `In the database ${database} at ${host}, ${role} may not use what is in the schema ${closed.join(", ")}: have an ` +
+        `administrator run in it: GRANT USAGE ON SCHEMA ${closed.join(", ")} TO ${role}; Then start again.`,
     );
   }
   // An extension may be hidden in public.
@@ -128,7 +138,10 @@ const FORM = `
   SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema, current_database() AS database,
     quote_ident(session_user) AS "user",
     ARRAY(SELECT DISTINCT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-      WHERE e.extname = ANY ('${EXTENSIONS}') AND n.nspname <> ALL (current_schemas(true))) AS hidden`;
+      WHERE e.extname = ANY ('${EXTENSIONS}') AND n.nspname <> ALL (current_schemas(true))) AS hidden,
+    ARRAY(SELECT quote_ident(n.nspname) FROM pg_namespace n WHERE NOT has_schema_privilege(n.oid, 'USAGE')
+      AND (n.nspname = 'public' OR EXISTS (SELECT FROM pg_extension e
+        WHERE e.extnamespace = n.oid AND e.extname = ANY ('${EXTENSIONS}')))) AS closed, quote_ident(current_user) AS role`;
 
 /**
  * A connection limit of -1 is none. Superusers have none, and connections are reserved for them; since PostgreSQL 16
