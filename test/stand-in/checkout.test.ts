@@ -100,26 +100,6 @@ it("leaves the session open when the card is declined", async () => {
   expect((await press(`${session.url}/pay`)).status).toBe(303);
 });
 
-it("leaves the session open while the buyer's bank asks for confirmation, and ends that attempt only with it", async () => {
-  await using world = await startWorld();
-  const [confirmed, ended] = [await openSession(world), await openSession(world)];
-  const { checkout, subscriptions } = world.stripe;
-  for (const { session } of [confirmed, ended]) await world.standIn.challenge(session.id);
-  const [attempt, other] = (await subscriptions.list()).data;
-  expect([attempt?.status, other?.status]).toEqual(["incomplete", "incomplete"]);
-  expect(await checkout.sessions.retrieve(ended.session.id)).toMatchObject({
-    status: "open",
-    subscription: attempt?.id,
-  });
-  await expect(subscriptions.cancel(String(attempt?.id))).rejects.toThrow("while it is incomplete");
-
-  await checkout.sessions.expire(ended.session.id);
-  await world.standIn.pay(confirmed.session.id);
-
-  const statuses = (await subscriptions.list()).data.map(({ status }) => status);
-  expect(statuses).toEqual(["incomplete_expired", "active"]);
-});
-
 it("expires a session after a day, or on request; then nothing can be bought there", async () => {
   await using world = await startWorld();
   const [ended, old] = [await openSession(world), await openSession(world)];

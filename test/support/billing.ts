@@ -136,7 +136,7 @@ export async function brokenBilling({ database: { models }, stripe }: StripeWorl
     ]);
     const team = await models.team.findUnique({ where: { id: account.teamId } });
     const known = account.nextSeats ?? account.seats ?? undefined;
-    const sold = live.filter(isLive).map(({ items }) => items.data[0]?.quantity);
+    const sold = live.map(({ items }) => items.data[0]?.quantity);
     const size = team && Math.max(team.memberCount, sold[0] ?? 0);
     const offered = open.map(({ metadata }) => Number(metadata?.["seats"]));
     if (sold.length > 1 || (sold.length > 0 && sold[0] !== known))

@@ -82,9 +82,6 @@ export class SubscriptionCopy {
   }
 
   /**
-   * Without one that is incomplete while a checkout is open: the buyer is still asked at its page, as by their bank, and
-   * may try again there. Stripe ends it with the checkout, and refuses to end it alone.
-   *
    * None of a customer that the provider does not know, as after a change to a key of another account: unless the copy
    * is live, since that subscription may charge there.
    */
@@ -94,10 +91,7 @@ export class SubscriptionCopy {
       const { data } = await this.session.ask("list", (stripe, options) =>
         stripe.subscriptions.list({ customer, status: "all", limit: 100, expand: ["data.latest_invoice"] }, options),
       );
-      const begun = data.filter(({ status }) => status !== "incomplete");
-      // Asked second: a checkout that is paid in between is open in neither answer.
-      if (begun.length === data.length || (await this.session.checkouts.list(customer)).length === 0) return data;
-      return begun;
+      return data;
     } catch (error) {
       const isMissing = error instanceof PaymentsError && error.facts.isMissing;
       if (isMissing && (!isLive(known) || (await this.#isDeleted(customer)))) return [];

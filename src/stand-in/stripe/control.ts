@@ -19,7 +19,6 @@ type Body = Readonly<Record<string, unknown>>;
  *   POST /_stand-in/faults/clear
  *   POST /_stand-in/advance    { milliseconds }
  *   POST /_stand-in/pay        { session }
- *   POST /_stand-in/challenge  { session }: its payment waits for the buyer's bank, until it is paid
  *   POST /_stand-in/cancel     { subscription }, as in the customer portal
  *   POST /_stand-in/give-up    { subscription }: it is unpaid from now on
  *   POST /_stand-in/pause      { subscription }
@@ -48,7 +47,6 @@ const actionsOf = (standIn: StandInStripe): Readonly<Record<string, Act>> => ({
   "faults/clear": () => standIn.clearFaults(),
   advance: (body) => standIn.advance(numberIn(body, "milliseconds")),
   pay: (body) => standIn.pay(textIn(body, "session")),
-  challenge: (body) => standIn.challenge(textIn(body, "session")),
   cancel: (body) => standIn.cancelInPortal(textIn(body, "subscription")),
   "give-up": (body) => standIn.giveUp(textIn(body, "subscription")),
   pause: (body) => standIn.pause(textIn(body, "subscription")),

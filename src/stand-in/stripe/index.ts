@@ -27,7 +27,7 @@ import { passTime } from "./due.js";
 import { type Fault, Faults } from "./faults.js";
 import { application } from "./http.js";
 import { payInvoice } from "./billing.js";
-import { cancelInPortal, challengeSession, giveUpSubscription, pauseSubscription, paySession } from "./lifecycle.js";
+import { cancelInPortal, giveUpSubscription, pauseSubscription, paySession } from "./lifecycle.js";
 import { readyPrice } from "./routes/catalogue.js";
 import { findNamed } from "./routes/route.js";
 import { Scene } from "./scene.js";
@@ -108,7 +108,6 @@ function controls({ scene, courier, faults, api, server, priceId, stateFile }: P
     now: () => new Date(store.nowMs()),
     delivered: () => courier.idle(),
     pay: (id, given) => saving(() => paySession(scene, findNamed(state.sessions, "checkout.session", id), given)),
-    challenge: (id) => saving(() => challengeSession(scene, findNamed(state.sessions, "checkout.session", id))),
     cancelInPortal: (id) => saving(() => cancelInPortal(scene, findNamed(state.subscriptions, "subscription", id))),
     giveUp: (id) => saving(() => giveUpSubscription(scene, findNamed(state.subscriptions, "subscription", id))),
     pause: (id) => saving(() => pauseSubscription(scene, findNamed(state.subscriptions, "subscription", id))),

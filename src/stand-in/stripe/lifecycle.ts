@@ -5,7 +5,6 @@ import {
   endOfPeriod,
   issueInvoice,
   makeInvoice,
-  payInvoice,
   periodLines,
   prorationLines,
   voidInvoice,
@@ -96,46 +95,13 @@ export function startSubscription(scene: Scene, start: Start) {
   return subscription;
 }
 
-interface Entered {
-  readonly promotionCode?: string;
-  readonly taxId?: string;
-}
-
-/** Pays at a session's page with a new card. Throws an ApiError when the session has ended, or the code is invalid. */
-export function paySession(scene: Scene, session: SessionRecord, entered: Entered = {}): void {
+/**
+ * Pays at a session's page with a new card. Only then is there a subscription:
+ * https://docs.stripe.com/changelog/basil/2025-03-31/checkout-legacy-subscription-upgrade. Throws an ApiError when the
+ * session has ended, or the code is invalid.
+ */
+export function paySession(scene: Scene, session: SessionRecord, { promotionCode = "", taxId = "" } = {}): void {
   assertOpen(session);
-  const attempt = attemptOf(scene, session);
-  const invoice = scene.state.invoices[attempt?.latestInvoice ?? ""];
-  if (invoice) payInvoice(scene, invoice);
-  else submitSession(scene, session, { ...entered, paid: true });
-  session.status = "complete";
-  scene.emit("checkout.session.completed", sessionObject(scene, session));
-}
-
-/** An attempt to pay at a session's page that waits for the buyer's bank: the session stays open. */
-export function challengeSession(scene: Scene, session: SessionRecord): void {
-  assertOpen(session);
-  if (!attemptOf(scene, session)) submitSession(scene, session, { paid: false });
-}
-
-/** The incomplete subscription of an attempt to pay an open session, which only the session can end. */
-function attemptOf({ state }: Scene, { status, subscription }: SessionRecord): SubscriptionRecord | undefined {
-  const attempt = state.subscriptions[subscription ?? ""];
-  return status === "open" && attempt?.status === "incomplete" ? attempt : undefined;
-}
-
-/** Throws an ApiError for a change of a subscription that a buyer is just paying for at a session's page. */
-export function assertNoAttempt(scene: Scene, { id }: SubscriptionRecord): void {
-  // https://docs.stripe.com/billing/subscriptions/overview#update-subscription
-  if (Object.values(scene.state.sessions).some((session) => attemptOf(scene, session)?.id === id))
-    throw invalidRequest("The subscription of an open Checkout Session cannot be changed while it is incomplete.");
-}
-
-function submitSession(
-  scene: Scene,
-  session: SessionRecord,
-  { promotionCode = "", taxId = "", paid }: Entered & { readonly paid: boolean },
-): void {
   if (promotionCode !== "") session.percentOff = percentOf(session, promotionCode);
   session.customer ??= createCustomer(scene, { email: session.customerEmail }).id;
   if (session.collectsTaxIds && taxId !== "") mustFind(scene.state.customers[session.customer]).taxId = taxId;
@@ -143,17 +109,17 @@ function submitSession(
   const metadata = session.subscriptionMetadata;
   const { customer, trialDays, isTaxed, percentOff } = session;
   const offer = { items, metadata, trialDays, isTaxed, percentOff };
-  const subscription = startSubscription(scene, { customer, ...offer, paid });
+  const subscription = startSubscription(scene, { customer, ...offer, paid: true });
   session.subscription = subscription.id;
   session.invoice = subscription.latestInvoice;
+  session.status = "complete";
+  scene.emit("checkout.session.completed", sessionObject(scene, session));
 }
 
-/** Ends an attempt to pay it, too. Throws an ApiError when the session has ended. */
+/** Throws an ApiError when the session has ended. */
 export function expireSession(scene: Scene, session: SessionRecord): void {
   assertOpen(session);
-  const attempt = attemptOf(scene, session);
   session.status = "expired";
-  if (attempt) abandonSubscription(scene, attempt);
   scene.emit("checkout.session.expired", sessionObject(scene, session));
 }
 

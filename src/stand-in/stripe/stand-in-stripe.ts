@@ -50,8 +50,6 @@ export interface StandInStripe extends AsyncDisposable {
   giveUp(subscriptionId: string): Promise<void>;
   /** Pauses a subscription, as in the dashboard: it makes no invoices, and its period does not end. */
   pause(subscriptionId: string): Promise<void>;
-  /** Asks the buyer at the session's page to confirm with the bank: until `pay`, the subscription is incomplete. */
-  challenge(sessionId: string): Promise<void>;
   /** Sets what the bank does with further charges to the customer's card on file. */
   setCard(customerId: string, card: Card): void;
   /** Pays an open invoice at its page, with any card on file, confirmed if need be. Throws when it is not open. */

@@ -1,12 +1,5 @@
 import { invalidRequest, missingResource } from "../errors.js";
-import {
-  type Update,
-  assertNoAttempt,
-  cancelSubscription,
-  hasEnded,
-  startSubscription,
-  updateSubscription,
-} from "../lifecycle.js";
+import { type Update, cancelSubscription, hasEnded, startSubscription, updateSubscription } from "../lifecycle.js";
 import { subscriptionObject } from "../objects.js";
 import { COMMON, PAGING, type Reader, boolean, fields, integer, metadata, oneOf, optional, text } from "../params.js";
 import type { Scene } from "../scene.js";
@@ -77,7 +70,6 @@ export const subscriptionRoutes: readonly Route[] = [
   ),
   route("POST", "/v1/subscriptions/:id", UPDATE, (scene, params, id) => {
     const subscription = findNamed(scene.state.subscriptions, "subscription", id);
-    assertNoAttempt(scene, subscription);
     updateSubscription(scene, subscription, updateOf(scene, subscription, params));
     return subscriptionObject(scene, subscription);
   }),
@@ -85,7 +77,6 @@ export const subscriptionRoutes: readonly Route[] = [
     const subscription = findNamed(scene.state.subscriptions, "subscription", id);
     // Cancelling it again is answered like an unknown subscription.
     if (hasEnded(subscription)) throw missingResource("subscription", id);
-    assertNoAttempt(scene, subscription);
     cancelSubscription(scene, subscription);
     return subscriptionObject(scene, subscription);
   }),
