@@ -67,6 +67,21 @@ it("drops a pending update after 23 hours without payment, and voids its invoice
   await expect(world.standIn.payInvoice(invoice.id)).rejects.toThrow("is void");
 });
 
+it("gives the credit that a voided invoice used up back to the customer", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  const { customers } = world.stripe;
+  await customers.update(customer.id, { balance: -500 });
+  world.standIn.setCard(customer.id, "challenged");
+
+  const invoice = whole((await upgrade(world, subscription, 5)).latest_invoice);
+
+  expect(invoice).toMatchObject({ status: "open", amount_due: invoice.total - 500, starting_balance: -500 });
+  expect(await customers.retrieve(customer.id)).toMatchObject({ balance: 0 });
+  await world.standIn.advance(DAY_MS);
+  expect(await customers.retrieve(customer.id)).toMatchObject({ balance: -500 });
+});
+
 it("drops a pending update when its invoice is voided", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);

@@ -173,6 +173,8 @@ describe.each(["month", "year"] as const)(
       expect(Date.parse(String(seen["current_period_end"]))).toBe(end * 1_000);
       expect(seen["cancel_at_period_end"]).toBe(subscription.cancel_at !== null);
       expect(await seatsOf(world, payer)).toBe(3);
+      const preview = await get(world, payer, "team-upgrade-preview?max_members=3");
+      expect(preview).toMatchObject({ proration: 0, credit: Math.max(0, -Number(invoice?.total)) });
       // The decrease can no longer be taken back, and more seats are bought as usual.
       expect(await owner.does(downgradeTeam, { maxMembers: 8 })).toBeRefused("bad_request");
       expect(await get(world, payer, "team-upgrade-preview?max_members=4")).toMatchObject({
