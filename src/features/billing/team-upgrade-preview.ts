@@ -124,8 +124,8 @@ export const teamUpgradePreview = defineTeamOperation({
     const preview = (session: BillingSession) => previewInvoice(session, maxMembers, isStale);
     const { invoice, lines, account, isMore } = await withBillingSession(context, id, preview, "readMs");
     // Without more seats nothing is charged now, not even for changes that the provider's operator made before.
-    const now = isMore ? lines.filter(isProration) : [];
-    const [proration, tax] = [sum(now, totalOf), sum(now, taxOfLine)];
+    const isNow = (line: Stripe.InvoiceLineItem) => isMore && isProration(line);
+    const [now, later] = [lines.filter(isNow), lines.filter((line) => !isNow(line))];
     // As the provider says with the prices: the copy may be older, if an event was lost.
     const chargedAt = beginningOf(lines.filter(isRegular));
     const end = endOf(account);
@@ -134,10 +134,10 @@ export const teamUpgradePreview = defineTeamOperation({
       seats: maxMembers,
       seatsInUse: await countSeatsInUse(context.database, id),
       currency: invoice.currency,
-      ...{ proration, tax },
+      proration: sum(now, totalOf),
+      tax: sum(now, taxOfLine),
       credit: 0 - invoice.starting_balance,
-      // The provider's own sums: it may round the tax of an invoice once, and not that of each line.
-      nextInvoice: isRenewed ? { chargedAt, amount: invoice.total - proration, tax: taxOf(invoice) - tax } : null,
+      nextInvoice: isRenewed ? { chargedAt, ...sumsOf(invoice, later, now.length === 0) } : null,
     };
   },
 });
@@ -222,6 +222,13 @@ const totalOf = (line: Stripe.InvoiceLineItem): number => {
 
 const taxOfLine = ({ taxes }: Stripe.InvoiceLineItem): number => sum(taxes ?? [], amountOf);
 const amountOf = ({ amount }: { readonly amount: number }): number => amount;
+
+/**
+ * The provider's own sums of an invoice of these lines alone, since it may round the tax once, and not that of each
+ * line. Its sums with other lines are no help: their tax would be rounded together.
+ */
+const sumsOf = (invoice: Stripe.Invoice, lines: readonly Stripe.InvoiceLineItem[], areAll: boolean) =>
+  areAll ? { amount: invoice.total, tax: taxOf(invoice) } : { amount: sum(lines, totalOf), tax: sum(lines, taxOfLine) };
 
 const sum = <Item>(items: readonly Item[], valueOf: (item: Item) => number): number =>
   items.reduce((total, item) => total + valueOf(item), 0);

@@ -180,6 +180,18 @@ it("shows the next invoice as the provider computes it, which may round its tax 
   expect((await owner.did(teamInvoices)).invoices[0]).toMatchObject({ amount: total, tax });
 });
 
+it("shows the next invoice to the cent, whatever the tax of what is charged at once is rounded to", async () => {
+  await using world = await createStripeWorld(offering({ tax: true }));
+  const { owner } = await aPayer(world, { seats: 5 });
+  await world.stripe.pay((await owner.did(createTeamCheckout)).sessionId);
+
+  for (let look = 0; look < 10; look++) {
+    await pass(world, 0.97 * DAY_MS);
+    const { nextInvoice } = await owner.did(teamUpgradePreview, { maxMembers: 8 });
+    expect(nextInvoice).toMatchObject({ amount: 8 * 880, tax: 8 * 80 });
+  }
+});
+
 it("shows the tax that prices include, and does not add it", async () => {
   await using world = await createStripeWorld(offering({ tax: true }));
   const { owner } = await aPayer(world, { seats: 5 });
