@@ -31,12 +31,13 @@ import { readNested } from "./read-relationship.js";
 const TOOLS: readonly ToolFormat[] = [
   MEM0,
   MEM0_POINT,
+  // It has a hash of its content, too.
+  CLAUDE_MEM,
   MCP_MEMORY_SERVICE,
   MCP_MEMORY_BACKUP,
   LETTA_BLOCK,
   BEADS_ISSUE,
   ENGRAM,
-  CLAUDE_MEM,
   OWN_MEMORY,
 ];
 

@@ -426,6 +426,7 @@ it("reads issues of Beads with their types, and what they depend on as relations
           dependsOn("shop-3", "shop-2", "discovered-from"),
           dependsOn("shop-3", "shop-2.1", "conditional-blocks"),
           dependsOn("shop-3", "shop-1", "related"),
+          dependsOn("shop-3", "shop-2.1", "supersedes"),
           dependsOn("shop-3", "shop-4", "blocks"),
           dependsOn("shop-3", "old-9", "blocks"),
         ],
@@ -450,6 +451,8 @@ it("reads issues of Beads with their types, and what they depend on as relations
     ["Refund", "DISCOVERED_FROM", "Choose a bank", "created_by: ann"],
     ["Refund", "DEPENDS_ON", "Take cards", "dependency: conditional-blocks; created_by: ann"],
     ["Refund", "RELATED_TO", "Sell online", "created_by: ann"],
+    // `bd supersede shop-3 --with shop-2.1` writes this into the issue that is replaced.
+    ["Take cards", "REPLACES", "Refund", "created_by: ann"],
   ]);
   expect([...graph.links.values()][0]?.createdAt).toEqual(new Date("2026-01-09T07:00:00Z"));
   expect([...graph.notCarried.keys()]).toEqual([
@@ -464,12 +467,27 @@ it("reads issues of Beads with their types, and what they depend on as relations
 });
 
 it("reads an export of Engram: its observations, and what it says of sessions", () => {
-  const observation = { session_id: "s1", scope: "project", project: "shop", revision_count: 1, duplicate_count: 2 };
+  const observation = {
+    session_id: "s1",
+    scope: "project",
+    project: "shop",
+    revision_count: 1,
+    duplicate_count: 2,
+    sync_id: "obs-1",
+    last_seen_at: "2026-02-17 12:10:00",
+  };
   const times = { created_at: "2026-02-16 12:10:00", updated_at: "2026-02-17 12:10:00" };
   const file = {
     ...{ version: "0.1.0", exported_at: "2026-03-01 10:00:00" },
     sessions: [
-      { id: "s1", project: "shop", directory: "/shop", started_at: "2026-02-16 12:00:00", summary: "Built the cart" },
+      {
+        id: "s1",
+        project: "shop",
+        directory: "/shop",
+        started_at: "2026-02-16 12:00:00",
+        ended_at: "2026-02-16 13:00:00",
+        summary: "Built the cart",
+      },
       { id: "s2", project: "shop", directory: "/shop", started_at: "2026-02-18 12:00:00" },
     ],
     observations: [
@@ -499,7 +517,7 @@ it("reads an export of Engram: its observations, and what it says of sessions", 
     { type: "bugfix", title: "Round prices", content: `Cents were lost.\n\n${rest}` },
     {
       ...{ type: "session", title: "Session s1", content: "Built the cart\n\nproject: shop\ndirectory: /shop" },
-      kept: { createdAt: new Date("2026-02-16T12:00:00Z") },
+      kept: { createdAt: new Date("2026-02-16T12:00:00Z"), updatedAt: new Date("2026-02-16T13:00:00Z") },
     },
   ]);
   expect(graph.notes.size).toBe(3);
@@ -514,6 +532,8 @@ it("reads an export of Engram: its observations, and what it says of sessions", 
     ...[
       ["revision_count", 2],
       ["duplicate_count", 2],
+      ["sync_id", 2],
+      ["last_seen_at", 2],
       ["id", 2],
     ],
   ]);
@@ -525,15 +545,34 @@ it("reads an export of claude-mem: its observations with their facts, and its su
     ...{ exportedAt: "2026-03-01T10:00:00Z", exportedAtEpoch: 1, query: "cart", totalObservations: 2 },
     observations: [
       {
-        ...{ id: 7, ...written, text: null, type: "discovery", title: "Cents get lost", subtitle: "In the cart" },
+        ...{
+          id: 7,
+          ...written,
+          text: "Since May.",
+          type: "discovery",
+          title: "Cents get lost",
+          subtitle: "In the cart",
+        },
         ...{ narrative: "It adds floats.", facts: '["Prices are floats, all of them","Totals differ"]' },
         ...{ concepts: '["gotcha","how-it-works"]', files_read: '["src/cart.ts"]', files_modified: "[]" },
-        ...{ prompt_number: 2, discovery_tokens: 120 },
+        ...{ prompt_number: 2, discovery_tokens: 120, content_hash: "5f1d7a84" },
       },
-      { id: 8, ...written, type: "change", title: "Integers", narrative: null, facts: null, concepts: null },
+      {
+        id: 8,
+        ...written,
+        type: "change",
+        title: "Integers",
+        narrative: null,
+        facts: null,
+        concepts: null,
+        files_modified: "src/a, b.ts",
+      },
     ],
     sessions: [{ id: 1, content_session_id: "c1", memory_session_id: "s1", user_prompt: "Fix the cart" }],
-    summaries: [{ id: 7, ...written, request: "Fix the cart", learned: "Floats", next_steps: "Taxes", notes: null }],
+    summaries: [
+      { id: 7, ...written, request: "Fix the cart", learned: "Floats", next_steps: "Taxes", notes: null },
+      { id: 8, ...written, request: null, learned: "Cents", completed: "Rounding" },
+    ],
     prompts: [{ id: 4, content_session_id: "c1", prompt_text: "Fix the cart" }],
   };
 
@@ -545,40 +584,120 @@ it("reads an export of claude-mem: its observations with their facts, and its su
   ).toEqual([
     [
       ...["discovery", "Cents get lost"],
-      "It adds floats.\n- Prices are floats, all of them\n- Totals differ\n\n" +
+      "Since May.\nIt adds floats.\n- Prices are floats, all of them\n- Totals differ\n\n" +
         `${rest}\nsubtitle: In the cart\nfiles_read: src/cart.ts`,
       "gotcha,how-it-works",
     ],
-    ["change", "Integers", `Integers\n\n${rest}`, ""],
+    ["change", "Integers", `Integers\n\n${rest}\nfiles_modified: src/a, b.ts`, ""],
     [
       ...["session_summary", "Fix the cart"],
       `request: Fix the cart\nlearned: Floats\nnext_steps: Taxes\n\n${rest}`,
       "",
     ],
+    ["session_summary", "learned: Cents", `learned: Cents\ncompleted: Rounding\n\n${rest}`, ""],
   ]);
   expect(leftOut(graph)).toEqual([]);
   expect([...graph.notCarried.keys()]).toEqual([
     ...["exportedAt", "exportedAtEpoch", "query", "totalObservations", "prompts", "sessions"],
-    ...["created_at_epoch", "prompt_number", "discovery_tokens", "id"],
+    ...["created_at_epoch", "prompt_number", "discovery_tokens", "content_hash", "id"],
+  ]);
+});
+
+const LOG = { observations: [{ title: "Cents", content: "Lost." }], sessions: [{ id: "s1", notes: "…" }], prompts: [] };
+
+it.each([
+  { prompts: undefined },
+  ...[{ name: "Ann" }, { text: "Is CEO" }, { id: "a" }, { entities: [{ name: "Ann" }] }, { relations: [] }],
+  ...[{ observations: "Lost." }, { sessions: "s1" }, { summaries: "Cart" }],
+])("counts nothing as the sessions of a log, in a file that resembles one of Engram: %o", (fields) => {
+  const graph = readText(JSON.stringify({ ...LOG, ...fields }));
+
+  expect([...graph.notCarried.keys()]).not.toContain("sessions");
+});
+
+it("loses nothing of records in a log that have other fields than those of Engram and claude-mem", () => {
+  const told = { narrative: "In the cart.", concepts: ["float"] };
+  const graph = readText(
+    JSON.stringify({
+      ...LOG,
+      observations: [
+        ...["Plain", { title: "Cents", ...told, content: "Lost." }, { title: "Cart", ...told, tags: ["money"] }],
+        { session_id: "s1", scope: "all", title: "Cat", content: "Black", last_seen_at: "May" },
+      ],
+      sessions: ["Monday", { id: "s1", summary: "Built it", content: "All day" }],
+      summaries: ["Text", { id: 1, request: "Cart", learned: "Floats", content: "Slow" }],
+    }),
+  );
+
+  expect(Array.from(graph.notes.values(), ({ content, summary, tags }) => [content, summary, tags.join()])).toEqual([
+    ["narrative: In the cart.\nconcepts: float", undefined, "mcp-memory,money"],
+    ["Plain", undefined, ""],
+    ["Lost.\n\nnarrative: In the cart.\nconcepts: float", undefined, ""],
+    ["Black\n\nsession_id: s1\nscope: all\nlast_seen_at: May", undefined, ""],
+    ["Text", undefined, ""],
+    ["Slow\n\nrequest: Cart\nlearned: Floats", undefined, ""],
+    ["All day", "Built it", ""],
+  ]);
+});
+
+it("reads an export of claude-mem that has only summaries", () => {
+  const file = {
+    observations: [],
+    sessions: [],
+    summaries: [{ id: 1, request: "Cart", learned: "Floats" }],
+    prompts: [],
+  };
+
+  expect([...readText(JSON.stringify(file)).notes.values()]).toMatchObject([
+    { type: "session_summary", title: "Cart" },
   ]);
 });
 
 it("takes observations of a thing for its own, whatever they have", () => {
   const graph = readText(
-    JSON.stringify({ name: "Ann", observations: [{ title: "CEO", content: "since 2020" }], sessions: [] }),
+    JSON.stringify({ ...LOG, name: "Ann", observations: [{ title: "CEO", content: "since 2020" }], sessions: [] }),
   );
 
   expect([...graph.notes.values()]).toMatchObject([{ title: "Ann", content: "since 2020 (title: CEO)" }]);
 });
 
 it("keeps issues of Beads apart whose titles are the same, and all else that a dependency says", () => {
-  const dependencies = [{ depends_on_id: "b-1", type: "blocks", metadata: '{"gate":"any"}' }, { note: "?" }];
+  const dependencies = [{ depends_on_id: "b-1", type: "blocks", metadata: '{"gate":"any"}' }];
   const graph = readText(jsonLines(issueOf("b-1", "Test"), issueOf("b-2", "Test", { dependencies })));
 
   expect(graph.notes.size).toBe(2);
   expect(linksOf(graph)).toEqual([["Test", "DEPENDS_ON", "Test", 'metadata: {"gate":"any"}']]);
-  expect(leftOut(graph)).toEqual([expect.stringMatching(/^line 2.*note.*: it has no field from and to$/)]);
 });
+
+it("keeps the type of an issue of Beads that would mark a relationship or a memory elsewhere", () => {
+  const graph = readText(jsonLines(...["link", "memory"].map((type) => issueOf(type, type, { issue_type: type }))));
+
+  expect([...graph.notes.values()]).toMatchObject([{ type: "link" }, { type: "memory" }]);
+});
+
+it("keeps what issues of other programs have under names that Beads does not use", () => {
+  const issue = { id: "o-1", title: "Shop", issue_type: "Bug", status: "Open" };
+  const contentOf = (fields: object) => [...readText(jsonLines({ ...issue, ...fields })).notes.values()][0]?.content;
+
+  expect(contentOf({ dependencies: ["o-2"] })).toContain("dependencies: o-2");
+  expect(contentOf({ dependencies: [{ id: "o-2", title: "Bank", dependency_type: "blocks" }] })).toContain(
+    "dependencies: (id: o-2; title: Bank; dependency_type: blocks)",
+  );
+  expect(contentOf({ issue: 7, description: "Sells." })).toBe("Sells.\n\nissue_type: Bug\nstatus: Open\nissue: 7");
+  const others = ["id", "title", "status"].map((name) => ({ [name]: undefined }));
+  for (const fields of [...others, { _type: "wisp" }, { type: "Ticket" }, { memory_type: "x" }, { relations: ["o-2"] }])
+    expect(contentOf(fields)).toContain("issue_type: Bug");
+  expect(contentOf({ issue_type: undefined })).not.toContain("issue:");
+});
+
+it.each([{ issue: undefined }, { memory_type: undefined }, { relations: undefined }])(
+  "keeps counts of records that resemble an issue of Beads: %o",
+  (fields) => {
+    const record = { name: "Shop", issue: 7, memory_type: "bug", relations: [], comment_count: 2, ...fields };
+
+    expect([...readText(jsonLines(record)).notes.values()][0]?.content).toContain("comment_count: 2");
+  },
+);
 
 it("takes dependencies of anything else for a field", () => {
   const graph = readText(jsonLines({ name: "Shop", dependencies: ["bank", { id: "till" }], description: "Sells." }));
