@@ -152,13 +152,17 @@ describe("files of memory servers and their forks", () => {
       { subject: "Repository", fact: "returns no streams", citations: "design.md:12", reason: "layers" },
       { subject: "Repository", fact: "one for each aggregate", citations: "design.md:20", reason: "layers" },
       { subject: "Repository", fact: "has an interface" },
+      { entity: "Repository", observation: "is old", source: "git" },
+      { fact: "It rains.", source: "radio" },
     ];
 
     expect(contentsOf(readText(JSON.stringify(facts)))).toEqual({
       Repository:
         "returns no streams (citations: design.md:12; reason: layers)\n" +
         "one for each aggregate (citations: design.md:20; reason: layers)\n" +
-        "has an interface",
+        "has an interface\n" +
+        "is old (source: git)",
+      "It rains.": "It rains.\n\nsource: radio",
     });
   });
 

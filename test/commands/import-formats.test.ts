@@ -624,7 +624,7 @@ it("loses nothing of records in a log that have other fields than those of Engra
         ...["Plain", { title: "Cents", ...told, content: "Lost." }, { title: "Cart", ...told, tags: ["money"] }],
         { session_id: "s1", scope: "all", title: "Cat", content: "Black", last_seen_at: "May" },
       ],
-      sessions: ["Monday", { id: "s1", summary: "Built it", content: "All day" }],
+      sessions: ["Monday", null, { id: "s1", summary: "Built it", content: "All day" }],
       summaries: ["Text", { id: 1, request: "Cart", learned: "Floats", content: "Slow" }],
     }),
   );
