@@ -107,7 +107,8 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   if (codeOf(error) === PRISMA_NOT_EMPTY) return occupied(place, "its schema public is not empty");
   // Prisma's code also stands for a database that does not answer.
   if (codeOf(error) === "P1002" && /advisory lock/.test(String(error))) return migratedByOthers(place, said);
-  const byState = state === undefined ? undefined : SENTENCES[state]?.(place, said);
+  const isClosed = (error as { routine?: unknown }).routine === "CheckMyDatabase";
+  const byState = state === undefined ? undefined : { ...SENTENCES, ...(isClosed && CLOSED) }[state]?.(place, said);
   if (byState !== undefined) return byState;
   const why = whyUnavailable(error);
   return (
@@ -164,15 +165,20 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `database, or run fewer servers (${said}).`,
   "57P03": ({ host }, said) =>
     `PostgreSQL at ${host} does not accept connections yet: ${said}. Start again when it does.`,
-  "55000": ({ host, database }, said) =>
-    said.includes(database)
-      ? `PostgreSQL at ${host} lets nobody open the database ${database}: run ALTER DATABASE ` +
-        `${pg.escapeIdentifier(database)} ALLOW_CONNECTIONS true in another database there.`
-      : undefined,
   ...Object.fromEntries(["42P07", "42710", "42701", "42723"].map((state) => [state, occupied])),
   "55P03": ({ host }) =>
     `Another connection to ${host} has locked a table for too long, so nothing was changed. ` +
     "End that connection (see pg_stat_activity), and start again.",
+};
+
+/** The same, where PostgreSQL's function that opens the database refuses: its name is the same in each language. */
+const CLOSED: typeof SENTENCES = {
+  "42501": ({ host, user, database }) =>
+    `PostgreSQL at ${host} does not let ${user} open the database ${database}: have an administrator run: GRANT ` +
+    `CONNECT ON DATABASE ${pg.escapeIdentifier(database)} TO ${pg.escapeIdentifier(user)}; Then start again.`,
+  "55000": ({ host, database }) =>
+    `PostgreSQL at ${host} lets nobody open the database ${database}: run ALTER DATABASE ` +
+    `${pg.escapeIdentifier(database)} ALLOW_CONNECTIONS true in another database there.`,
 };
 
 /** What else may be wrong where PostgreSQL, or a pooler, was asked without TLS, which sockets do not have. */

@@ -130,11 +130,6 @@ it.each([
   ],
   ["28000", 'no pg_hba.conf entry for host "::1", no encryption', /only by TLS, .*add sslmode=require to DATABASE_URL/],
   ["08P01", "SSL required", /refuses: SSL required\. .*add sslmode=require to DATABASE_URL/],
-  [
-    "55000",
-    'database "graph" is not currently accepting connections',
-    /nobody open the database graph: run ALTER DATABASE "graph" ALLOW_CONNECTIONS true in another/,
-  ],
   ["3D000", 'database "graph" does not exist', /has no database graph: create it with CREATE DATABASE/],
   ["53300", "sorry, too many clients already", /has no connection left: raise its max_connections/],
   [
@@ -169,7 +164,7 @@ it.each([
   expect(await sentenceAt(`postgres://ann:hush@${host}/graph`)).toMatch(/DATABASE_URL/);
 });
 
-it("says what to do when the database is missing, read-only, another program's, or has no trusted TLS", async () => {
+it("says what to do when the database is missing, read-only, closed, another program's, or has no trusted TLS", async () => {
   const { url, prefix } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");
   const role = `role_${randomUUID().replaceAll("-", "")}`;
@@ -198,6 +193,11 @@ it("says what to do when the database is missing, read-only, another program's, 
     await server.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   });
   expect(await sentenceAt(databaseOn(url, name))).toMatch(/accepts no changes\. If it is a standby, set .* make room/);
+
+  await onServer(url, async (server) => void (await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)));
+  expect(await sentenceAt(databaseOn(url, name))).toContain(
+    `run ALTER DATABASE "${name}" ALLOW_CONNECTIONS true in ano`,
+  );
 });
 
 it("says that PostgreSQL lacks an extension, also when it is started again", async () => {
@@ -221,6 +221,9 @@ it("says that PostgreSQL lacks an extension, also when it is started again", asy
   }
 });
 
+/** What PostgreSQL says when it opens the database of a new connection. */
+const OPENING = { routine: "CheckMyDatabase" };
+
 it.each([
   [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "self-signed certificate", /not trusted \(DEPTH_.*sslrootcert=/],
   [
@@ -238,8 +241,17 @@ it.each([
   // PostgreSQL's messages may be in German.
   [{ code: "42501" }, "keine Berechtigung für Tabelle memory", /use what another role created: .* Name that role in /],
   [{ code: "42501" }, "keine Berechtigung für Schema public", /create what the service needs: .* GRANT CREATE ON /],
+  [
+    { code: "42501", ...OPENING },
+    "keine Berechtigung für Datenbank »graph«",
+    /run: GRANT CONNECT ON DATABASE "graph" TO "ann"; /,
+  ],
   [{ code: "0A000" }, "Erweiterung »pg_trgm« ist nicht verfügbar", /lacks an extension: .* contrib package there\.$/],
-  [{ code: "55000" }, "Datenbank »graph« akzeptiert keine Verbindungen", /run ALTER DATABASE "graph" ALLOW_CONN/],
+  [
+    { code: "55000", ...OPENING },
+    "Datenbank »graph« akzeptiert keine Verbindungen",
+    /run ALTER DATABASE "graph" ALLOW_CONN/,
+  ],
   [{ code: "ENOENT", syscall: "connect" }, "connect ENOENT", /can be reached at \/run\/postgresql:5433 \(ENOENT\)/],
 ])("says what to do about an error of the connection: %o", (codes, message, sentence) => {
   const error = Object.assign(new Error(message), codes);

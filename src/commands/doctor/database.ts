@@ -55,9 +55,9 @@ export async function checkDatabase(config: Config): Promise<string> {
       throw new Problem(`The clocks of this machine and of PostgreSQL differ by ${seconds} s: set both by NTP.`);
     }
     await assertNotMoved(client);
+    await assertMayUse(client, place);
     if ((await countPending(client)) > 0)
       throw new Problem("Migrations are pending: start the service, which applies them.");
-    await assertMayUse(client, place);
     await assertWritable(client);
     await assertKept(client);
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;

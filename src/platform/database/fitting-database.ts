@@ -122,15 +122,18 @@ interface Forbidden {
   readonly user: string;
 }
 
-/** Tables of other roles than the one that migrates are not the service's, and of extensions neither. */
+/**
+ * Tables of other roles than the one that migrates are not the service's, and of extensions neither. The migrations are
+ * only read unless some are missing, which is then the owner's work.
+ */
 const FORBIDDEN = `
   SELECT string_agg(c.relname, ', ' ORDER BY c.relname) AS tables, current_database() AS database,
     quote_ident(max(pg_get_userbyid(c.relowner))) AS owner, quote_ident(current_user) AS "user"
   FROM pg_class m
   JOIN pg_class c ON c.relnamespace = m.relnamespace AND c.relowner = m.relowner AND c.relkind IN ('r', 'p')
-  WHERE m.oid = to_regclass('public._prisma_migrations') AND c.oid <> m.oid AND NOT ${IS_OF_EXTENSION}
+  WHERE m.oid = to_regclass('public._prisma_migrations') AND NOT ${IS_OF_EXTENSION}
     AND EXISTS (SELECT FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS needed
-      WHERE NOT has_table_privilege(c.oid, needed))`;
+      WHERE NOT has_table_privilege(c.oid, needed) AND (c.oid <> m.oid OR needed = 'SELECT'))`;
 
 const EXTENSIONS = "{pg_trgm,btree_gin}";
 

@@ -64,10 +64,11 @@ export async function migrate(
     await assertStays(lock);
     await assertNotMoved(lock);
     await takeMigrationLock(lock, tell, waits);
+    await assertMayUse(lock, place);
     const applied = await readApplied(lock);
     assertNotNewer(applied, migrations);
     const pending = pendingOf(applied, migrations);
-    await (pending.length > 0 ? assertOwner(lock) : assertMayUse(lock, place));
+    if (pending.length > 0) await assertOwner(lock);
     if (applied.some(({ finished }) => !finished)) await forgetFailures(lock, migrations);
     // Loading the engine takes longer than the rest of the start, so it is loaded only if migrations are pending.
     return pending.length === 0 ? [] : await applyMigrations(url, migrations, waits);
