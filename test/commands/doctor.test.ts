@@ -545,6 +545,7 @@ it("says as the start does that it would be refused, and leaves the database as 
   const asRole = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" }).href;
   const findProblem = async (url: string) => (await examine({ DATABASE_URL: url })).by.get("database")?.says;
 
+  expect(await findProblem(asRole)).toMatch(/does not let role_\w+ read and change _prisma_migrations, api_key, /);
   await pool.query("UPDATE _prisma_migrations SET migration_name = '9' || migration_name");
   expect(await findProblem(world.databaseUrl)).toMatch(/^A newer version of the service has migrated this database/);
   await pool.query("DROP TABLE _prisma_migrations");

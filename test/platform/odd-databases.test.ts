@@ -4,7 +4,7 @@ import { expect, inject, it, onTestFinished } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { openDatabase } from "../../src/platform/database/database.js";
 import { beginMove } from "../../src/platform/database/migration-lock.js";
-import { migrate } from "../../src/platform/database/migrations.js";
+import { countPending, migrate } from "../../src/platform/database/migrations.js";
 import { SESSION_SETTINGS } from "../../src/platform/database/session-settings.js";
 import { createWorld } from "../support/world.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
@@ -246,6 +246,9 @@ it("serves as a role with rights on another's tables, and says which it lacks, o
     ) ?? [];
   // That of the migrations it only reads.
   await run(advice, `REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations FROM ${role}`);
+  // Tables of extensions and of other roles are not the service's.
+  await run("CREATE TABLE of_extension (); ALTER EXTENSION pg_trgm ADD TABLE of_extension");
+  await run("CREATE TABLE of_others (); ALTER TABLE of_others OWNER TO pg_monitor");
   const granted = await start();
   await run(`REVOKE DELETE ON memory FROM ${role}`);
   const partly = await start();
@@ -260,6 +263,8 @@ it("serves as a role with rights on another's tables, and says which it lacks, o
   expect(await start()).toMatch(
     /migrations are missing, and only \w+, which owns the tables, .* Name that role in DATA/,
   );
+  const counted = onServer(way, async (database) => void (await countPending(database)));
+  await expect(counted).rejects.toThrow(/^migrations are missing, and only \w+, which owns the tables/);
   await run(`DROP OWNED BY ${role}`);
 });
 
