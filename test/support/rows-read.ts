@@ -25,6 +25,21 @@ export const everythingRead = (world: World): Promise<number> =>
        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int AS read`,
   );
 
+/**
+ * Vacuums tables until they, and their indexes, have no deleted row. Whatever looks at the database meanwhile could still
+ * see some, as autovacuum does when it analyzes the catalogue.
+ */
+export async function vacuum({ database: { pool } }: World, tables: readonly string[]): Promise<void> {
+  for (let left = true; left;) {
+    await pool.query(`VACUUM ${tables.join(", ")}`);
+    const { rowCount } = await pool.query(
+      "SELECT FROM pg_stat_user_tables WHERE relname = ANY ($1) AND n_dead_tup > 0",
+      [tables],
+    );
+    left = rowCount !== 0;
+  }
+}
+
 /** Makes a connection report now what it has read and changed: otherwise it does so a second later. */
 export async function reportCounts(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ isOld: boolean }>(

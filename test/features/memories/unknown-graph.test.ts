@@ -6,7 +6,7 @@ import { LIMITS } from "../../../src/limits.js";
 import { fillInstallation } from "../../support/installation.js";
 import { PATIENT, findNearest, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, manyLinks, manyMemories } from "../../support/memories.js";
-import { everythingRead, rowsRead } from "../../support/rows-read.js";
+import { everythingRead, rowsRead, vacuum } from "../../support/rows-read.js";
 import { aTeam } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
@@ -44,14 +44,14 @@ const STATES = [
 ];
 
 it.each(STATES)("deletes a large graph without reading all of it for each part, while $state", async (state) => {
-  const { world, pool, graphId } = await unknownGraph(state);
+  const { world, graphId } = await unknownGraph(state);
   await using _world = world;
   await world.database.models.graph.update({ where: { id: graphId }, data: { userId: null } });
 
   const read: number[] = [];
   for (let more = true; more;) {
     // Indexes have entries of deleted rows until then.
-    await pool.query("VACUUM memory_version, relationship, lexicon, memory_vector, memory");
+    await vacuum(world, ["memory_version", "relationship", "lexicon", "memory_vector", "memory"]);
     const before = await everythingRead(world);
     more = await forgetAbandonedGraph(world.services);
     read.push((await everythingRead(world)) - before);
@@ -180,7 +180,7 @@ it("forgets the vectors of an unused model without reading all for each part, wh
 
   const read: number[] = [];
   for (let more = true; more;) {
-    await pool.query("VACUUM memory_vector");
+    await vacuum(world, ["memory_vector"]);
     const before = await everythingRead(world);
     more = await forgetUnusedVectors({ ...world.services, meaning }, PART);
     read.push((await everythingRead(world)) - before);
