@@ -40,12 +40,15 @@ describe("a client without a token", () => {
     // Nobody with a valid API key is asked for one.
     expect(wrong.body.error?.message).toBe(refused.body.error?.message);
     expect(wrong.body.error?.message).toMatch(/^Connect by OAuth: .* API keys are for `\/mcp`\.$/);
-    expect(resource.body).toMatchObject({ resource: `${url}/mcp/oauth`, authorization_servers: [`${url}/oauth`] });
+    expect(resource.body).toMatchObject({
+      ...{ resource: `${url}/mcp/oauth`, authorization_servers: [`${url}/oauth`] },
+      scopes_supported: ["memories:read", "memories:write"],
+    });
     expect(server.body).toMatchObject({
       issuer: `${url}/oauth`,
       code_challenge_methods_supported: ["S256"],
       token_endpoint_auth_methods_supported: ["none"],
-      scopes_supported: ["memories:read", "memories:write"],
+      scopes_supported: ["memories:read", "memories:write", "offline_access"],
     });
   });
 
@@ -110,6 +113,16 @@ describe("a connected client", () => {
 
     expect((await walker.say(body.access_token, "tools/list")).status).toBe(200);
     expect((await store(body.access_token)).body.error?.message).toContain("Unknown tool: store_memory");
+  });
+
+  it.each([undefined, "consent"])("keeps the offline access that it asked for, with the prompt %s", async (prompt) => {
+    const scope = "memories:read memories:write offline_access";
+    const { clientId, ...tokens } = await walker.connect({ scope, prompt });
+    const { body } = await walker.refresh(clientId, tokens.refresh_token, { scope });
+
+    expect([tokens.scope, body.scope]).toEqual([scope, scope]);
+    expect((await store(body.access_token)).body.result).toMatchObject({ structuredContent: { title: "A note" } });
+    expect((await newestKey()).scopes).toEqual(["memories:read", "memories:write"]);
   });
 
   it("is refused by a server with another URL", async () => {

@@ -20,7 +20,7 @@ import type { DocumentReadings } from "./documents.js";
 import { fetchDocument } from "./known-documents.js";
 import { plainName } from "./registration.js";
 import { type AuthorizationServer, type OAuthStore, type PendingRequest, RequestGone } from "./server.js";
-import { ENDPOINTS, GRANT_TYPES, type OAuthUrls } from "./urls.js";
+import { ENDPOINTS, GRANT_TYPES, OFFLINE_ACCESS, type OAuthUrls } from "./urls.js";
 
 const { documentSeconds, requestMinutes, codeSeconds, accessMinutes, refreshDays, grantDays } = LIMITS.oauth;
 const MINUTE_S = 60;
@@ -140,7 +140,7 @@ function configurationOf({ urls, scopes, store, documents, renderProblem }: Prov
       registration: { enabled: true, issueRegistrationAccessToken: false },
       revocation: { enabled: true, allowedPolicy: (_context, client, token) => client.clientId === token.clientId },
       clientIdMetadataDocument: readDocumentsWithin(documents),
-      resourceIndicators: allowOnly(urls.resource, scopes),
+      resourceIndicators: allowOnly(urls.resource, [...scopes, OFFLINE_ACCESS]),
     },
   };
 }
@@ -320,7 +320,8 @@ async function findPending(
     async agree({ keyId, userId }) {
       const grant = new provider.Grant({ accountId: userId, clientId });
       grant.jti = keyId;
-      grant.addResourceScope(urls.resource, granted.join(" "));
+      const isOffline = asked.has(OFFLINE_ACCESS);
+      grant.addResourceScope(urls.resource, [...granted, ...(isOffline ? [OFFLINE_ACCESS] : [])].join(" "));
       await grant.save();
       await finish({ login: { accountId: userId, remember: false }, consent: { grantId: keyId } });
     },

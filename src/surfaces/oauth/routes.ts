@@ -143,14 +143,16 @@ function refuseTokens(response: Response, error: string, description: string): v
 }
 
 /**
- * Makes the path below `BASE`. A request that names no scope gets all scopes. oidc-provider has more response modes than
- * the metadata names; it refuses those that it does not know.
+ * Makes the path below `BASE`. A request that names no scope gets all scopes. A person is always asked, without which
+ * oidc-provider grants no offline access. It has more response modes than the metadata names, and refuses those that it
+ * does not know.
  */
 const pathWithScopes =
   (scopes: readonly Scope[]) =>
   ({ originalUrl }: Request): string => {
     const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
     if (!searchParams.get("scope")) searchParams.set("scope", scopes.join(" "));
+    if (!searchParams.get("prompt")) searchParams.set("prompt", "consent");
     if ((searchParams.get("response_mode") || "query") !== "query") searchParams.set("response_mode", "unsupported");
     return `${pathname.slice(BASE.length)}?${searchParams.toString()}`;
   };

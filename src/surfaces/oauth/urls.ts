@@ -27,6 +27,12 @@ export const ENDPOINTS = {
   registration: "/register",
 } as const;
 
+/**
+ * What clients request to be given refresh tokens (OpenID Connect Core, 11). Every client gets them; but some use them
+ * only if this is offered and granted, and else their users sign in again for each access token.
+ */
+export const OFFLINE_ACCESS = "offline_access";
+
 /** How a client gets tokens: a person agrees, or it has a refresh token. */
 export const GRANT_TYPES: readonly string[] = ["authorization_code", "refresh_token"];
 
@@ -55,7 +61,7 @@ export const resourceMetadata = ({ issuer, resource }: OAuthUrls, scopes: readon
 export const issuerMetadata = ({ issuer }: OAuthUrls, scopes: readonly Scope[]): object => ({
   issuer,
   ...Object.fromEntries(Object.entries(ENDPOINTS).map(([name, path]) => [`${name}_endpoint`, issuer + path])),
-  scopes_supported: scopes,
+  scopes_supported: [...scopes, OFFLINE_ACCESS],
   response_types_supported: ["code"],
   response_modes_supported: ["query"],
   grant_types_supported: GRANT_TYPES,
