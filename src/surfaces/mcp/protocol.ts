@@ -80,13 +80,24 @@ export function readMessage(body: unknown, headers: IncomingHttpHeaders): Messag
   const message = { id: isNotification ? undefined : (id as Id), method, params };
   const meta = isObject(params["_meta"]) ? params["_meta"] : {};
   const version = headers["mcp-protocol-version"]?.toString();
-  const isModern = VERSION_KEY in meta || version === MODERN;
-  if (!isModern && version !== undefined && !LEGACY.some((known) => known === version)) {
+  const isModern = isModernMessage(method, meta, version);
+  // A handshake agrees on the version in its body; some clients send the header even then.
+  if (!isModern && method !== "initialize" && version !== undefined && !isLegacy(version)) {
     throw unsupported(version, [MODERN, ...LEGACY]);
   }
-  if (isModern && !isNotification) assertModern(message, meta, headers);
+  // As the connectors of claude.ai forward them (https://github.com/anthropics/claude-code/issues/93290).
+  const isBetween = isLegacy(version) && meta[VERSION_KEY] === MODERN;
+  if (isModern && !isNotification && !isBetween) assertModern(message, meta, headers);
   return { ...message, isModern };
 }
+
+/** Only earlier revisions have a handshake, so `initialize` needs both signs. An earlier version in `_meta` is none. */
+function isModernMessage(method: string, meta: JsonObject, version: string | undefined): boolean {
+  const signs = [version === MODERN, VERSION_KEY in meta && !isLegacy(meta[VERSION_KEY])];
+  return method === "initialize" ? !signs.includes(false) : signs.includes(true);
+}
+
+const isLegacy = (version: unknown): boolean => LEGACY.some((known) => known === version);
 
 export const META = "io.modelcontextprotocol";
 export const VERSION_KEY = `${META}/protocolVersion`;
