@@ -137,6 +137,9 @@ describe("a connected client", () => {
     expect((await walker.connect({ scope: undefined, resource: undefined })).scope).toBe(
       "memories:read memories:write",
     );
+    expect((await walker.connect({ scope: "offline_access" })).scope).toBe(
+      "memories:read memories:write offline_access",
+    );
 
     const { body } = await walker.register();
     const { location } = await walker.begin(body.client_id, { scope: "openid" });

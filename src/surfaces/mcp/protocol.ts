@@ -85,9 +85,7 @@ export function readMessage(body: unknown, headers: IncomingHttpHeaders): Messag
   if (!isModern && method !== "initialize" && version !== undefined && !isLegacy(version)) {
     throw unsupported(version, [MODERN, ...LEGACY]);
   }
-  // As the connectors of claude.ai forward them (https://github.com/anthropics/claude-code/issues/93290).
-  const isBetween = isLegacy(version) && meta[VERSION_KEY] === MODERN;
-  if (isModern && !isNotification && !isBetween) assertModern(message, meta, headers);
+  if (isModern && !isNotification) assertModern(message, meta, headers);
   return { ...message, isModern };
 }
 

@@ -12,7 +12,7 @@ import { DocumentReadings } from "./documents.js";
 import { innerRequest } from "./inner-request.js";
 import { registrationIn } from "./registration.js";
 import type { AuthorizationServer, OAuthStore } from "./server.js";
-import { BASE, ENDPOINTS, GRANT_TYPES, issuerMetadata, resourceMetadata } from "./urls.js";
+import { BASE, ENDPOINTS, GRANT_TYPES, OFFLINE_ACCESS, issuerMetadata, resourceMetadata } from "./urls.js";
 
 export interface OAuthParts extends ConnectParts {
   readonly store: OAuthStore;
@@ -143,15 +143,16 @@ function refuseTokens(response: Response, error: string, description: string): v
 }
 
 /**
- * Makes the path below `BASE`. A request that names no scope gets all scopes. A person is always asked, without which
- * oidc-provider grants no offline access. It has more response modes than the metadata names, and refuses those that it
- * does not know.
+ * Makes the path below `BASE`. A request that names no scope, or only offline access, gets all scopes. A person is
+ * always asked, without which oidc-provider grants no offline access. It has more response modes than the metadata
+ * names, and refuses those that it does not know.
  */
 const pathWithScopes =
   (scopes: readonly Scope[]) =>
   ({ originalUrl }: Request): string => {
     const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
-    if (!searchParams.get("scope")) searchParams.set("scope", scopes.join(" "));
+    const asked = searchParams.get("scope")?.split(" ").filter(Boolean) ?? [];
+    if (asked.every((scope) => scope === OFFLINE_ACCESS)) searchParams.set("scope", [...scopes, ...asked].join(" "));
     if (!searchParams.get("prompt")) searchParams.set("prompt", "consent");
     if ((searchParams.get("response_mode") || "query") !== "query") searchParams.set("response_mode", "unsupported");
     return `${pathname.slice(BASE.length)}?${searchParams.toString()}`;
