@@ -47,6 +47,7 @@ describe("setup", () => {
         subscription_cancel: { enabled: true, mode: "at_period_end" },
         subscription_update: {
           ...{ enabled: true, default_allowed_updates: ["price"], proration_behavior: "always_invoice" },
+          billing_cycle_anchor: "now",
         },
       },
       ...{ invoice_history: { enabled: true }, payment_method_update: { enabled: true } },
@@ -185,7 +186,10 @@ describe("setup", () => {
     },
   );
 
-  it("corrects a portal and an endpoint of an earlier release, or that somebody has changed", async () => {
+  it.each([
+    { allowed: ["name", "address", "tax_id"], anchor: "now" },
+    { allowed: ["email", "name", "address", "tax_id"], anchor: "unchanged" },
+  ] as const)("corrects a portal of an earlier release (%j), and an endpoint", async ({ allowed, anchor }) => {
     await using standIn = await startStandInStripe();
     const environment = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_API_BASE: standIn.url };
     const setUp = ["setup", "--url", "https://x.example.com", "--json"];
@@ -195,15 +199,15 @@ describe("setup", () => {
     const other = await portals.create({ features: { invoice_history: { enabled: true } } });
     const made = JSON.parse((await billing(environment, ...setUp)).output) as Record<string, string>;
     const prices = [made["monthly_price_id"] ?? "", made["yearly_price_id"] ?? ""];
-    const mayChange = async () =>
-      (await portals.retrieve(made["portal_id"] ?? "")).features.customer_update.allowed_updates;
-    expect(await mayChange()).toContain("email");
+    const features = async () => (await portals.retrieve(made["portal_id"] ?? "")).features;
+    const complete = await features();
     const products = [{ product: "memory_graph_team", prices }];
     await portals.update(made["portal_id"] ?? "", {
       features: {
-        customer_update: { enabled: true, allowed_updates: ["name", "address", "tax_id"] },
+        customer_update: { enabled: true, allowed_updates: [...allowed] },
         subscription_update: {
           ...{ enabled: true, default_allowed_updates: ["price"], proration_behavior: "always_invoice", products },
+          billing_cycle_anchor: anchor,
         },
       },
     });
@@ -219,7 +223,7 @@ describe("setup", () => {
     expect(JSON.parse(again.output)).toMatchObject({
       made: ["the customer portal's settings", "the webhook endpoint's events"],
     });
-    expect(await mayChange()).toContain("email");
+    expect(await features()).toEqual(complete);
     expect(await portals.retrieve(other.id)).toEqual(other);
     const paused = expect.arrayContaining(["invoice.paid", "customer.subscription.paused"]) as string[];
     expect(await endpointNow()).toMatchObject({ status: "enabled", enabled_events: paused });

@@ -104,9 +104,14 @@ const idsOf = (objects: readonly { readonly id: string }[]): string[] => objects
 /** What owners can change about the customer: with the e-mail address, since a department may pay. */
 const UPDATES = ["email", "name", "address", "tax_id"] as const;
 
+/** https://docs.stripe.com/changelog/clover/2025-12-15/customer-portal-billing-cycle-anchor */
+const RESTART = "now";
+
 /**
  * What owners can do in the customer portal: everything but change the quantity, since the service must count members
- * first. A change between month and year takes effect at once, with a credit for the rest of the period.
+ * first. A change between month and year takes effect at once, with a credit for the rest of the period, and begins a
+ * new one: otherwise Stripe would keep the day of the renewal, and charge only that part of a year which is left until
+ * the subscription's anniversary.
  */
 const portalFeatures = (offer: Offer) =>
   ({
@@ -118,6 +123,7 @@ const portalFeatures = (offer: Offer) =>
       enabled: true,
       default_allowed_updates: ["price"],
       proration_behavior: "always_invoice",
+      billing_cycle_anchor: RESTART,
       products: [offer],
     },
   }) satisfies Stripe.BillingPortal.ConfigurationCreateParams.Features;
@@ -140,7 +146,9 @@ async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promi
   const offered = known.features.subscription_update.products?.flatMap(({ prices }) => prices) ?? [];
   const { allowed_updates: allowed } = known.features.customer_update;
   const isComplete =
-    offer.prices.every((price) => offered.includes(price)) && UPDATES.every((update) => allowed.includes(update));
+    offer.prices.every((price) => offered.includes(price)) &&
+    UPDATES.every((update) => allowed.includes(update)) &&
+    known.features.subscription_update.billing_cycle_anchor === RESTART;
   if (!isComplete) {
     made.push("the customer portal's settings");
     await configurations.update(known.id, parts);

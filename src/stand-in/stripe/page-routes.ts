@@ -111,8 +111,11 @@ const changeSubscription =
 const switchPrice: Act = (scene, request, response) => {
   const portal = portalIn(scene, request);
   const price = String(request.params["price"]);
-  const prices = scene.state.portalSettings[portal.settings ?? ""]?.prices ?? [];
+  const { prices = [], anchor } = scene.state.portalSettings[portal.settings ?? ""] ?? {};
   if (!prices.includes(price)) throw invalidRequest("The portal does not offer this price.");
+  // In flexible billing, no other change moves the day of the renewal:
+  // https://docs.stripe.com/billing/subscriptions/billing-mode/compare
+  if (anchor !== "now") throw invalidRequest("The stand-in changes prices only with `billing_cycle_anchor: now`.");
   switchInPortal(scene, subscriptionIn(scene, request), findNamed(scene.state.prices, "price", price));
   response.redirect(303, `/portal/${portal.id}`);
 };

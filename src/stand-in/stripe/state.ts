@@ -176,6 +176,8 @@ export interface PortalSettingsRecord {
   readonly changesPayment: boolean;
   /** The prices among which a customer can change. */
   readonly prices: readonly string[];
+  /** Whether such a change begins a new period. Undefined counts as unchanged. */
+  readonly anchor?: "now" | "unchanged" | undefined;
   metadata: Metadata;
 }
 

@@ -53,6 +53,7 @@ const SETTINGS = fields({
         enabled: boolean,
         default_allowed_updates: list(oneOf("price")),
         proration_behavior: oneOf("always_invoice"),
+        billing_cycle_anchor: optional(oneOf("now", "unchanged")),
         products: list(fields({ product: text(), prices: list(text()) })),
       }),
     ),
@@ -104,6 +105,7 @@ function store(
     showsInvoices: features.invoice_history?.enabled ?? false,
     changesPayment: features.payment_method_update?.enabled ?? false,
     prices: change?.enabled ? change.products.flatMap(({ prices }) => prices) : [],
+    anchor: change?.billing_cycle_anchor,
   };
   for (const price of settings.prices) findNamed(scene.state.prices, "price", price, "features[subscription_update]");
   scene.state.portalSettings[id] = settings;
@@ -125,7 +127,7 @@ const settingsNamed = ({ state }: Source, id: string): PortalSettingsRecord =>
 
 const settingsObject = (
   { state }: Pick<Source, "state">,
-  { id, created, cancels, updates, showsInvoices, changesPayment, prices, ...rest }: PortalSettingsRecord,
+  { id, created, cancels, updates, showsInvoices, changesPayment, prices, anchor, ...rest }: PortalSettingsRecord,
 ) =>
   ({
     id,
@@ -148,7 +150,7 @@ const settingsObject = (
       subscription_pause: { enabled: false, duration: { type: "indefinite", interval_options: [] } },
       subscription_update: {
         enabled: prices.length > 0,
-        billing_cycle_anchor: null,
+        billing_cycle_anchor: anchor ?? null,
         default_allowed_updates: prices.length > 0 ? ["price"] : [],
         products: productsOf(state, prices),
         proration_behavior: prices.length > 0 ? "always_invoice" : "none",
