@@ -67,6 +67,24 @@ it("drops a pending update after 23 hours without payment, and voids its invoice
   await expect(world.standIn.payInvoice(invoice.id)).rejects.toThrow("is void");
 });
 
+it("drops a pending update at the end of the period, which is then renewed as it was", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  const { current_period_end: end } = onlyItem(subscription);
+  await world.standIn.advance(end * 1_000 - world.standIn.now().getTime() - 2 * HOUR_MS);
+  world.standIn.setCard(customer.id, "declined");
+
+  const waiting = await upgrade(world, subscription, 5);
+  world.standIn.setCard(customer.id, "accepted");
+  await world.standIn.advance(3 * HOUR_MS);
+
+  expect(waiting.pending_update?.expires_at).toBe(end);
+  const invoice = whole(waiting.latest_invoice);
+  expect((await world.stripe.invoices.retrieve(invoice.id)).status).toBe("void");
+  const renewed = await onlySubscription(world, customer.id);
+  expect([renewed.pending_update, quantityOf(renewed), renewed.status]).toEqual([null, 3, "active"]);
+});
+
 it("gives the credit that a voided invoice used up back to the customer", async () => {
   await using world = await startWorld();
   const { customer, subscription } = await subscribe(world, 3);

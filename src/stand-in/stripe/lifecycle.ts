@@ -186,13 +186,14 @@ function contradictsPendingUpdate({ pendingUpdate }: SubscriptionRecord, { cance
   return cancelAtPeriodEnd !== undefined && waiting !== cancelAtPeriodEnd;
 }
 
+/** It expires with the period at the latest: https://docs.stripe.com/billing/subscriptions/pending-updates-reference */
 const waitingUpdate = (
   scene: Scene,
-  { items }: SubscriptionRecord,
+  { items, periodEnd }: SubscriptionRecord,
   update: Update,
   invoice: string,
 ): PendingUpdate => ({
-  expiresAt: scene.now() + WAITING_SECONDS,
+  expiresAt: Math.min(scene.now() + WAITING_SECONDS, periodEnd),
   items: update.items ?? items,
   invoice,
   metadata: update.metadata ?? null,
