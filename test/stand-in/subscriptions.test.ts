@@ -208,6 +208,25 @@ it("charges prorations with the next invoice unless told to charge at once", asy
   expect((await world.stripe.invoices.retrieve(String(next))).total).toBe(3_200);
 });
 
+it("credits what the period was debited for, and not what was changed without a proration", async () => {
+  await using world = await startWorld();
+  const { customer, subscription } = await subscribe(world, 3);
+  const change = async (quantity: number, proration_behavior: "none" | "always_invoice") => {
+    const items = [{ id: onlyItem(subscription).id, quantity }];
+    const params = { items, proration_behavior, expand: ["latest_invoice"] };
+    const { latest_invoice: invoice } = await world.stripe.subscriptions.update(subscription.id, params);
+    return whole(invoice).lines.data.map((line) => line.quantity);
+  };
+
+  await change(1, "none");
+  expect(await change(2, "always_invoice")).toEqual([3, 2]);
+  expect(await change(4, "always_invoice")).toEqual([2, 4]);
+  await change(1, "none");
+  await world.standIn.advance(31 * DAY_MS);
+  expect(quantityOf(await onlySubscription(world, customer.id))).toBe(1);
+  expect(await change(2, "always_invoice")).toEqual([1, 2]);
+});
+
 it("charges nothing at once for an update that changes no item", async () => {
   await using world = await startWorld();
   const { subscription } = await subscribe(world, 3);

@@ -187,10 +187,14 @@ const lineOf = ({ id, price, quantity }: ItemRecord) => ({ id: newId("il"), item
 
 const nameOf = ({ state }: Scene, { product }: PriceRecord): string => mustFind(state.products[product]).name;
 
+/** What this period was debited for: the present price and quantity, unless they changed without a proration. */
+export const billedOf = ({ billed, price, quantity }: ItemRecord) => billed ?? { price, quantity };
+
 /**
- * The lines for changing to other items: a credit for the rest of the period with the present items, and the price of
- * that time with the new ones, both less the discount, as with Stripe's `proration_discounts: included`. Approximate: by
- * the share of seconds that is left, rounded to the smallest unit, for prices in one currency.
+ * The lines for changing to other items: a credit for the rest of the period with what was debited, as in flexible
+ * billing (https://docs.stripe.com/billing/subscriptions/prorations#credit-prorations), and the price of that time with
+ * the new items, both less the discount, as with Stripe's `proration_discounts: included`. Approximate: by the share of
+ * seconds that is left, rounded to the smallest unit, for prices in one currency.
  */
 export function prorationLines(
   scene: Scene,
@@ -205,6 +209,7 @@ export function prorationLines(
   const lines = (among: readonly ItemRecord[], others: readonly ItemRecord[], sign: 1 | -1, what: string) =>
     among
       .filter((item) => !others.some((other) => same(item, other)))
+      .map((item) => (sign === -1 ? { ...item, ...billedOf(item) } : item))
       .map((item) => {
         const price = mustFind(scene.state.prices[item.price]);
         const full = Math.round(unitAmountOf(price, now, subscription) * item.quantity * share);

@@ -234,7 +234,7 @@ export function switchInPortal(scene: Scene, subscription: SubscriptionRecord, p
   const invoice = scene.change(subscription, () => {
     const credit = prorationLines(scene, subscription, []);
     const now = scene.now();
-    subscription.items = subscription.items.map((item) => ({ ...item, price: price.id }));
+    subscription.items = subscription.items.map((item) => ({ ...item, price: price.id, billed: undefined }));
     // The change ends a trial, and its invoice, which is paid, is now the latest one.
     if (subscription.status === "trialing") subscription.trialEnd = now;
     subscription.status = "active";
@@ -290,6 +290,7 @@ export function renewSubscription(scene: Scene, subscription: SubscriptionRecord
     const price = mustFind(scene.state.prices[subscription.items[0]?.price ?? ""]);
     subscription.periodStart = subscription.periodEnd;
     subscription.periodEnd = endOfPeriod(anchorOf(subscription), subscription.periodStart, price);
+    subscription.items = subscription.items.map((item) => ({ ...item, billed: undefined }));
     const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];
     subscription.pendingLines = [];
     const made = makeInvoice(scene, subscription, { reason: "subscription_cycle", lines });

@@ -81,6 +81,8 @@ export interface ItemRecord {
   readonly created: number;
   readonly price: string;
   readonly quantity: number;
+  /** What this period was debited for, if price or quantity have changed since without a proration. */
+  readonly billed?: Pick<ItemRecord, "price" | "quantity"> | undefined;
 }
 
 export interface PendingUpdate {

@@ -1,3 +1,4 @@
+import { billedOf } from "../billing.js";
 import { invalidRequest } from "../errors.js";
 import { makeItem } from "../lifecycle.js";
 import { fields, integer, list, optional, text } from "../params.js";
@@ -37,11 +38,12 @@ export function newItems(scene: Scene, given: ReturnType<typeof NEW_ITEMS>): rea
   return items;
 }
 
-/** An item with an id is changed, one without an id is added, as at Stripe. */
+/** An item with an id is changed, one without an id is added, as at Stripe. What is not prorated is not debited now. */
 export function changedItems(
   scene: Scene,
   subscription: SubscriptionRecord,
   given: ReturnType<typeof CHANGED_ITEMS>,
+  prorates = true,
 ): readonly ItemRecord[] {
   const items = new Map(subscription.items.map((item) => [item.id, item]));
   for (const [index, { id, price, quantity }] of given.entries()) {
@@ -54,8 +56,10 @@ export function changedItems(
       items.set(item.id, item);
       continue;
     }
-    const item = findNamed(Object.fromEntries(items), "subscription item", id, `${param}[id]`);
-    items.set(id, { ...item, price: price ?? item.price, quantity: quantity ?? item.quantity });
+    const before = findNamed(Object.fromEntries(items), "subscription item", id, `${param}[id]`);
+    const item = { ...before, price: price ?? before.price, quantity: quantity ?? before.quantity };
+    const isDebited = prorates && (item.price !== before.price || item.quantity !== before.quantity);
+    items.set(id, { ...item, billed: isDebited ? undefined : billedOf(before) });
   }
   assertOneInterval(scene, [...items.values()]);
   return [...items.values()];

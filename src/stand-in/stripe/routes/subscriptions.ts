@@ -101,17 +101,18 @@ function updateOf(scene: Scene, subscription: SubscriptionRecord, params: Return
     throw invalidRequest("An incomplete subscription can only update its metadata and default_source.");
   }
   const payment = params.payment_behavior ?? "allow_incomplete";
+  const proration = params.proration_behavior ?? "create_prorations";
   // https://docs.stripe.com/billing/subscriptions/pending-updates-reference
   if (payment === "pending_if_incomplete" && cancelAt !== undefined) {
     const message = "`cancel_at` is not supported with `payment_behavior=pending_if_incomplete`.";
     throw invalidRequest(message, { param: "cancel_at" });
   }
   return {
-    items: items && changedItems(scene, subscription, items),
+    items: items && changedItems(scene, subscription, items, proration !== "none"),
     metadata: params.metadata === undefined ? undefined : mergeMetadata(subscription.metadata, params.metadata),
     cancelAtPeriodEnd,
     cancelAt,
     payment,
-    proration: params.proration_behavior ?? "create_prorations",
+    proration,
   };
 }
