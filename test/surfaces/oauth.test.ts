@@ -115,7 +115,7 @@ describe("a connected client", () => {
     expect((await store(body.access_token)).body.error?.message).toContain("Unknown tool: store_memory");
   });
 
-  it.each([undefined, "consent"])("keeps the offline access that it asked for, with the prompt %s", async (prompt) => {
+  it.each([undefined, "consent", "login"])("keeps the offline access that it asked for, with the prompt %s", async (prompt) => {
     const scope = "memories:read memories:write offline_access";
     const { clientId, ...tokens } = await walker.connect({ scope, prompt });
     const { body } = await walker.refresh(clientId, tokens.refresh_token, { scope });

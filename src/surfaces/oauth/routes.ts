@@ -151,12 +151,18 @@ const pathWithScopes =
   (scopes: readonly Scope[]) =>
   ({ originalUrl }: Request): string => {
     const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
-    const asked = searchParams.get("scope")?.split(" ").filter(Boolean) ?? [];
-    if (asked.every((scope) => scope === OFFLINE_ACCESS)) searchParams.set("scope", [...scopes, ...asked].join(" "));
-    if (!searchParams.get("prompt")) searchParams.set("prompt", "consent");
+    const [asked, prompts] = [wordsOf(searchParams, "scope"), wordsOf(searchParams, "prompt")];
+    if (asked?.every((scope) => scope === OFFLINE_ACCESS)) searchParams.set("scope", [...scopes, ...asked].join(" "));
+    if (prompts && !prompts.includes("none")) searchParams.set("prompt", [...new Set([...prompts, "consent"])].join(" "));
     if ((searchParams.get("response_mode") || "query") !== "query") searchParams.set("response_mode", "unsupported");
     return `${pathname.slice(BASE.length)}?${searchParams.toString()}`;
   };
+
+/** The words of a parameter; undefined for a repeated one, which oidc-provider refuses. */
+function wordsOf(params: URLSearchParams, name: string): string[] | undefined {
+  const [value = "", ...others] = params.getAll(name);
+  return others.length > 0 ? undefined : value.split(" ").filter(Boolean);
+}
 
 const readRegistration: Handler = (request: Request & { body?: unknown }, _response, next) => {
   if (!claimsJson(request)) throw new UnsupportedMediaType();
