@@ -116,14 +116,17 @@ describe("a request of a client", () => {
     },
   );
 
-  it.each(["scope=offline_access", "scope=", "prompt=", "prompt=login"])("leads nowhere with a second %s", async (first) => {
-    const { body: client } = await walker.register();
-    const start = walker.startOf(client.client_id, { prompt: "consent" }).replace("?", `?${first}&`);
-    const { status, text } = await walker.visit(start);
+  it.each(["scope=offline_access", "scope=", "prompt=", "prompt=login"])(
+    "leads nowhere with a second %s",
+    async (first) => {
+      const { body: client } = await walker.register();
+      const start = walker.startOf(client.client_id, { prompt: "consent" }).replace("?", `?${first}&`);
+      const { status, text } = await walker.visit(start);
 
-    expect(status).toBe(400);
-    expect(text).toContain("must not be provided twice");
-  });
+      expect(status).toBe(400);
+      expect(text).toContain("must not be provided twice");
+    },
+  );
 
   it("is answered only in the ways that the metadata names", async () => {
     const { body: client } = await walker.register({ redirect_uris: ["http://127.0.0.1/callback"] });

@@ -115,15 +115,18 @@ describe("a connected client", () => {
     expect((await store(body.access_token)).body.error?.message).toContain("Unknown tool: store_memory");
   });
 
-  it.each([undefined, "consent", "login"])("keeps the offline access that it asked for, with the prompt %s", async (prompt) => {
-    const scope = "memories:read memories:write offline_access";
-    const { clientId, ...tokens } = await walker.connect({ scope, prompt });
-    const { body } = await walker.refresh(clientId, tokens.refresh_token, { scope });
+  it.each([undefined, "consent", "login"])(
+    "keeps the offline access that it asked for, with the prompt %s",
+    async (prompt) => {
+      const scope = "memories:read memories:write offline_access";
+      const { clientId, ...tokens } = await walker.connect({ scope, prompt });
+      const { body } = await walker.refresh(clientId, tokens.refresh_token, { scope });
 
-    expect([tokens.scope, body.scope]).toEqual([scope, scope]);
-    expect((await store(body.access_token)).body.result).toMatchObject({ structuredContent: { title: "A note" } });
-    expect((await newestKey()).scopes).toEqual(["memories:read", "memories:write"]);
-  });
+      expect([tokens.scope, body.scope]).toEqual([scope, scope]);
+      expect((await store(body.access_token)).body.result).toMatchObject({ structuredContent: { title: "A note" } });
+      expect((await newestKey()).scopes).toEqual(["memories:read", "memories:write"]);
+    },
+  );
 
   it("is refused by a server with another URL", async () => {
     const { access_token: token } = await walker.connect();

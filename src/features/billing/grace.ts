@@ -64,9 +64,17 @@ interface MailFacts {
   readonly until: Date | null;
   readonly invoiceUrl: string | null;
   readonly freeSeats: number;
-  /** Whether the subscription has ended: a payment would not bring the plan back. */
-  readonly isEnded: boolean;
+  /** What became of the subscription: after its end, a payment would not bring the plan back. */
+  readonly outcome: keyof typeof OUTCOMES;
 }
+
+const OUTCOMES = {
+  ended: "The subscription has ended.",
+  paused:
+    "The payment provider has paused the subscription: if the plan is not back when the invoice is paid, cancel the " +
+    "subscription, and buy seats again.",
+  owed: "When the invoice is paid, the plan is back at once.",
+} as const;
 
 const howToPay = (url: string | null): string =>
   url === null
@@ -83,13 +91,13 @@ Everything stays as it is until ${until ? minuteOf(until) : "then"}. If the invo
 
 ${howToPay(invoiceUrl)}`,
   }),
-  plan_suspended: ({ invoiceUrl, freeSeats, isEnded }) => ({
+  plan_suspended: ({ invoiceUrl, freeSeats, outcome }) => ({
     subject: "Your team on Memory Graph has lost its plan",
     body: `The payment for your team's seats did not go through, and the invoice was not paid in time.
 
 Each member has their own plan again. Nobody was removed and nothing was deleted, but nobody can join beyond \
-${countInWords(freeSeats, "member", "members")}. ${isEnded ? "The subscription has ended." : "When the invoice is paid, the plan is back at once."}
+${countInWords(freeSeats, "member", "members")}. ${OUTCOMES[outcome]}
 
-${isEnded ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
+${outcome === "ended" ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
   }),
 };

@@ -156,7 +156,9 @@ export class SubscriptionCopy {
   #tellOwner(inner: Database, mail: BillingMail, { status, ...values }: SubscriptionValues & Grace) {
     const { freeSeats } = this.session.services.billing;
     const { graceUntil: until, hostedInvoiceUrl: invoiceUrl } = values;
-    return tellOwner(inner, this.session, mail, { until, invoiceUrl, freeSeats, isEnded: !isLive({ status }) });
+    const lasting = status === "paused" ? "paused" : "owed";
+    const outcome = isLive({ status }) ? lasting : "ended";
+    return tellOwner(inner, this.session, mail, { until, invoiceUrl, freeSeats, outcome });
   }
 
   /** Returns whether the team still exists. */

@@ -153,7 +153,8 @@ const pathWithScopes =
     const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
     const [asked, prompts] = [wordsOf(searchParams, "scope"), wordsOf(searchParams, "prompt")];
     if (asked?.every((scope) => scope === OFFLINE_ACCESS)) searchParams.set("scope", [...scopes, ...asked].join(" "));
-    if (prompts && !prompts.includes("none")) searchParams.set("prompt", [...new Set([...prompts, "consent"])].join(" "));
+    if (prompts && !prompts.includes("none"))
+      searchParams.set("prompt", [...new Set([...prompts, "consent"])].join(" "));
     if ((searchParams.get("response_mode") || "query") !== "query") searchParams.set("response_mode", "unsupported");
     return `${pathname.slice(BASE.length)}?${searchParams.toString()}`;
   };

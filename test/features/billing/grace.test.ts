@@ -230,6 +230,19 @@ it("says where to pay when Stripe stops retrying but keeps the subscription", as
   expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
 });
 
+it("does not promise that paying brings the plan back when Stripe has paused the subscription", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+
+  await world.stripe.pause(await subscriptionOf(world, payer));
+  await world.stripe.delivered();
+
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "paused", plan: null });
+  const notice = (await noticesOf(world)).at(-1);
+  expect(notice?.body).toContain("has paused the subscription: if the plan is not back when the invoice is paid");
+  expect(notice?.body).not.toContain("back at once");
+});
+
 it("sends no mail that is switched off, and works without a grace period", async () => {
   await using world = await createBillingWorld({ billing: { graceDays: 0, mails: new Set() }, deaf: true });
   const payer = await aSubscriber(world, { seats: 10 });
