@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { program } from "../../src/commands/doctor.js";
+import { setUpAccount } from "../../src/features/billing/set-up-account.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
@@ -432,6 +433,22 @@ it("checks each price and the customer portal", async () => {
     );
   }
   expect(await said({ STRIPE_PORTAL_ID: "bpc_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_PORTAL_ID/);
+  const { configurations } = stripe.billingPortal;
+  const portalOf = async (...updates: ("price" | "quantity")[]) => {
+    const products = [{ product: "memory_graph_team", prices: [standIn.priceId] }];
+    const change = { enabled: true, default_allowed_updates: updates, products };
+    const params = { ...change, proration_behavior: "always_invoice", billing_cycle_anchor: "unchanged" } as const;
+    return (await configurations.create({ features: { subscription_update: params } })).id;
+  };
+  const { id: withoutChanges } = await configurations.create({ features: { invoice_history: { enabled: true } } });
+  expect(await said({ STRIPE_PORTAL_ID: withoutChanges })).toBe(works);
+  expect(await said({ STRIPE_PORTAL_ID: await portalOf("price") })).toMatch(
+    /^wrong: .* keeps .* `npm run billing -- setup`/,
+  );
+  expect(await said({ STRIPE_PORTAL_ID: await portalOf("quantity") })).toMatch(/^wrong: .* take the quantity from/);
+  const wishes = { ...{ monthly: 800, yearly: 8_000, currency: "usd" }, url: "https://memory.example.com" };
+  const { portalId } = await setUpAccount(stripe, wishes);
+  expect(await said({ STRIPE_PORTAL_ID: portalId })).toBe(works);
   for (const kind of ["429", "500"] as const) {
     standIn.fail({ kind, path: /^\/v1\/prices/, times: 10 });
     expect(await said({})).toMatch(/^wrong: Stripe cannot be used now: .*status\.stripe\.com/);

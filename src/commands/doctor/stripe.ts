@@ -1,6 +1,6 @@
 import { Stripe } from "stripe";
 import type { Config } from "../../config.js";
-import { listEndpoints } from "../../features/billing/index.js";
+import { listEndpoints, restartsPeriod } from "../../features/billing/index.js";
 import { explainUnreachable, stripeClient } from "../../platform/billing/stripe-client.js";
 import { Problem } from "./problem.js";
 
@@ -32,7 +32,8 @@ async function examineAccount(config: Config): Promise<string | undefined> {
     periods.push("year");
   }
   if (stripePortalId !== undefined) {
-    await readFrom("STRIPE_PORTAL_ID", () => stripe.billingPortal.configurations.retrieve(stripePortalId));
+    const { configurations } = stripe.billingPortal;
+    assertChangesRightly(await readFrom("STRIPE_PORTAL_ID", () => configurations.retrieve(stripePortalId)));
   }
   const endpoints = await readIfAllowed("its webhooks", listEndpoints(stripe));
   if (endpoints?.length === 0) {
@@ -55,6 +56,24 @@ function tellOtherHost(endpoints: readonly string[] = [], publicUrl?: string): s
   const isKnown = publicUrl === undefined || endpoints.some((url) => url.startsWith(`${publicUrl}/`));
   const [first] = endpoints;
   return isKnown || first === undefined ? "" : ` It sends events to ${first}, not to PUBLIC_URL: is this the service?`;
+}
+
+/** @throws Problem if a change in the customer portal charges a team wrongly, or is not checked by the service. */
+function assertChangesRightly(portal: Stripe.BillingPortal.Configuration): void {
+  const { enabled, default_allowed_updates: allowed } = portal.features.subscription_update;
+  if (enabled && allowed.includes("quantity")) {
+    throw new Problem(
+      `The customer portal ${portal.id} lets owners pay for fewer seats than their team has members: take the ` +
+        "quantity from what it may change, in Stripe's dashboard.",
+    );
+  }
+  if (enabled && allowed.includes("price") && !restartsPeriod(portal)) {
+    throw new Problem(
+      `The customer portal ${portal.id} keeps the day of the renewal when a team changes between month and year, so ` +
+        "the team is charged again before a year is over: run `npm run billing -- setup`, and set STRIPE_PORTAL_ID " +
+        "to what it prints.",
+    );
+  }
 }
 
 /** @throws Problem if Stripe Tax cannot compute the taxes of a checkout. */

@@ -22,7 +22,14 @@ export { type Reconciled, reconcileAccounts } from "./reconcile.js";
 export { noteFormerPayer } from "./payer.js";
 export { assertMembersPaid } from "./seats.js";
 export { refreshCheckout } from "./checkout-return.js";
-export { type AccountSetup, FIRST_PRICES, type SetupOptions, listEndpoints, setUpAccount } from "./set-up-account.js";
+export {
+  type AccountSetup,
+  FIRST_PRICES,
+  type SetupOptions,
+  listEndpoints,
+  restartsPeriod,
+  setUpAccount,
+} from "./set-up-account.js";
 export { InvalidSignature, receivePaymentWebhook } from "./webhook.js";
 
 export const billingOperations = [

@@ -107,6 +107,10 @@ const UPDATES = ["email", "name", "address", "tax_id"] as const;
 /** https://docs.stripe.com/changelog/clover/2025-12-15/customer-portal-billing-cycle-anchor */
 const RESTART = "now";
 
+/** Whether a change between month and year in the customer portal begins a new period. */
+export const restartsPeriod = ({ features }: Stripe.BillingPortal.Configuration): boolean =>
+  features.subscription_update.billing_cycle_anchor === RESTART;
+
 /**
  * What owners can do in the customer portal: everything but change the quantity, since the service must count members
  * first. A change between month and year takes effect at once, with a credit for the rest of the period, and begins a
@@ -148,7 +152,7 @@ async function ensurePortal(stripe: Stripe, offer: Offer, made: string[]): Promi
   const isComplete =
     offer.prices.every((price) => offered.includes(price)) &&
     UPDATES.every((update) => allowed.includes(update)) &&
-    known.features.subscription_update.billing_cycle_anchor === RESTART;
+    restartsPeriod(known);
   if (!isComplete) {
     made.push("the customer portal's settings");
     await configurations.update(known.id, parts);

@@ -178,6 +178,8 @@ export interface PortalSettingsRecord {
   readonly changesPayment: boolean;
   /** The prices among which a customer can change. */
   readonly prices: readonly string[];
+  /** What a customer can change of a subscription. Undefined counts as the price. */
+  readonly changes?: readonly ("price" | "quantity")[];
   /** Whether such a change begins a new period. Undefined counts as unchanged. */
   readonly anchor?: "now" | "unchanged" | undefined;
   metadata: Metadata;

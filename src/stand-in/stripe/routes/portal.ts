@@ -51,7 +51,7 @@ const SETTINGS = fields({
     subscription_update: optional(
       fields({
         enabled: boolean,
-        default_allowed_updates: list(oneOf("price")),
+        default_allowed_updates: list(oneOf("price", "quantity")),
         proration_behavior: oneOf("always_invoice"),
         billing_cycle_anchor: optional(oneOf("now", "unchanged")),
         products: list(fields({ product: text(), prices: list(text()) })),
@@ -105,6 +105,7 @@ function store(
     showsInvoices: features.invoice_history?.enabled ?? false,
     changesPayment: features.payment_method_update?.enabled ?? false,
     prices: change?.enabled ? change.products.flatMap(({ prices }) => prices) : [],
+    ...(change && { changes: change.default_allowed_updates }),
     anchor: change?.billing_cycle_anchor,
   };
   for (const price of settings.prices) findNamed(scene.state.prices, "price", price, "features[subscription_update]");
@@ -127,7 +128,18 @@ const settingsNamed = ({ state }: Source, id: string): PortalSettingsRecord =>
 
 const settingsObject = (
   { state }: Pick<Source, "state">,
-  { id, created, cancels, updates, showsInvoices, changesPayment, prices, anchor, ...rest }: PortalSettingsRecord,
+  {
+    id,
+    created,
+    cancels,
+    updates,
+    showsInvoices,
+    changesPayment,
+    prices,
+    changes,
+    anchor,
+    ...rest
+  }: PortalSettingsRecord,
 ) =>
   ({
     id,
@@ -151,7 +163,7 @@ const settingsObject = (
       subscription_update: {
         enabled: prices.length > 0,
         billing_cycle_anchor: anchor ?? null,
-        default_allowed_updates: prices.length > 0 ? ["price"] : [],
+        default_allowed_updates: prices.length > 0 ? [...(changes ?? ["price" as const])] : [],
         products: productsOf(state, prices),
         proration_behavior: prices.length > 0 ? "always_invoice" : "none",
         schedule_at_period_end: { conditions: [] },
