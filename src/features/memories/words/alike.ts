@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { UNSPACED } from "./fold.js";
 import type { Piece } from "./piece.js";
-import type { QueryWord } from "./query.js";
+import type { QueryWord } from "./query-word.js";
 import {
   groupsOf,
   nearSpellings,

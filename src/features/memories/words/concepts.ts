@@ -5,7 +5,9 @@ import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflecti
 import type { Modifier } from "./modifiers.js";
 import { isTelling, patternOfNames, patternOfPhrase } from "./names.js";
 import type { Piece } from "./piece.js";
-import type { QueryWord, SearchQuery, ShortenedName } from "./query.js";
+import type { SearchQuery } from "./query.js";
+import type { QueryWord } from "./query-word.js";
+import type { ShortenedName } from "./word-runs.js";
 import { TITLE, TYPE } from "./tsquery.js";
 import type { TUNING } from "./tuning.js";
 import { LISTING } from "./vocabulary.js";
