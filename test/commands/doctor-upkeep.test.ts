@@ -6,6 +6,7 @@ import { onConnection } from "../../src/platform/database/one-connection.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
 import { examine } from "../support/doctor.js";
 import { lockMemories } from "../support/locks.js";
+import { findTitles, memoriesTitled } from "../support/memories.js";
 import { reportCounts } from "../support/rows-read.js";
 import { createWorld } from "../support/world.js";
 
@@ -135,5 +136,53 @@ it("says that the locale has changed since the indexes were made, as by an upgra
         `database ${name} is of version [\\d.]+ now, and was of 1\\.0, .* Run REINDEX DATABASE ${name}, then ALTER`,
       ),
     );
+  });
+});
+
+const TITLES = ["Added a column", "Adding a column", "Nothing"];
+
+/** Lets a database stem words in another way, as a major version does from which it is upgraded. */
+async function withOtherStems(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  const stemBy = (dictionary: string) =>
+    client.query(`ALTER TEXT SEARCH CONFIGURATION pg_catalog.english ALTER MAPPING FOR asciiword WITH ${dictionary}`);
+  await stemBy("pg_catalog.simple");
+  await work();
+  await stemBy("english_stem");
+}
+
+it("says that memories are stored with words of another version, which a procedure makes again", async () => {
+  await using world = await createWorld({ fresh: true });
+  const ann = await world.user();
+  await onServer(world.databaseUrl, async (client) => {
+    await withOtherStems(client, () => memoriesTitled(ann, ...TITLES));
+    await client.query("UPDATE lexicon SET documents = 1");
+    const rows = async () =>
+      (await client.query("SELECT to_jsonb(m) - 'search' AS row FROM memory m ORDER BY id")).rows;
+    const before = await rows();
+    expect(await findTitles(ann, "added")).toEqual(TITLES.slice(0, 1));
+    await expect(assertKept(client)).rejects.toThrow(/so searches miss some: run CALL refresh_search\(\) in psql/);
+
+    await client.query("CALL refresh_search()");
+
+    await assertKept(client);
+    expect((await findTitles(ann, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
+    expect(await rows()).toEqual(before);
+  });
+});
+
+it("says so too if only the lexicon lacks these words, as after a backup of another version was restored", async () => {
+  await using world = await createWorld({ fresh: true });
+  const ann = await world.user();
+  await memoriesTitled(ann, ...TITLES);
+  await onServer(world.databaseUrl, async (client) => {
+    await client.query("UPDATE lexicon SET documents = 1");
+    await client.query("DELETE FROM lexicon WHERE word = 'add'");
+    expect(await findTitles(ann, "added")).toEqual(TITLES.slice(0, 1));
+    await expect(assertKept(client)).rejects.toThrow(/run CALL refresh_search\(\)/);
+
+    await client.query("CALL refresh_search()");
+
+    await assertKept(client);
+    expect((await findTitles(ann, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
   });
 });

@@ -30,9 +30,12 @@ const NAMED_MAX = 3;
  */
 export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Promise<void> {
   const problems: string[] = [];
-  const { rowCount: knowsVersions } = await client.query(KNOWS_VERSIONS);
-  const kinds = [tables, transactions, preparedTransactions, slots, connections, ...(knowsVersions ? [locale] : [])];
-  const statements = kinds.map((kind) => kind(bounds));
+  const always = [tables, transactions, preparedTransactions, slots, connections];
+  const { rows: known } = await client.query<{ name: string }>(KNOWN_FUNCTIONS);
+  const statements = [
+    ...always.map((kind) => kind(bounds)),
+    ...known.map(({ name }) => BY_FUNCTION[name]).filter((statement) => statement !== undefined),
+  ];
   for (const statement of statements) {
     const { rows } = await client.query<{ problem: string }>(statement);
     problems.push(...rows.slice(0, NAMED_MAX).map(({ problem }) => problem));
@@ -119,13 +122,26 @@ const connections = ({ connectionsShare }: Bounds) => `
        AS settings
   WHERE used > ${connectionsShare} * most`;
 
-/** PostgreSQL notes the version of a database's locale from 15 on. */
-const KNOWS_VERSIONS = "SELECT FROM pg_proc WHERE proname = 'pg_database_collation_actual_version'";
-
-/** Another version may sort texts differently. Then an index finds some no longer, and a unique one lets them in twice. */
-const locale = () => `
-  SELECT format('The locale of the database %1$I is of version %2$s now, and was of %3$s, as before an upgrade of its ' ||
-                'system: indexes of texts may miss rows. Run REINDEX DATABASE %1$I, then ALTER DATABASE %1$I REFRESH ' ||
-                'COLLATION VERSION.', datname, pg_database_collation_actual_version(oid), datcollversion) AS problem
+/** Another version may sort texts differently. Then an index misses some, and a unique one lets them in twice. */
+const locale = `
+  SELECT format('The locale of the database %1$I is of version %2$s now, and was of %3$s, as before an upgrade of ' ||
+                'its system: indexes of texts may miss rows. Run REINDEX DATABASE %1$I, then ALTER DATABASE %1$I ' ||
+                'REFRESH COLLATION VERSION.', datname, pg_database_collation_actual_version(oid), datcollversion) AS problem
   FROM pg_database
   WHERE datname = current_database() AND datcollversion <> pg_database_collation_actual_version(oid)`;
+
+/** Another version may stem words differently: then a query and a memory that was stored before have not the same. */
+const searchWords = `
+  SELECT 'Memories are stored with other words than this version of PostgreSQL makes of their texts, as after an ' ||
+         'upgrade to another major one, so searches miss some: run CALL refresh_search() in psql. Requests go on ' ||
+         'meanwhile.' AS problem
+  WHERE is_search_outdated()`;
+
+/** PostgreSQL notes the version of a locale from 15 on; and a migration may be due. */
+const BY_FUNCTION: Readonly<Record<string, string | undefined>> = {
+  pg_database_collation_actual_version: locale,
+  is_search_outdated: searchWords,
+};
+const KNOWN_FUNCTIONS = `
+  SELECT proname AS name FROM pg_proc
+  WHERE proname IN ('${Object.keys(BY_FUNCTION).join("', '")}') AND pg_function_is_visible(oid)`;
