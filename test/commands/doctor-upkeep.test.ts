@@ -142,7 +142,7 @@ it("says that the locale has changed since the indexes were made, as by an upgra
 const TITLES = ["Added a column", "Adding a column", "Nothing"];
 
 /** Lets a database stem words in another way, as a major version does from which it is upgraded. */
-async function withOtherStems(client: pg.Client, work: () => Promise<void>): Promise<void> {
+async function withOtherStems(client: pg.Client, work: () => Promise<unknown>): Promise<void> {
   const stemBy = (dictionary: string) =>
     client.query(`ALTER TEXT SEARCH CONFIGURATION pg_catalog.english ALTER MAPPING FOR asciiword WITH ${dictionary}`);
   await stemBy("pg_catalog.simple");

@@ -28,7 +28,7 @@ import { databaseOn, onServer } from "../bench/on-server.js";
 import { runHere, runProcess } from "../support/commands.js";
 import { dataFolder, madeFolder } from "../support/embedded.js";
 import { aFolder } from "../support/folder.js";
-import { aLink, aMemory, manyMemories, miscounted } from "../support/memories.js";
+import { aLink, aMemory, findTitles, manyMemories, memoriesTitled, miscounted } from "../support/memories.js";
 import { rowsOf } from "../support/tables.js";
 import { aTeam, anInvitee } from "../support/teams.js";
 import { type World, createWorld } from "../support/world.js";
@@ -382,6 +382,23 @@ it("backs up the database as it was at one moment, whatever is changed meanwhile
 
   await readDatabase(addressOf(target), Readable.from([text]));
   expect(await contentOf(target)).toEqual(before);
+});
+
+it("learns the words that the copied lexicon lacks, as after a change of PostgreSQL's version", async () => {
+  await using source = await createWorld();
+  await using target = await createWorld();
+  const ann = await source.user();
+  await memoriesTitled(ann, "Added a column", "Adding a column");
+  await onServer(
+    source.databaseUrl,
+    async (client) => void (await client.query("DELETE FROM lexicon WHERE word = 'add'")),
+  );
+  const written = new PassThrough();
+
+  await Promise.all([writeDatabase(addressOf(source), written), readDatabase(addressOf(target), written)]);
+
+  const copied = await (await target.user()).withKey(ann.key);
+  expect((await findTitles(copied, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
 });
 
 it("backs up a database that is being migrated only before or after a migration", async () => {

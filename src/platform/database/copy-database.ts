@@ -93,8 +93,21 @@ export function readDatabase(
     await client.query("COMMIT");
     // All is stored, so a failure here, as on a disk that is full now, is none of the copy. Autovacuum does it later.
     await client.query("ANALYZE").catch(() => {});
+    // The doctor says if it is still to be done.
+    await refreshSearch(client).catch(() => {});
     return counts;
   });
+}
+
+/** How many memories are looked at. */
+const SEARCHED_SAMPLE = 10_000;
+
+/** Where this PostgreSQL stems words in another way than the one that the data come from, the lexicon lacks its stems. */
+async function refreshSearch(client: pg.Client): Promise<void> {
+  const found = await client.query<{ outdated: boolean }>("SELECT is_search_outdated($1) AS outdated", [
+    SEARCHED_SAMPLE,
+  ]);
+  if (found.rows[0]?.outdated) await client.query("CALL refresh_search()");
 }
 
 /**
