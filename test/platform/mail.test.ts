@@ -172,6 +172,8 @@ it.each([
   { code: 554, text: "This user has no mailbox" },
   { code: 550, text: "<bob@relay.example.com> is not known here" },
   { code: 550, text: `5.1.1 <${BOB}>: Recipient address rejected: User unknown in relay recipient table` },
+  { code: 550, text: "5.4.1 Recipient address rejected: Access denied" },
+  { code: 552, text: "5.2.2 The mailbox is full: it has exceeded its quota" },
 ])("gives up at once if the mail server refuses the address with $code, and tells the inviter", async (refusal) => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
@@ -201,8 +203,15 @@ it.each([
   { by: "Exim", code: 550, text: "relay not permitted" },
   { by: "Exim, naming the address,", code: 550, text: `<${BOB}>: relay not permitted` },
   { by: "Postfix, because of the sender,", code: 550, text: "5.1.8 <mail@example.com>: Sender address rejected" },
+  { by: "Postfix, which knows no such sender,", code: 550, text: "5.1.0 <mail@example.com>: Sender address rejected" },
   { by: "a server that wants a password", code: 530, text: "Authentication required" },
-])("retries a mail that $by does not relay: that says nothing about the address", async ({ code, text }) => {
+  { by: "Gmail, since the account has sent too much,", code: 550, text: "5.4.5 Daily user sending quota exceeded" },
+  { by: "Zoho, since the account has sent too much,", code: 550, text: "5.4.6 Unusual sending activity detected" },
+  { by: "Microsoft 365, since the account has sent too much,", code: 550, text: "5.1.90 Daily limit reached" },
+  { by: "IONOS, since the account has sent too much,", code: 550, text: "mailbox unavailable. Try again later" },
+  { by: "cPanel, since the account has sent too much,", code: 550, text: "Domain exceeded the max emails per hour" },
+  { by: "a server with a list of spammers", code: 554, text: "Service unavailable; blocked using zen.spamhaus.org" },
+])("retries a mail that $by does not take: that says nothing about the address", async ({ code, text }) => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuseAddress(BOB, { code, text });

@@ -65,10 +65,20 @@ const claimOf = ({ id, dueAt }: Pick<ClaimedMail, "id" | "dueAt">) => ({ id, due
 /** The statuses that are about the address: RFC 5321, 4.2.3, RFC 7504, and 554, which servers send instead of 550. */
 const ADDRESS_REFUSED: readonly unknown[] = [521, 550, 551, 552, 553, 554, 556];
 const ENHANCED_STATUS = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?![\d.])/;
-/** RFC 3463, 3.2 and 3.8: the address of the sender, and security or policy, such as a refusal to relay. */
-const OF_SENDER = /^5\.(?:1\.[78]$|7\.)/;
-/** What servers without such a status say, such as Exim's "relay not permitted". */
-const WORDS_OF_SENDER = /relay|sender|authenticat/i;
+/**
+ * RFC 3463: the address of the sender, congestion, a loop, and security or policy, such as a refusal to relay. Gmail
+ * says 5.4.5, Zoho 5.4.6 and Microsoft 365 5.1.90 where an account has sent too much.
+ */
+const OF_SENDER = /^5\.(?:1\.(?:[78]|90)$|4\.[56]$|7\.)/;
+/**
+ * What is about the sender without such a status, as of Exim's "relay not permitted". Postfix says 5.1.0 of a sender whom
+ * it does not know, and IONOS that a mailbox is not available, and to try again later, where an account has sent too much.
+ * Not what is said of a full mailbox.
+ */
+const WORDS_OF_SENDER = [
+  /relay(?!.?recipient)|sender|authenticat|spam|policy|reputation|bl(?:ack|ock) ?list/i,
+  /(?:sending|mails?|messages?) (?:limit|quota|rate)\b|per (?:minute|hour|day)\b|hourly|daily|try again later/i,
+];
 
 /** Whether the mail server refused the address itself, permanently. */
 function isRefusedForGood(error: unknown): boolean {
@@ -78,9 +88,10 @@ function isRefusedForGood(error: unknown): boolean {
 
 /** Many servers check the sender only when they know the recipient. The operator can correct what is wrong with it. */
 function isBecauseOfSender(response: string): boolean {
-  const status = ENHANCED_STATUS.exec(response)?.[0];
+  const status = ENHANCED_STATUS.exec(response)?.[0] ?? "";
   // Without addresses, which may have such words, too.
-  return status ? OF_SENDER.test(status) : WORDS_OF_SENDER.test(response.replaceAll(/\S+@\S+/g, ""));
+  const words = response.replaceAll(/\S+@\S+/g, "");
+  return OF_SENDER.test(status) || WORDS_OF_SENDER.some((pattern) => pattern.test(words));
 }
 
 /** Deletes the mail. Marks its invitation, and tells the person who invited. */
