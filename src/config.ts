@@ -173,13 +173,20 @@ function databaseAddress(variables: Variables, name: string): string | undefined
   return namingTlsMode(text);
 }
 
-/** The address with the mode of TLS that node-postgres uses for it. */
+/**
+ * The address with the mode of TLS that node-postgres uses for it. `sslrootcert=system`, as in addresses for libpq 16,
+ * means no file, but to verify by the authorities that Node trusts. node-postgres would use TLS for `ssl=false`, too.
+ */
 export function namingTlsMode(url: string): string {
   const address = new URL(url);
   const parameters = address.searchParams;
-  if (!VERIFYING.includes(parameters.get("sslmode") ?? "") || parameters.has("uselibpqcompat")) return url;
-  parameters.set("sslmode", "verify-full");
-  return address.href;
+  const isBySystem = parameters.get("sslrootcert") === "system";
+  const isVerifying = VERIFYING.includes(parameters.get("sslmode") ?? "") && !parameters.has("uselibpqcompat");
+  const isPlain = parameters.get("ssl") === "false";
+  if (isBySystem) parameters.delete("sslrootcert");
+  if (isBySystem || isVerifying) parameters.set("sslmode", "verify-full");
+  if (isPlain) parameters.set("ssl", "0");
+  return isBySystem || isVerifying || isPlain ? address.href : url;
 }
 
 function readDatabases(variables: Variables) {

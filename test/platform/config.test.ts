@@ -120,6 +120,18 @@ it.each([
   expect(() => readConfig(environment)).not.toThrow();
 });
 
+it.each([
+  ["sslrootcert=system", "sslmode=verify-full"],
+  ["sslmode=require&sslrootcert=system", "sslmode=verify-full"],
+  ["sslmode=verify-ca&sslrootcert=ca.pem", "sslmode=verify-full&sslrootcert=ca.pem"],
+  ["ssl=false", "ssl=0"],
+  ["sslmode=no-verify", "sslmode=no-verify"],
+  ["sslmode=require&uselibpqcompat=true", "sslmode=require&uselibpqcompat=true"],
+])("reads TLS in an address of PostgreSQL by %s as %s", (given, read) => {
+  const address = "postgres://ann:hush@h/graph?";
+  expect(readConfig({ DATABASE_URL: address + given }).databaseUrl).toBe(address + read);
+});
+
 const names = new Set<string>();
 readConfig(new Proxy<Record<string, string>>({}, { get: (_none, name) => void names.add(String(name)) }));
 /** Variables that may be any text. */
