@@ -99,7 +99,8 @@ function sentenceFor(error: unknown, place: Place): string | undefined {
   if (error instanceof URIError) {
     return `${place.variable} cannot be decoded: write a percent sign as %25, also in a password.`;
   }
-  if (/unsupported startup parameter/.test(said)) return THROUGH_POOLER;
+  if (/unsupported startup parameter|RDS Proxy .* support (?:the option|command-line)/.test(said))
+    return THROUGH_POOLER;
   if (/configuration parameter|value for parameter/.test(said)) {
     return `PostgreSQL at ${place.host} refuses the options in ${place.variable}: ${said}. Correct the options.`;
   }

@@ -67,13 +67,19 @@ const RAISE_FOR_ROWS = `
 
 // Those of databases and users came with 1.24.
 it.each([
-  ["no more connections allowed (max_client_conn)", "exhausted"],
-  ["client connections exceeded (max_db_client_connections)", "exhausted"],
-  ["client connections exceeded (max_user_client_connections)", "exhausted"],
-  ["query_wait_timeout", "busy"],
-  ["client_login_timeout", "lost"],
-])("knows what it means when PgBouncer says %s", (message, why) => {
-  const error = Object.assign(new Error(message), { code: "08P01", severity: "FATAL" });
+  ["PgBouncer", "08P01", "no more connections allowed (max_client_conn)", "exhausted"],
+  ["PgBouncer", "08P01", "client connections exceeded (max_db_client_connections)", "exhausted"],
+  ["PgBouncer", "08P01", "client connections exceeded (max_user_client_connections)", "exhausted"],
+  ["PgBouncer", "08P01", "query_wait_timeout", "busy"],
+  ["PgBouncer", "08P01", "client_login_timeout", "lost"],
+  ["Supavisor", "XX000", "(EMAXCLIENTCONN) max client connections reached, limit: 200", "exhausted"],
+  ["Supavisor", "XX000", "(EMAXCLIENTSESSION) max clients reached in session mode", "exhausted"],
+  ["Supavisor", "XX000", "(ECHECKOUTTIMEOUT) Pool checkout timeout. Request was dropped after 60000ms", "busy"],
+  ["Supavisor, an older one,", "XX000", "Max client connections reached", "exhausted"],
+  ["PgCat", "58000", "could not get connection from the pool - AllServersDown", "busy"],
+  ["PgDog", "58000", "checkout timeout", "busy"],
+])("knows what it means when %s says with %s: %s", (_pooler, code, message, why) => {
+  const error = Object.assign(new Error(message), { code, severity: "FATAL" });
   expect(whyUnavailable(error)).toBe(why);
 });
 
@@ -206,7 +212,7 @@ it("recognises a lost worker of Citus, and a connection that a pooler refuses wi
     Object.assign(new Error(message), { code: "XX000", severity });
 
   expect(whyUnavailable(internal("failure on connection marked as essential: worker-1:5432", "ERROR"))).toBe("lost");
-  expect(whyUnavailable(internal("Max client connections reached", "FATAL"))).toBe("lost");
+  expect(whyUnavailable(internal("no tenant identifier", "FATAL"))).toBe("lost");
   expect(whyUnavailable(internal("cache lookup failed for type 0", "ERROR"))).toBe(undefined);
 });
 

@@ -143,7 +143,22 @@ it.each([
     /cannot be used now: .*bytes\. .* disk is full, so .* make room/,
   ],
   ["08P01", "no such database: graph", /refuses: no such database: graph\. .* settings of the pooler/],
-  ["XX000", "Max client connections reached", /refuses: Max client connections reached/],
+  ["XX000", "no tenant identifier", /refuses: no tenant identifier/],
+  [
+    "XX000",
+    "Max client connections reached",
+    /cannot be used now: Max client connections reached\. .* pooler is out of connections/,
+  ],
+  [
+    "0A000",
+    "Feature not supported: RDS Proxy currently doesn’t support command-line options.",
+    /through a pooler, .*: set DIRECT_DATABASE_URL/,
+  ],
+  [
+    "0A000",
+    "Feature not supported: RDS Proxy currently doesn't support the option statement_timeout.",
+    /through a pooler, .*: set DIRECT_DATABASE_URL/,
+  ],
   ["XX000", "all backend nodes are down", /refuses: all backend nodes are down/, "ERROR"],
 ])("says what to do when the database refuses it: %s", async (code, message, sentence, severity = "FATAL") => {
   const fields = [`S${severity}`, `V${severity}`, `C${code}`, `M${message}`].map((field) => `${field}\0`).join("");

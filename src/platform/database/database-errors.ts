@@ -145,10 +145,14 @@ function whyOfLayer(layer: Layer): WhyUnavailable | undefined {
 const isEssential = (message: unknown): boolean =>
   typeof message === "string" && message.startsWith("failure on connection marked as essential");
 
-/** What PgBouncer says at its limits, all with one state. */
+/**
+ * What poolers say at their limits, each with one state for many reasons: PgBouncer, Supavisor before and since it has
+ * codes of its own, PgCat and PgDog.
+ */
 const BY_POOLER: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
   [/^(no more connections allowed|client connections exceeded) \(max_\w+\)$/, "exhausted"],
-  [/^query_wait_timeout$/, "busy"],
+  [/^\((EMAXCLIENTCONN|EMAXCLIENTSESSION)\) |^Max client connections reached/, "exhausted"],
+  [/^query_wait_timeout$|^\(ECHECKOUTTIMEOUT\) |^could not get connection from the pool|^checkout timeout/, "busy"],
 ];
 
 /** From PostgreSQL's documentation, appendix A: the errors that the statement itself did not cause. */
