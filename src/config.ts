@@ -157,11 +157,18 @@ export function readConfig(
 
 /** The modes in which node-postgres verifies certificates as in `verify-full`, with a warning of seven lines. */
 const VERIFYING = ["prefer", "require", "verify-ca"];
-const SEVERAL_HOSTS = /^[a-z]+:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)/i;
+const SEVERAL_HOSTS = /^[a-z]+:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)|[?&](host|port)=[^&#]*(,|%2c)/i;
+/** As libpq takes it, and documentation of hosts shows it, but no URL: a user must be somewhere. */
+const USER_WITHOUT_HOST = /^postgres(ql)?:\/\/[^/?#]*@\//i;
 
 function databaseAddress(variables: Variables, name: string): string | undefined {
-  if (SEVERAL_HOSTS.test(variables.text(name) ?? "")) {
+  const given = variables.text(name) ?? "";
+  if (SEVERAL_HOSTS.test(given)) {
     variables.report(name, "names several hosts, but must name one: that of the primary.");
+    return undefined;
+  }
+  if (USER_WITHOUT_HOST.test(given)) {
+    variables.report(name, "has no host behind the @: write localhost there. With `host=/folder` that counts instead.");
     return undefined;
   }
   const text = variables.url(name, POSTGRES);

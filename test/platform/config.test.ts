@@ -62,6 +62,11 @@ it.each([
   [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
   [{ DATABASE_URL: "postgres://a@b/c?schema=d" }, "DATABASE_URL names a schema, but the tables are always in public"],
   [{ DATABASE_URL: "postgres://a:b@h:1,i:2/c" }, "DATABASE_URL names several hosts, but must name one"],
+  [{ DATABASE_URL: "postgres://a:b@h/c?host=h%2Ci" }, "DATABASE_URL names several hosts, but must name one"],
+  [
+    { DATABASE_URL: "postgres://a:b@/c?host=/cloudsql/p:r:i" },
+    "DATABASE_URL has no host behind the @: write localhost",
+  ],
   [{ DIRECT_DATABASE_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DIRECT_DATABASE_URL"],
   [{ DATABASE_REPLICA_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DATABASE_REPLICA_URL"],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"],
