@@ -151,6 +151,22 @@ it("refuses two addresses of different databases, though the role has the settin
   expect([code, output]).toEqual([1, expect.stringContaining("DATABASE_URL leads to the database")]);
 });
 
+it("says how to end connections that lack the settings where a pooler has no console, and that way works", async () => {
+  await using world = await createWorld({ fresh: true });
+  // Stands for a pooler's connection: it was opened before, and is used again.
+  await using old = openDatabase(world.databaseUrl, () => {});
+  const processId = async () => (await old.pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]?.pid;
+  const before = await processId();
+
+  const refusal = await examinePooler(world.databaseUrl).catch(({ message }: Error) => message);
+  const [end = ""] = /SELECT pg_terminate_backend.*?;/.exec(String(refusal)) ?? [];
+  await onServer(world.databaseUrl, async (server) => {
+    expect((await server.query(end)).rowCount).toBeGreaterThan(0);
+  });
+
+  await expect.poll(() => processId().catch(() => before)).not.toBe(before);
+});
+
 withPgBouncer("starts behind PgBouncer, and serves", async () => {
   await using world = await createWorld({ fresh: true });
   await using bouncer = await startPgBouncer(world.databaseUrl);

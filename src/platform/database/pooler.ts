@@ -93,6 +93,11 @@ async function identify(client: pg.Client): Promise<{ readonly name: string; rea
   return rows[0] ?? { name: "", identity: "" };
 }
 
+/** Ends the connections of the role to the database. A pooler, such as one of a host, opens new ones in their place. */
+const END_OLD =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND datname = " +
+  "current_database() AND pid <> pg_backend_pid();";
+
 /**
  * Finds out what the pooler can do.
  * @throws StartError when its connections lack the settings, or it cannot be used.
@@ -103,8 +108,8 @@ export const examinePooler = (url: string, waits: WaitBounds = LIMITS.database):
     if (missing.length > 0) {
       throw new StartError(
         `Connections of the pooler in DATABASE_URL lack the role's settings (${missing.join(", ")}): run RECONNECT on ` +
-          "its console, then start the service, which stores them. DATABASE_URL and DIRECT_DATABASE_URL must name the " +
-          "same user and database.",
+          `its console or, if it has none, in PostgreSQL as this role ${END_OLD} Then start the service, which stores ` +
+          "them. DATABASE_URL and DIRECT_DATABASE_URL must name the same user and database.",
       );
     }
     return { keepsNames: await keepsNames(client) };
