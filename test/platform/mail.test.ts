@@ -173,6 +173,7 @@ it.each([
   { code: 550, text: "<bob@relay.example.com> is not known here" },
   { code: 550, text: `5.1.1 <${BOB}>: Recipient address rejected: User unknown in relay recipient table` },
   { code: 550, text: "5.4.1 Recipient address rejected: Access denied" },
+  { code: 550, text: "mailbox unavailable. For explanation visit https://example.com/sender-policy" },
   { code: 552, text: "5.2.2 The mailbox is full: it has exceeded its quota" },
 ])("gives up at once if the mail server refuses the address with $code, and tells the inviter", async (refusal) => {
   await using world = await createWorld();
@@ -207,7 +208,9 @@ it.each([
   { by: "a server that wants a password", code: 530, text: "Authentication required" },
   { by: "Gmail, since the account has sent too much,", code: 550, text: "5.4.5 Daily user sending quota exceeded" },
   { by: "Zoho, since the account has sent too much,", code: 550, text: "5.4.6 Unusual sending activity detected" },
-  { by: "Microsoft 365, since the account has sent too much,", code: 550, text: "5.1.90 Daily limit reached" },
+  { by: "Microsoft 365, since the account has sent too much,", code: 550, text: "5.1.90 You have reached your limit" },
+  { by: "Microsoft 365, after many errors,", code: 550, text: "5.2.251 Sender throttled due to mailbox full errors" },
+  { by: "Titan, after many errors,", code: 550, text: "5.4.6 Hourly Bounce Limit Exceeded - [bounces=7]" },
   { by: "IONOS, since the account has sent too much,", code: 550, text: "mailbox unavailable. Try again later" },
   { by: "cPanel, since the account has sent too much,", code: 550, text: "Domain exceeded the max emails per hour" },
   { by: "a server with a list of spammers", code: 554, text: "Service unavailable; blocked using zen.spamhaus.org" },

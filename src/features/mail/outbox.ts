@@ -67,7 +67,7 @@ const ADDRESS_REFUSED: readonly unknown[] = [521, 550, 551, 552, 553, 554, 556];
 const ENHANCED_STATUS = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?![\d.])/;
 /**
  * RFC 3463: the address of the sender, congestion, a loop, and security or policy, such as a refusal to relay. Gmail
- * says 5.4.5, Zoho 5.4.6 and Microsoft 365 5.1.90 where an account has sent too much.
+ * says 5.4.5, Zoho and Titan 5.4.6, and Microsoft 365 5.1.90 where an account has sent too much.
  */
 const OF_SENDER = /^5\.(?:1\.(?:[78]|90)$|4\.[56]$|7\.)/;
 /**
@@ -89,8 +89,8 @@ function isRefusedForGood(error: unknown): boolean {
 /** Many servers check the sender only when they know the recipient. The operator can correct what is wrong with it. */
 function isBecauseOfSender(response: string): boolean {
   const status = ENHANCED_STATUS.exec(response)?.[0] ?? "";
-  // Without addresses, which may have such words, too.
-  const words = response.replaceAll(/\S+@\S+/g, "");
+  // Without addresses of people and pages, which may have such words, too.
+  const words = response.replaceAll(/\S+@\S+|https?:\S+/g, "");
   return OF_SENDER.test(status) || WORDS_OF_SENDER.some((pattern) => pattern.test(words));
 }
 
