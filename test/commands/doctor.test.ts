@@ -358,9 +358,15 @@ it("says what to do about a mail server with an untrusted certificate, or that r
     ...{ allowInsecureAuth: true, disabledCommands: ["STARTTLS"] },
     onAuth: (_auth, _session, done) => done(new Error("Not you.")),
   };
+  const later: SMTPServerOptions["onAuth"] = (_auth, _session, done) =>
+    done(Object.assign(new Error("Too many logins"), { responseCode: 454 }));
 
   expect(await said(refusing, (port) => `smtp://ann:a-secret@127.0.0.1:${port}`)).toMatch(
-    /^wrong: .* 535 Not you\. Correct user and password in SMTP_URL\.$/,
+    /^wrong: .* 535 Not you\. Correct user and password in SMTP_URL: some hosts want one made for programs/,
+  );
+  const limited = { ...refusing, onAuth: later };
+  expect(await said(limited, (port) => `smtp://ann:a-secret@127.0.0.1:${port}`)).toMatch(
+    /^wrong: .* 454 Too many logins\. It lets nobody sign in for now: wait/,
   );
   expect(await said({ secure: true }, (port) => `smtps://127.0.0.1:${port}?tls.rejectUnauthorized=true`)).toMatch(
     /^wrong: .* certificate .*`\?tls\.rejectUnauthorized=false` at the end accepts any certificate\.$/,

@@ -23,7 +23,12 @@ const ANSWER = /\. response=(.*): (?=\1$)/s;
 
 /** What to do about an error of nodemailer. */
 function mailAdvice(message: string, code: string | undefined): string {
-  if (code === "EAUTH") return "Correct user and password in SMTP_URL.";
+  if (code === "EAUTH") {
+    // So Gmail answers to many connections, and SendGrid to an account without credits.
+    return /^Invalid login: 4\d\d/.test(message)
+      ? "It lets nobody sign in for now: wait, and look there at the limits of the account. Mails wait meanwhile."
+      : "Correct user and password in SMTP_URL: some hosts want one made for programs, or the leave to sign in by SMTP.";
+  }
   const advice = adviceForCertificate(message, "SMTP_URL");
   if (advice !== undefined) {
     return `${advice} In your own network, \`?tls.rejectUnauthorized=false\` at the end accepts any certificate.`;
