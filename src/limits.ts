@@ -204,7 +204,7 @@ export const LIMITS = {
     textsAtOnce: 32, // In one such request.
     queriesAtOnce: 32,
     queryMs: 5_000, // To embed a query: later searches use a late vector.
-    answerBytesPerText: 65_536, // Of the server's answer: 4,096 numbers with 16 digits each.
+    answerBytesPerText: 163_840, // Of an answer: 4,096 numbers of 17 digits, each on a line, are 125 kB.
     dimensions: 4_096,
     pieceSize: 2_000, // Of a piece of a memory, by `sizeOf`.
     pieceSizeMin: 125, // If the server refuses longer texts.

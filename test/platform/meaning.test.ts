@@ -132,3 +132,12 @@ it.each(["any order", "null", "none"] as const)(
     expect(vectors).toEqual(await Promise.all(alone));
   },
 );
+
+it("reads vectors of 4,096 numbers, however a server writes them", async () => {
+  await using server = await startEmbeddingsServer();
+  server.wide = true;
+
+  const vectors = await server.client().embed(["a car", "a doctor"], "document", 10_000);
+
+  expect(vectors.map(({ values }) => values.length)).toEqual([4_096, 4_096]);
+});

@@ -10,6 +10,8 @@ const CONCEPTS = [
   ["invoice", "bill", "rechnung"],
 ];
 
+const WIDE = Array.from({ length: 4_096 }, (_, place) => Math.fround(Math.sin(place + 1) / 64));
+
 /** What the server does instead of answering with vectors. */
 export type Trouble = "fails" | "hangs" | "nan" | "zero" | "huge" | "fewer" | "uneven" | "no json";
 
@@ -37,6 +39,8 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   delayMs: number;
   /** Whether vectors have their number: with it they come in any order; null or none, in the order of the texts. */
   numbers: "any order" | "null" | "none";
+  /** Vectors have 4,096 numbers with up to 17 digits, each on a line of its own: no server's answers are longer. */
+  wide: boolean;
   client(model?: string, prefixes?: Pick<EmbeddingsSettings, "queryPrefix" | "documentPrefix">): EmbeddingsServer;
 }
 
@@ -66,6 +70,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     if (trouble === "no json") return void response.end("<html>");
     if (trouble === "huge") return void response.end(`{"data":[${"1,".repeat(200_000)}1]}`);
     const data = texts.map((text, index) => ({ index, embedding: vectorOf(text, model) as unknown[] }));
+    if (standIn.wide) for (const item of data) item.embedding = WIDE;
     if (trouble === "nan") data[0]?.embedding.splice(0, 1, "NaN");
     if (trouble === "zero") data[0]?.embedding.fill(0);
     if (trouble === "fewer") data.pop();
@@ -73,7 +78,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     const plain = { null: { index: null }, none: { index: undefined } };
     const { numbers } = standIn;
     const items = numbers === "any order" ? data.toReversed() : data.map((item) => ({ ...item, ...plain[numbers] }));
-    response.end(JSON.stringify({ data: items, model }));
+    response.end(JSON.stringify({ data: items, model }, null, standIn.wide ? 2 : 0));
   };
   const url = `http://127.0.0.1:${await listen(server)}/v1`;
   const standIn: EmbeddingsStandIn = {
@@ -87,6 +92,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
       textsMax: 32,
       delayMs: 0,
       numbers: "any order",
+      wide: false,
     },
     client: (model = "one", prefixes = {}) => new EmbeddingsServer({ url, model, key: "secret-key", ...prefixes }),
     async [Symbol.asyncDispose]() {
