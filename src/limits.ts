@@ -200,10 +200,14 @@ export const LIMITS = {
   /** Search by meaning, where an embeddings server is configured. */
   embeddings: {
     searchMs: 150, // How long a search waits for all that it finds by meaning; then it is by words alone.
-    requestMs: 30_000, // For one request of texts by a background job.
-    textsAtOnce: 32, // In one such request.
+    // For one request. A server may load the model for the first, and stop that when the client leaves, as Ollama does;
+    // without a GPU a single text may take a minute. A search uses the late vector of an earlier one with its query.
+    requestMs: 90_000,
+    textsAtOnce: 32, // In one request of a background job.
+    runMs: 90_000, // Of such a job, before its last requests.
+    limitedMs: 10_000, // How long such jobs wait after 429 without Retry-After.
+    limitedMostMs: 600_000, // And with it: Azure OpenAI has been seen to ask for a day where its limit is by the minute.
     queriesAtOnce: 32,
-    queryMs: 5_000, // To embed a query: later searches use a late vector.
     answerBytesPerText: 163_840, // Of an answer: 4,096 numbers of 17 digits, each on a line, are 125 kB.
     dimensions: 4_096,
     pieceSize: 2_000, // Of a piece of a memory, by `sizeOf`.

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import {
   EmbeddingsFailed,
@@ -116,7 +116,8 @@ it.each(Object.entries(REASONS))("says why a server that %s gave no vectors", as
 
   const failing = client.embed(["a car", "a doctor"], "document", trouble === "hangs" ? 50 : 10_000);
 
-  await expect(failing).rejects.toThrow(new EmbeddingsFailed(reason));
+  await expect(failing).rejects.toThrow(EmbeddingsFailed);
+  await expect(failing).rejects.toMatchObject({ message: reason });
 });
 
 it.each(["any order", "null", "none"] as const)(
@@ -140,4 +141,18 @@ it("reads vectors of 4,096 numbers, however a server writes them", async () => {
   const vectors = await server.client().embed(["a car", "a doctor"], "document", 10_000);
 
   expect(vectors.map(({ values }) => values.length)).toEqual([4_096, 4_096]);
+});
+
+it("waits for the vector of a query as long as for others, since a server may load the model for it", async () => {
+  const server = new QuickServer();
+  await using meaning = new Meaning(server);
+  using embed = vi.spyOn(server, "embed");
+
+  await meaning.vectorOf("a", "query", "one");
+  await meaning.pieceSizeBy("one");
+
+  const waits = new Set(embed.mock.calls.map(([, , timeoutMs]) => timeoutMs));
+  expect([...waits]).toEqual([LIMITS.embeddings.requestMs]);
+  // A job that waits for three such answers is not abandoned.
+  expect(3 * LIMITS.embeddings.requestMs).toBeLessThan(LIMITS.chores.runMs);
 });

@@ -32,11 +32,17 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   status: number | undefined;
   /** A text with this word is refused, whether it is sent alone or with others. */
   refused: string | undefined;
+  /** Requests with this word are not answered. */
+  endless: string | undefined;
   context: ModelContext | undefined;
   /** A request with more texts is refused. */
   textsMax: number;
   /** How long it takes for an answer. */
   delayMs: number;
+  /** How much longer for each text of a request. */
+  textMs: number;
+  /** It embeds so many texts more; requests that have more are answered with 429 and this header Retry-After. */
+  limit: { texts: number; readonly retryAfter?: string } | undefined;
   /** Whether vectors have their number: with it they come in any order; null or none, in the order of the texts. */
   numbers: "any order" | "null" | "none";
   /** Vectors have 4,096 numbers with up to 17 digits, each on a line of its own: no server's answers are longer. */
@@ -52,13 +58,18 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     request.on("end", () => {
       const { model, input } = JSON.parse(body) as { model: string; input: string[] };
       asked.push({ model, key: request.headers.authorization, texts: input });
-      setTimeout(() => answer(response, model, input), standIn.delayMs);
+      setTimeout(() => answer(response, model, input), standIn.delayMs + standIn.textMs * input.length);
     });
   });
   const answer = (response: ServerResponse, model: string, sent: readonly string[]) => {
-    const { trouble, refused, context, textsMax } = standIn;
+    const { trouble, refused, endless, context, textsMax } = standIn;
     if (sent.length > textsMax) return void response.writeHead(400).end("too many texts");
-    if (trouble === "hangs") return;
+    if (trouble === "hangs" || (endless && sent.some((text) => text.includes(endless)))) return;
+    if (standIn.limit && (standIn.limit.texts -= sent.length) < 0) {
+      const { retryAfter } = standIn.limit;
+      standIn.limit.texts += sent.length;
+      return void response.writeHead(429, { ...(retryAfter && { "retry-after": retryAfter }) }).end("too much");
+    }
     if (standIn.status !== undefined) return void response.writeHead(standIn.status).end("no");
     if (trouble === "fails" || (refused && sent.some((text) => text.includes(refused)))) {
       return void response.writeHead(500).end("secret-key: no");
@@ -88,9 +99,12 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
       trouble: undefined,
       status: undefined,
       refused: undefined,
+      endless: undefined,
       context: undefined,
       textsMax: 32,
       delayMs: 0,
+      textMs: 0,
+      limit: undefined,
       numbers: "any order",
       wide: false,
     },

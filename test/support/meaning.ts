@@ -6,7 +6,7 @@ import type { VectorIndex } from "../../src/platform/meaning/vector-index.js";
 import { startEmbeddingsServer } from "./embeddings-server.js";
 import { type Actor, type World, createWorld } from "./world.js";
 
-export const PATIENT: { readonly searchMs: number; readonly loadedPerMinute?: number } = { searchMs: 60_000 };
+export const PATIENT: Meaning["bounds"] = { searchMs: 60_000 };
 
 /** The query that loads vectors, or those that changed. */
 export const READS_VECTORS = /FROM "public"."memory_vector".*"change" >/;

@@ -27,13 +27,24 @@ export class EmbeddingsFailed extends Error {}
 /** The server is there but refuses these texts: one may be too long. */
 export class TextsRefused extends EmbeddingsFailed {}
 
+/** The server may give vectors later, or of fewer texts at once: it was too slow, or a limit is reached. */
+export class NotNow extends EmbeddingsFailed {
+  constructor(
+    message: string,
+    /** How long to ask for no more. */
+    readonly waitMs: number,
+  ) {
+    super(message);
+  }
+}
+
 /**
  * How servers answer when a text is too long: 400 by OpenAI, vLLM and Ollama, 413 or 422 by TEI, 500 by llama.cpp. All
  * of a request is refused then.
  */
 const REFUSALS = [400, 413, 422, 500];
 
-const { answerBytesPerText, dimensions } = LIMITS.embeddings;
+const { answerBytesPerText, dimensions, limitedMs, limitedMostMs } = LIMITS.embeddings;
 
 /** A client of a server with OpenAI's embeddings API, which many servers offer. */
 export class EmbeddingsServer {
@@ -76,12 +87,13 @@ export class EmbeddingsServer {
       });
       if (!response.ok) {
         await response.body?.cancel();
-        const Failure = REFUSALS.includes(response.status) ? TextsRefused : EmbeddingsFailed;
-        throw new Failure(`it answers ${response.status}`);
+        throw refusalOf(response);
       }
       return vectorsOf(JSON.parse(await readBounded(response, answerBytesPerText * texts.length)), texts.length);
     } catch (error) {
-      throw error instanceof EmbeddingsFailed ? error : new EmbeddingsFailed(reasonOf(error));
+      if (error instanceof EmbeddingsFailed) throw error;
+      if ((error as Error).name === "TimeoutError") throw new NotNow("it does not answer in time", 0);
+      throw new EmbeddingsFailed(reasonOf(error));
     }
   }
 
@@ -93,10 +105,23 @@ export class EmbeddingsServer {
   }
 }
 
+function refusalOf({ status, headers }: Response): EmbeddingsFailed {
+  const message = `it answers ${status}`;
+  if (status === 429) return new NotNow(message, waitOf(headers.get("retry-after")));
+  return REFUSALS.includes(status) ? new TextsRefused(message) : new EmbeddingsFailed(message);
+}
+
+/** By the header Retry-After, which has seconds or a date (RFC 9110, 10.2.3). */
+function waitOf(retryAfter: string | null): number {
+  const ms = Number(retryAfter ?? Number.NaN) * 1_000;
+  const wait = Number.isNaN(ms) ? Date.parse(retryAfter ?? "") - Date.now() : ms;
+  return Number.isNaN(wait) ? limitedMs : Math.min(limitedMostMs, Math.max(1_000, wait));
+}
+
 function reasonOf(error: unknown): string {
   if (error instanceof SyntaxError) return "its answer is not JSON";
   const { name, cause } = error as Error & { cause?: { code?: string } };
-  return name === "TimeoutError" ? "it does not answer in time" : `it cannot be reached (${cause?.code ?? name})`;
+  return `it cannot be reached (${cause?.code ?? name})`;
 }
 
 async function readBounded(response: Response, bytesMax: number): Promise<string> {

@@ -12,7 +12,7 @@ import { beginningOf, withFittingSize } from "./text-size.js";
 import { VectorIndex } from "./vector-index.js";
 import { VectorLoads } from "./vector-loads.js";
 
-const { pieceSize, pieceSizeMin, queriesAtOnce, queriesKept, queryMs, requestMs } = LIMITS.embeddings;
+const { pieceSize, pieceSizeMin, queriesAtOnce, queriesKept, requestMs, runMs, textsAtOnce } = LIMITS.embeddings;
 
 /** Texts that have nothing to do with each other. */
 const UNRELATED = [
@@ -30,6 +30,13 @@ const UNFIT_MAX = 100;
 /** Of a model that tells hardly anything apart. */
 const UNRELATED_MAX = 0.95;
 
+interface MeaningBounds {
+  readonly searchMs: number;
+  readonly requestMs?: number;
+  readonly runMs?: number;
+  readonly loadedPerMinute?: number;
+}
+
 /**
  * What a process needs for search by meaning: the embeddings server, vectors in memory, and the vectors of earlier
  * queries.
@@ -40,10 +47,18 @@ export class Meaning implements AsyncDisposable {
   readonly #unrelated = new Map<string, Promise<number>>();
   readonly #pieceSizes = new Map<string, Promise<number>>();
   /** How many texts a request to the server has at most; fewer if it has refused so many. */
-  textsAtOnce: number = LIMITS.embeddings.textsAtOnce;
+  textsAtOnce: number = textsAtOnce;
+  /** The same while it is slow or limits requests: half after each failure, and twice as many after quick answers. */
+  textsNow: number = textsAtOnce;
+  /** When background jobs may ask the server again, by `performance.now()`. */
+  askableAt = 0;
+  /** The vectors of texts that a background job embedded before it had to stop: the next one goes on there. */
+  readonly unstored = new Map<string, Vector>();
   /** By the name of a matrix, up to which change of its graph its vectors are loaded; the latest used is the last. */
   readonly loaded = new Map<string, Promise<number>>();
   readonly loads: VectorLoads;
+  readonly requestMs: number;
+  readonly runMs: number;
   /** Vectors that searches wanted and that do not fit into memory, by the name of their matrix. */
   readonly unfit = new Map<string, VectorSet>();
   /** Set while indexes of them are made. */
@@ -52,9 +67,10 @@ export class Meaning implements AsyncDisposable {
   constructor(
     readonly server: EmbeddingsServer,
     readonly index: VectorIndex = new VectorIndex(),
-    readonly bounds: { readonly searchMs: number; readonly loadedPerMinute?: number } = LIMITS.embeddings,
+    readonly bounds: MeaningBounds = LIMITS.embeddings,
   ) {
     this.loads = new VectorLoads(index.bytesMax, bounds.loadedPerMinute);
+    ({ requestMs: this.requestMs = requestMs, runMs: this.runMs = runMs } = bounds);
   }
 
   /** Notes vectors for which to make an index. */
@@ -98,7 +114,7 @@ export class Meaning implements AsyncDisposable {
 
   async #measureUnrelated(model: string, use: TextUse): Promise<number> {
     const [texts, documents] = await Promise.all(
-      [use, "document" as const].map((each) => this.server.embed(UNRELATED, each, queryMs, model)),
+      [use, "document" as const].map((each) => this.server.embed(UNRELATED, each, this.requestMs, model)),
     );
     const cosines = (texts ?? []).flatMap((one, place) =>
       (documents ?? []).filter((_, other) => other !== place).map((other) => cosineOf(one, other)),
@@ -115,7 +131,7 @@ export class Meaning implements AsyncDisposable {
     const [ending, other, ...others] = UNRELATED;
     const isWhole = async (size: number) => {
       const texts = [ending, other].map((end) => fill(others.join(" "), size * 0.9) + fill(end ?? "", size * 0.1));
-      const [one, two] = await this.server.embed(texts, "document", requestMs, model);
+      const [one, two] = await this.server.embed(texts, "document", this.requestMs, model);
       // The same text may have slightly different numbers.
       return one?.values.some((value, place) => Math.abs(value - (two?.values[place] ?? 0)) > 1) ?? false;
     };
@@ -133,7 +149,7 @@ export class Meaning implements AsyncDisposable {
     this.#asked++;
     try {
       const [vector] = await withFittingSize((size) =>
-        this.server.embed([beginningOf(text, size)], use, queryMs, model),
+        this.server.embed([beginningOf(text, size)], use, this.requestMs, model),
       );
       return vector as Vector;
     } finally {

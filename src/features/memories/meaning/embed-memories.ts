@@ -6,7 +6,7 @@ import { lockRow } from "../../../operation/lock-row-statement.js";
 import { mailboxOf } from "../../../operation/mailbox.js";
 import { sureTimeOf } from "../../../operation/retention.js";
 import { sha256 } from "../../../operation/sha256.js";
-import { EmbeddingsFailed, TextsRefused, type Vector } from "../../../platform/meaning/embeddings.js";
+import { EmbeddingsFailed, NotNow, TextsRefused, type Vector } from "../../../platform/meaning/embeddings.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
 import { withFittingSize } from "../../../platform/meaning/text-size.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
@@ -16,7 +16,7 @@ import { type MemoryText, piecesOf } from "./memory-pieces.js";
 
 const NOT_EMBEDDED = "memories could not be embedded; it will be tried again. `npm run doctor` says what to do";
 
-const { attempts: ATTEMPTS_MAX, batch, longestWaitMs, queued, requestMs, shortestWaitMs } = LIMITS.embeddings;
+const { attempts: ATTEMPTS_MAX, batch, longestWaitMs, pieces, queued, shortestWaitMs, textsAtOnce } = LIMITS.embeddings;
 const { attemptsDeferred, charactersPerDay, dayMs, embeddedCharacters, timesHeldPerDay } = LIMITS.embeddings;
 
 /** A model counts as unused after this time. A server that uses a model records that every minute. */
@@ -60,37 +60,56 @@ export async function forgetUnusedVectors(
 /**
  * Embeds a batch of queued memories. Returns whether there may be more. Memories are sent together on the first
  * attempt. If the server refuses them, and on retries, they are sent one by one, so one bad text does not block the
- * others.
+ * others. If the server is slow or limits requests, the next run goes on where this one stops.
  */
 export async function embedDueMemories(context: Embedding): Promise<boolean> {
+  const { meaning } = context;
+  if (performance.now() < meaning.askableAt) return false;
+  const until = performance.now() + meaning.runMs;
   const claimed = await claimDueMemories(context);
   const first = claimed.filter(({ attempts }) => attempts === 1);
   const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
+  const open = new Set(claimed);
   let failed = false;
   // Also those that are added meanwhile.
   for (const group of groups) {
-    const failure = group.length > 0 ? await embedTogether(context, group) : null;
+    const failure = group.length > 0 ? await embedTogether(context, group, until) : null;
     if (!failure) continue;
+    if (failure === "unfinished") {
+      await putBack(context, open);
+      return true;
+    }
+    if (failure instanceof NotNow) {
+      meaning.askableAt = performance.now() + failure.waitMs;
+      await putBack(context, open);
+      noteFailure(context, failure);
+      return false;
+    }
     const works = await isWorking(context);
     if (works && group.length > 1 && failure instanceof TextsRefused) {
       groups.push(...group.map((due) => [due]));
       continue;
     }
     failed = true;
-    context.meter?.embeddingsFailed();
-    const { message: reason } = failure;
-    warnSeldom(context.log, "embeddings", { reason }, NOT_EMBEDDED);
+    noteFailure(context, failure);
+    for (const due of group) open.delete(due);
     if (works) await giveUp(context, group);
     else {
       await forgive(context, claimed);
       break;
     }
   }
+  meaning.unstored.clear();
   return !failed && claimed.length === batch;
 }
 
+function noteFailure({ log, meter }: Embedding, { message: reason }: EmbeddingsFailed): void {
+  meter?.embeddingsFailed();
+  warnSeldom(log, "embeddings", { reason }, NOT_EMBEDDED);
+}
+
 /** Whether the server embeds anything at all: else it is at fault, and no text. */
-const isWorking = async ({ meaning: { server } }: Embedding): Promise<boolean> =>
+const isWorking = async ({ meaning: { requestMs, server } }: Embedding): Promise<boolean> =>
   server.embed(["A memory."], "document", requestMs).then(
     () => true,
     () => false,
@@ -111,10 +130,21 @@ async function forgive({ database: { models } }: Embedding, claimed: readonly Du
   }
 }
 
+/** Leaves memories in the queue as they were: they come first in the next run. */
+async function putBack({ database: { models } }: Embedding, claimed: Iterable<DueMemory>): Promise<void> {
+  for (const { graphId, memoryId, dueAt, before } of claimed) {
+    await models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data: before });
+  }
+}
+
 /** A queued memory, as this server claimed it. */
-interface DueMemory {
+interface DueMemory extends Due {
   readonly graphId: string;
   readonly memoryId: string;
+  readonly before: Due;
+}
+
+interface Due {
   readonly attempts: number;
   readonly dueAt: Date;
 }
@@ -129,11 +159,12 @@ async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
   const now = await timeOf(database);
   const due = await embeddingDue.findMany({ where: { dueAt: { lte: now } }, orderBy: { dueAt: "asc" }, take: batch });
   const claimed: DueMemory[] = [];
-  for (const { attempts: before, ...where } of due) {
-    const attempts = before + 1;
+  for (const { graphId, memoryId, ...before } of due) {
+    const attempts = before.attempts + 1;
     const claim = { attempts, dueAt: new Date(now.getTime() + waitMsAfter(attempts)) };
+    const where = { graphId, memoryId, dueAt: before.dueAt };
     const { count } = await embeddingDue.updateMany({ where, data: claim });
-    if (count > 0) claimed.push({ ...where, ...claim });
+    if (count > 0) claimed.push({ graphId, memoryId, ...claim, before });
   }
   return claimed;
 }
@@ -146,8 +177,12 @@ const waitMsAfter = (attempts: number): number =>
  */
 const FORGIVEN_TO = 2;
 
-/** Embeds memories and stores their vectors. Returns why the embeddings server failed, if it did. */
-async function embedTogether(context: Embedding, group: readonly DueMemory[]): Promise<EmbeddingsFailed | null> {
+/** Embeds memories and stores their vectors. Returns why the embeddings server failed, or that time is up. */
+async function embedTogether(
+  context: Embedding,
+  group: readonly DueMemory[],
+  until: number,
+): Promise<EmbeddingsFailed | "unfinished" | null> {
   const { meaning } = context;
   const texts = await deferExcess(context, await textsOf(context, group));
   if (texts.length === 0) return null;
@@ -157,9 +192,11 @@ async function embedTogether(context: Embedding, group: readonly DueMemory[]): P
       embedAll(
         meaning,
         texts.map(({ memory }) => piecesOf(memory, by)),
+        until,
       );
     // Of several, one may be refused, which is no reason to cut the others.
     const vectors = await (texts.length > 1 ? embed(size) : withFittingSize(embed, size));
+    if (!vectors) return "unfinished";
     await noteEmbedded(context, texts);
     for (const [place, { due, memory }] of texts.entries()) {
       await storeVectors(context, due, memory.version, vectors[place] ?? []);
@@ -172,24 +209,44 @@ async function embedTogether(context: Embedding, group: readonly DueMemory[]): P
 }
 
 /**
- * Embeds the pieces of each text. A server may refuse so many at once: if it takes all in smaller parts, these are used
- * from now on.
+ * Embeds the pieces of each text; undefined if time is up before. A server may refuse so many at once: if it takes all
+ * in smaller parts, these are used from now on.
  */
-async function embedAll(meaning: Meaning, texts: ReadonlyArray<readonly string[]>): Promise<Vector[][]> {
-  const all = texts.flat();
-  const vectors: Vector[] = [];
-  let { textsAtOnce } = meaning;
-  while (vectors.length < all.length) {
-    const some = all.slice(vectors.length, vectors.length + textsAtOnce);
+async function embedAll(
+  meaning: Meaning,
+  texts: ReadonlyArray<readonly string[]>,
+  until: number,
+): Promise<Vector[][] | undefined> {
+  const { requestMs, server, unstored } = meaning;
+  // More than a run leaves.
+  if (unstored.size > batch * pieces) unstored.clear();
+  const missing = texts.flat().filter((text) => !unstored.has(text));
+  let most = meaning.textsAtOnce;
+  while (missing.length > 0) {
+    const asked = performance.now();
+    if (asked > until) return undefined;
+    const some = missing.slice(0, Math.min(most, meaning.textsNow));
     try {
-      vectors.push(...(await meaning.server.embed(some, "document", requestMs)));
+      const vectors = await server.embed(some, "document", requestMs);
+      for (const [place, vector] of vectors.entries()) unstored.set(some[place] ?? "", vector);
+      missing.splice(0, some.length);
+      // Twice as many take at most half of the time.
+      const isQuick = performance.now() - asked < requestMs / 4;
+      if (isQuick) meaning.textsNow = Math.min(textsAtOnce, Math.max(meaning.textsNow, 2 * some.length));
     } catch (error) {
+      if (error instanceof NotNow) throw lessOf(meaning, error, some.length);
       if (!(error instanceof TextsRefused) || some.length === 1) throw error;
-      textsAtOnce = Math.floor(some.length / 2);
+      most = Math.floor(some.length / 2);
     }
   }
-  meaning.textsAtOnce = Math.min(meaning.textsAtOnce, textsAtOnce);
-  return texts.map(({ length }) => vectors.splice(0, length));
+  meaning.textsAtOnce = Math.min(meaning.textsAtOnce, most);
+  return texts.map((own) => own.flatMap((text) => unstored.get(text) ?? []));
+}
+
+/** Asks for fewer texts at once from now on. A single text that takes too long is at fault itself. */
+function lessOf(meaning: Meaning, failure: NotNow, sent: number): EmbeddingsFailed {
+  meaning.textsNow = Math.ceil(sent / 2);
+  return sent === 1 && failure.waitMs === 0 ? new EmbeddingsFailed(failure.message) : failure;
 }
 
 interface Text {
