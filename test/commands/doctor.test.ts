@@ -75,7 +75,8 @@ it("tells a wrong key of the embeddings server from its limits and its failures"
   const environment = { EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" };
   for (const [status, todo] of [
     [401, /Check EMBEDDINGS_KEY/],
-    [404, /Check EMBEDDINGS_URL, _MODEL/],
+    [404, /Check EMBEDDINGS_URL, which for most servers ends with \/v1/],
+    [501, /Check EMBEDDINGS_URL, _MODEL/],
     [429, /limits your requests/],
     [503, /down or overloaded/],
   ] as const) {
@@ -86,6 +87,24 @@ it("tells a wrong key of the embeddings server from its limits and its failures"
     expect(by.get("embeddings")?.says).toContain(`it answers ${status}. `);
     expect(by.get("embeddings")?.says).toMatch(todo);
   }
+});
+
+it("says where an embeddings server redirects, instead of doubting the key, which is not sent there", async () => {
+  await using embeddings = await startEmbeddingsServer();
+  embeddings.redirect = "/elsewhere";
+  embeddings.status = 401;
+  const { by } = await examine({ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" });
+
+  const there = new URL("/elsewhere", embeddings.url).href;
+  expect(by.get("embeddings")?.says).toContain(`it answers 401 after a redirect to ${there}. Write that address`);
+});
+
+it("says that the address of an embeddings server may be wrong that answers without vectors", async () => {
+  await using embeddings = await startEmbeddingsServer();
+  embeddings.trouble = "other path";
+  const { by } = await examine({ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" });
+
+  expect(by.get("embeddings")?.says).toContain("Check EMBEDDINGS_URL, which for most servers ends with /v1");
 });
 
 it("says what is wrong with each part and what to do, and exits with 1", async () => {

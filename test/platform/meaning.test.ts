@@ -106,6 +106,7 @@ const REASONS: Readonly<Record<Trouble, string>> = {
   huge: "its answer is too large",
   fewer: "its answer has no vector for each text",
   uneven: "its vectors differ in dimension, or one is missing",
+  "other path": "its answer has no vector for each text",
   "no json": "its answer is not JSON",
 };
 

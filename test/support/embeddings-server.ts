@@ -13,7 +13,7 @@ const CONCEPTS = [
 const WIDE = Array.from({ length: 4_096 }, (_, place) => Math.fround(Math.sin(place + 1) / 64));
 
 /** What the server does instead of answering with vectors. */
-export type Trouble = "fails" | "hangs" | "nan" | "zero" | "huge" | "fewer" | "uneven" | "no json";
+export type Trouble = "fails" | "hangs" | "nan" | "zero" | "huge" | "fewer" | "uneven" | "no json" | "other path";
 
 /** The context of a model, and what becomes of longer texts: all of a request is refused, or they are cut silently. */
 export interface ModelContext {
@@ -30,6 +30,8 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   trouble: Trouble | undefined;
   /** It answers all requests with this status. */
   status: number | undefined;
+  /** It redirects to this path of its own, where it answers. */
+  redirect: string | undefined;
   /** A text with this word is refused, whether it is sent alone or with others. */
   refused: string | undefined;
   /** Requests with this word are not answered. */
@@ -53,6 +55,8 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
 export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   const asked: EmbeddingsStandIn["asked"] = [];
   const server: Server = createServer((request, response) => {
+    const location = standIn.redirect;
+    if (location !== undefined && request.url !== location) return void response.writeHead(308, { location }).end();
     let body = "";
     request.setEncoding("utf8").on("data", (part: string) => (body += part));
     request.on("end", () => {
@@ -78,6 +82,8 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     if (context?.refusal !== undefined && texts.some((text, place) => text !== sent[place])) {
       return void response.writeHead(context.refusal).end("too long");
     }
+    // As LM Studio does.
+    if (trouble === "other path") return void response.end('{"error":"Unexpected endpoint or method."}');
     if (trouble === "no json") return void response.end("<html>");
     if (trouble === "huge") return void response.end(`{"data":[${"1,".repeat(200_000)}1]}`);
     const data = texts.map((text, index) => ({ index, embedding: vectorOf(text, model) as unknown[] }));
@@ -98,6 +104,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
       asked,
       trouble: undefined,
       status: undefined,
+      redirect: undefined,
       refused: undefined,
       endless: undefined,
       context: undefined,

@@ -11,7 +11,7 @@ export async function checkEmbeddings({ embeddings }: Config): Promise<string | 
     const server = new EmbeddingsServer(embeddings);
     await using meaning = new Meaning(server);
     // The first request may load the model.
-    const [vector] = await server.embed(["A memory."], "document", 10_000);
+    const [vector] = await server.embed(["A memory."], "document", meaning.requestMs);
     const took: number[] = [];
     for (let query = 0; query < 3; query++) {
       const asked = performance.now();
@@ -45,6 +45,12 @@ const TODOS = [
   [
     /^it answers (402|429)$/,
     "It limits your requests: raise your rate or your credit there. Memories wait until then.",
+  ],
+  [/ after a redirect to /, "Write that address into EMBEDDINGS_URL, without /embeddings at its end."],
+  // LM Studio answers 200 at paths that it does not have.
+  [
+    /^it answers 404$|no vector for each text$/,
+    "Check EMBEDDINGS_URL, which for most servers ends with /v1, and that the server has the model of EMBEDDINGS_MODEL.",
   ],
   [/^it answers 50[234]$/, "It is down or overloaded: look at its log, or at its provider's page of states."],
   [/^it does not answer in time$/, "It hangs or is overloaded: look at its log, and check EMBEDDINGS_URL."],

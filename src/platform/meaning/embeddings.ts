@@ -105,8 +105,10 @@ export class EmbeddingsServer {
   }
 }
 
-function refusalOf({ status, headers }: Response): EmbeddingsFailed {
-  const message = `it answers ${status}`;
+function refusalOf({ headers, redirected, status, url }: Response): EmbeddingsFailed {
+  // Of a redirect to another server, fetch leaves out the key; after 301 and 302 it sends no texts.
+  const { origin, pathname } = new URL(url);
+  const message = `it answers ${status}${redirected ? ` after a redirect to ${origin}${pathname}` : ""}`;
   if (status === 429) return new NotNow(message, waitOf(headers.get("retry-after")));
   return REFUSALS.includes(status) ? new TextsRefused(message) : new EmbeddingsFailed(message);
 }
