@@ -157,3 +157,18 @@ it("waits for the vector of a query as long as for others, since a server may lo
   // A job that waits for three such answers is not abandoned.
   expect(3 * LIMITS.embeddings.requestMs).toBeLessThan(LIMITS.chores.runMs);
 });
+
+it.each(["float", "none"] as const)("embeds by a server that takes this encoding_format alone: %s", async (format) => {
+  await using server = await startEmbeddingsServer();
+  server.format = format;
+  const client = server.client();
+
+  for (let request = 0; request < 3; request++) {
+    await expect(client.embed(["a car"], "query", 10_000)).resolves.toHaveLength(1);
+  }
+  expect(server.asked.length).toBe(format === "float" ? 3 : 4);
+  // What it refuses later has another reason.
+  server.status = 400;
+  await expect(client.embed(["a car"], "query", 10_000)).rejects.toThrow("it answers 400");
+  expect(server.asked.length).toBe(format === "float" ? 4 : 5);
+});

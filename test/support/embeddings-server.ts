@@ -49,6 +49,8 @@ export interface EmbeddingsStandIn extends AsyncDisposable {
   numbers: "any order" | "null" | "none";
   /** Vectors have 4,096 numbers with up to 17 digits, each on a line of its own: no server's answers are longer. */
   wide: boolean;
+  /** The only value of `encoding_format` that it takes, or none; undefined: it does not look. */
+  format: "float" | "none" | undefined;
   client(model?: string, prefixes?: Pick<EmbeddingsSettings, "queryPrefix" | "documentPrefix">): EmbeddingsServer;
 }
 
@@ -60,8 +62,10 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
     let body = "";
     request.setEncoding("utf8").on("data", (part: string) => (body += part));
     request.on("end", () => {
-      const { model, input } = JSON.parse(body) as { model: string; input: string[] };
+      const sent = JSON.parse(body) as { model: string; input: string[]; encoding_format?: string };
+      const { model, input, encoding_format: format = "none" } = sent;
       asked.push({ model, key: request.headers.authorization, texts: input });
+      if (format !== (standIn.format ?? format)) return void response.writeHead(400).end("encoding_format");
       setTimeout(() => answer(response, model, input), standIn.delayMs + standIn.textMs * input.length);
     });
   });
@@ -114,6 +118,7 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
       limit: undefined,
       numbers: "any order",
       wide: false,
+      format: undefined,
     },
     client: (model = "one", prefixes = {}) => new EmbeddingsServer({ url, model, key: "secret-key", ...prefixes }),
     async [Symbol.asyncDispose]() {

@@ -54,6 +54,8 @@ export class EmbeddingsServer {
   readonly #name: string;
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
+  /** How the server wants to be asked for lists of numbers, once it has answered with some. */
+  #format: { readonly encoding_format?: string } | undefined;
 
   constructor(
     { url, model, key, queryPrefix, documentPrefix }: EmbeddingsSettings,
@@ -79,12 +81,7 @@ export class EmbeddingsServer {
     const { model, prefix } = this.#sentFor(of, use);
     const input = texts.map((text) => prefix + text);
     try {
-      const response = await fetch(this.#url, {
-        method: "POST",
-        headers: this.#headers,
-        body: JSON.stringify({ model, input, encoding_format: "float" }),
-        signal: AbortSignal.timeout(timeoutMs),
-      });
+      const response = await this.#send({ model, input }, AbortSignal.timeout(timeoutMs));
       if (!response.ok) {
         await response.body?.cancel();
         throw refusalOf(response);
@@ -95,6 +92,21 @@ export class EmbeddingsServer {
       if ((error as Error).name === "TimeoutError") throw new NotNow("it does not answer in time", 0);
       throw new EmbeddingsFailed(reasonOf(error));
     }
+  }
+
+  /** Voyage refuses the format "float", which it uses without being asked; others refuse requests without a format. */
+  async #send(request: object, signal: AbortSignal): Promise<Response> {
+    const sendIn = async (format: { readonly encoding_format?: string }) => {
+      const body = JSON.stringify({ ...request, ...format });
+      const response = await fetch(this.#url, { method: "POST", headers: this.#headers, body, signal });
+      if (response.ok) this.#format = format;
+      return response;
+    };
+    const known = this.#format;
+    const response = await sendIn(known ?? { encoding_format: "float" });
+    if (response.status !== 400 || known) return response;
+    await response.body?.cancel();
+    return sendIn({});
   }
 
   /** Earlier vectors are used until all are made anew: those of another model, or by another prefix. */
