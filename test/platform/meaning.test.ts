@@ -3,6 +3,7 @@ import { LIMITS } from "../../src/limits.js";
 import {
   EmbeddingsFailed,
   EmbeddingsServer,
+  NotNow,
   type TextUse,
   type Vector,
 } from "../../src/platform/meaning/embeddings.js";
@@ -171,4 +172,21 @@ it.each(["float", "none"] as const)("embeds by a server that takes this encoding
   server.status = 400;
   await expect(client.embed(["a car"], "query", 10_000)).rejects.toThrow("it answers 400");
   expect(server.asked.length).toBe(format === "float" ? 4 : 5);
+});
+
+it("waits as Retry-After says, in seconds or until a date, but not for a day", async () => {
+  await using server = await startEmbeddingsServer();
+  const waitAfter = async (retryAfter?: string) => {
+    server.limit = { texts: 0, ...(retryAfter !== undefined && { retryAfter }) };
+    const failure: unknown = await server
+      .client()
+      .embed(["a car"], "document", 10_000)
+      .catch((error: unknown) => error);
+    return failure instanceof NotNow ? Math.ceil(failure.waitMs / 60_000) : failure;
+  };
+
+  const inFiveMinutes = new Date(Date.now() + 300_000).toUTCString();
+  const minutes = [];
+  for (const header of ["120", inFiveMinutes, "86400", "soon", undefined]) minutes.push(await waitAfter(header));
+  expect(minutes).toEqual([2, 5, 10, 1, 1]);
 });
