@@ -115,8 +115,10 @@ it("returns subscriptions and invoices in every state as the SDK declares", asyn
   const statuses = new Set(states.map(({ status }) => status));
   expect([...statuses].sort()).toEqual(["active", "canceled", "incomplete", "past_due", "paused", "unpaid"]);
   for (const state of states) expect(problemsOf("subscription", state)).toEqual([]);
+  const { latest_invoice: debt } = await stripe.subscriptions.create({ customer: customer.id, items });
+  await stripe.invoices.markUncollectible(String(debt));
   const { data } = await stripe.invoices.list({ limit: 100 });
-  expect([...new Set(data.map(({ status }) => status))].sort()).toEqual(["open", "paid", "void"]);
+  expect([...new Set(data.map(({ status }) => status))].sort()).toEqual(["open", "paid", "uncollectible", "void"]);
   for (const invoice of data) expect(problemsOf("invoice", invoice)).toEqual([]);
 });
 

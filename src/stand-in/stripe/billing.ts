@@ -1,4 +1,4 @@
-import { invalidRequest } from "./errors.js";
+import { type ApiError, invalidRequest } from "./errors.js";
 import { amountDue, endingBalance, invoiceObject } from "./invoice-object.js";
 import { anchorOf, prefixOf, subscriptionObject } from "./objects.js";
 import { discountOn } from "./promotion.js";
@@ -118,9 +118,9 @@ function markFailed(scene: Scene, invoice: InvoiceRecord): void {
   scene.emit(type, invoiceObject(scene, invoice));
 }
 
-/** Pays an open invoice, and applies what waited for it. Throws an ApiError when it is not open. */
+/** Pays an invoice, and applies what waited for it. Throws an ApiError when it cannot be paid. */
 export function payInvoice(scene: Scene, invoice: InvoiceRecord): void {
-  assertOpen(invoice);
+  assertPayable(invoice);
   markPaid(scene, invoice);
   const subscription = mustFind(scene.state.subscriptions[invoice.subscription]);
   const update = subscription.pendingUpdate;
@@ -140,15 +140,15 @@ export function payInvoice(scene: Scene, invoice: InvoiceRecord): void {
 const isUnpaid = ({ status }: SubscriptionRecord): boolean =>
   status === "past_due" || status === "unpaid" || status === "incomplete";
 
-/** An attempt to pay an invoice that the bank declines. Throws an ApiError when it is not open. */
+/** An attempt to pay an invoice that the bank declines. Throws an ApiError when it cannot be paid. */
 export function declineInvoice(scene: Scene, invoice: InvoiceRecord): void {
-  assertOpen(invoice);
+  assertPayable(invoice);
   markFailed(scene, invoice);
 }
 
-/** Voids an open invoice, and drops an update that waited for it. Throws an ApiError when it is not open. */
+/** Voids an invoice, and drops an update that waited for it. Throws an ApiError when it cannot be voided. */
 export function voidInvoice(scene: Scene, invoice: InvoiceRecord): void {
-  assertOpen(invoice);
+  assertPayable(invoice);
   invoice.status = "void";
   // What it took of the customer's balance.
   const customer = mustFind(scene.state.customers[invoice.customer]);
@@ -161,11 +161,25 @@ export function voidInvoice(scene: Scene, invoice: InvoiceRecord): void {
   scene.emit("customer.subscription.pending_update_expired", subscriptionObject(scene, subscription));
 }
 
-function assertOpen({ id, status }: InvoiceRecord): void {
-  if (status === "open") return;
-  const code = "status_transition_invalid";
-  throw invalidRequest(`The invoice ${id} is ${status}: only an open one can be paid or voided.`, { code });
+/** Writes an open invoice off. Its subscription then counts as paid. Throws an ApiError when it is not open. */
+export function giveInvoiceUp(scene: Scene, invoice: InvoiceRecord): void {
+  if (invoice.status !== "open") throw wrongStatus(invoice, "only an open one can be marked as uncollectible");
+  invoice.status = "uncollectible";
+  invoice.uncollectibleAt = scene.now();
+  scene.emit("invoice.marked_uncollectible", invoiceObject(scene, invoice));
+  const subscription = mustFind(scene.state.subscriptions[invoice.subscription]);
+  if (subscription.latestInvoice !== invoice.id || !isUnpaid(subscription)) return;
+  scene.change(subscription, () => void (subscription.status = "active"));
 }
+
+/** One that was written off, too: https://docs.stripe.com/invoicing/integration/workflow-transitions */
+function assertPayable(invoice: InvoiceRecord): void {
+  if (invoice.status === "open" || invoice.status === "uncollectible") return;
+  throw wrongStatus(invoice, "only an open or uncollectible one can be paid or voided");
+}
+
+const wrongStatus = ({ id, status }: InvoiceRecord, rule: string): ApiError =>
+  invalidRequest(`The invoice ${id} is ${status}: ${rule}.`, { code: "status_transition_invalid" });
 
 /** The price of a whole period of the items. */
 export function periodLines(scene: Scene, subscription: SubscriptionRecord): LineRecord[] {

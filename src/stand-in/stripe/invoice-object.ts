@@ -94,7 +94,7 @@ export function invoiceObject(source: Source, invoice: InvoiceRecord): Stripe.In
     status,
     status_transitions: {
       finalized_at: status === "draft" ? null : created,
-      marked_uncollectible_at: null,
+      marked_uncollectible_at: invoice.uncollectibleAt ?? null,
       paid_at: invoice.paidAt,
       voided_at: invoice.voidedAt,
     },

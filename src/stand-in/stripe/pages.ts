@@ -57,7 +57,7 @@ export function checkoutPage(source: Source, session: SessionRecord, problem?: s
   );
 }
 
-/** The page to pay an open invoice. */
+/** The page to pay an invoice. */
 export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
   const { id, number, status, lines, currency } = invoice;
   const rows = lines.map(({ description, amount }) => html`<li>${description}: ${formatMoney(amount, currency)}</li>`);
@@ -65,7 +65,7 @@ export function invoicePage(invoice: InvoiceRecord, problem?: string): string {
       ${rows}
     </ul>
     <p>To pay: <strong>${formatMoney(amountDue(invoice), currency)}</strong></p>`;
-  if (status !== "open")
+  if (status !== "open" && status !== "uncollectible")
     return page(
       `Invoice ${number}`,
       html`${content}

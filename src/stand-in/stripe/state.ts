@@ -152,9 +152,11 @@ export interface InvoiceRecord {
   /** The customer's balance before this invoice. Undefined counts as nothing. */
   readonly startingBalance?: number;
   /** Only previews are drafts. */
-  status: "draft" | "open" | "paid" | "void";
+  status: "draft" | "open" | "paid" | "uncollectible" | "void";
   attempts: number;
   paidAt: number | null;
+  /** Undefined counts as never. */
+  uncollectibleAt?: number;
   voidedAt: number | null;
 }
 

@@ -90,6 +90,43 @@ describe("a subscription that must not exist", () => {
     expect(await openInvoices()).toBe(0);
   });
 
+  it("leaves no invoice to pay if the provider has ended it and marked its invoice as uncollectible", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { payer, customer, stripe } = await withDeclinedCard(world);
+    await world.stripe.advance(32 * 24 * 3_600_000);
+    // What Stripe does when its retries end, if it is set to do both.
+    const [subscription] = (await stripe.subscriptions.list({ customer })).data;
+    await stripe.subscriptions.cancel(subscription?.id ?? "");
+    const [renewal, first] = (await stripe.invoices.list({ customer })).data;
+    await stripe.invoices.markUncollectible(renewal?.id ?? "");
+
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
+
+    expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "canceled", plan: null });
+    expect((await stripe.invoices.list({ customer })).data).toMatchObject([
+      { id: renewal?.id, status: "void" },
+      { id: first?.id, status: "paid" },
+    ]);
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("keeps an uncollectible debt of an earlier period, and leaves no other invoice to pay", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const { customer, stripe } = await withDeclinedCard(world);
+    await world.stripe.advance(32 * 24 * 3_600_000);
+    const [forgiven] = (await stripe.invoices.list({ customer })).data;
+    await stripe.invoices.markUncollectible(forgiven?.id ?? "");
+    const [subscription] = (await stripe.subscriptions.list({ customer })).data;
+    expect(subscription).toMatchObject({ status: "active" });
+    await world.stripe.advance(32 * 24 * 3_600_000);
+    await stripe.subscriptions.cancel(subscription?.id ?? "");
+
+    expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
+
+    const statuses = (await stripe.invoices.list({ customer })).data.map(({ status }) => status);
+    expect(statuses).toEqual(["void", "uncollectible", "paid"]);
+  });
+
   it("is ended once if the answer to its end is lost", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const { customer, stripe } = await withDeclinedCard(world);

@@ -1,4 +1,4 @@
-import { previewInvoice, voidInvoice } from "../billing.js";
+import { giveInvoiceUp, previewInvoice, voidInvoice } from "../billing.js";
 import { invoiceObject, lineObject } from "../invoice-object.js";
 import { endOf } from "../objects.js";
 import { COMMON, PAGING, boolean, fields, oneOf, optional, text } from "../params.js";
@@ -70,6 +70,11 @@ export const invoiceRoutes: readonly Route[] = [
   route("POST", "/v1/invoices/:id/void", fields(COMMON), (scene, _params, id) => {
     const invoice = findNamed(scene.state.invoices, "invoice", id);
     voidInvoice(scene, invoice);
+    return invoiceObject(scene, invoice);
+  }),
+  route("POST", "/v1/invoices/:id/mark_uncollectible", fields(COMMON), (scene, _params, id) => {
+    const invoice = findNamed(scene.state.invoices, "invoice", id);
+    giveInvoiceUp(scene, invoice);
     return invoiceObject(scene, invoice);
   }),
 ];
