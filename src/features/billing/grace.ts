@@ -62,6 +62,7 @@ export async function withdrawMails({ models }: Database, { teamId }: BillingSes
 
 interface MailFacts {
   readonly until: Date | null;
+  readonly periodEnd: Date | null;
   readonly invoiceUrl: string | null;
   readonly freeSeats: number;
   /** What became of the subscription: after its end, a payment would not bring the plan back. */
@@ -69,12 +70,18 @@ interface MailFacts {
 }
 
 const OUTCOMES = {
-  ended: "The subscription has ended.",
-  paused:
+  ended: () => "The subscription has ended.",
+  paused: () =>
     "The payment provider has paused the subscription: if the plan is not back when the invoice is paid, cancel the " +
     "subscription, and buy seats again.",
-  owed: "When the invoice is paid, the plan is back at once.",
-} as const;
+  // Stripe judges by the latest invoice, which in the next period is another one; of an unpaid subscription, a draft:
+  // https://docs.stripe.com/billing/subscriptions/overview#subscription-statuses
+  owed: ({ periodEnd }) =>
+    periodEnd === null
+      ? "When the invoice is paid, the plan is back at once."
+      : `If the invoice is paid before ${minuteOf(periodEnd)}, the plan is back at once. Do not pay it later: then cancel ` +
+        "the subscription, and buy seats again.",
+} satisfies Record<string, (facts: Pick<MailFacts, "periodEnd">) => string>;
 
 const howToPay = (url: string | null): string =>
   url === null
@@ -91,12 +98,12 @@ Everything stays as it is until ${until ? minuteOf(until) : "then"}. If the invo
 
 ${howToPay(invoiceUrl)}`,
   }),
-  plan_suspended: ({ invoiceUrl, freeSeats, outcome }) => ({
+  plan_suspended: ({ invoiceUrl, freeSeats, outcome, periodEnd }) => ({
     subject: "Your team on Memory Graph has lost its plan",
     body: `The payment for your team's seats did not go through, and the invoice was not paid in time.
 
 Each member has their own plan again. Nobody was removed and nothing was deleted, but nobody can join beyond \
-${countInWords(freeSeats, "member", "members")}. ${OUTCOMES[outcome]}
+${countInWords(freeSeats, "member", "members")}. ${OUTCOMES[outcome]({ periodEnd })}
 
 ${outcome === "ended" ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
   }),

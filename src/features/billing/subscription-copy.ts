@@ -158,10 +158,10 @@ export class SubscriptionCopy {
 
   #tellOwner(inner: Database, mail: BillingMail, { status, ...values }: SubscriptionValues & Grace) {
     const { freeSeats } = this.session.services.billing;
-    const { graceUntil: until, hostedInvoiceUrl: invoiceUrl } = values;
+    const { graceUntil: until, hostedInvoiceUrl: invoiceUrl, periodEnd } = values;
     const lasting = status === "paused" ? "paused" : "owed";
     const outcome = isLive({ status }) ? lasting : "ended";
-    return tellOwner(inner, this.session, mail, { until, invoiceUrl, freeSeats, outcome });
+    return tellOwner(inner, this.session, mail, { until, periodEnd, invoiceUrl, freeSeats, outcome });
   }
 
   /** Returns whether the team still exists. */

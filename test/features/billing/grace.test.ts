@@ -115,6 +115,19 @@ it("lets the plan fall back when the grace period ends, and mails the owner once
   ]);
 });
 
+it("says in the mail until when a payment brings the plan back: in a later period, it is for nothing", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+
+  await world.stripe.giveUp(await subscriptionOf(world, payer));
+  await world.stripe.delivered();
+
+  const { status, currentPeriodEnd } = await payer.owner.did(teamSubscription);
+  expect(status).toBe("unpaid");
+  const until = `is paid before ${String(currentPeriodEnd?.toISOString()).slice(0, 16).replace("T", " ")} UTC, the plan is back`;
+  expect((await noticesOf(world)).at(-1)?.body).toContain(until);
+});
+
 it("ends in time, without a request, though it began while the database's clock was a year ahead", async () => {
   await using world = await createBillingWorld({ environment: MAILS_WAIT });
   const payer = await aDebtor(world);
