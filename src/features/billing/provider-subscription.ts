@@ -33,9 +33,9 @@ export function rankSubscriptions(
  * The stored values of a subscription, which must contain its latest invoice. Fields that may be null may also be
  * missing: Stripe's OpenAPI document requires none of them.
  */
-export function readSubscription(subscription: Stripe.Subscription, prices: readonly string[]): SubscriptionValues {
-  const { id, status, items, pending_update: pending, latest_invoice: invoice } = subscription;
-  const item = items.data.find(({ price }) => prices.includes(price.id)) ?? items.data[0];
+export function readSubscription(subscription: Stripe.Subscription, known: SeatsKnownBy): SubscriptionValues {
+  const { id, status, pending_update: pending, latest_invoice: invoice } = subscription;
+  const item = findSeats(subscription, known);
   const wanted = pending?.subscription_items?.find((pendingItem) => pendingItem.id === item?.id);
   // After the end of the subscription, a payment would buy nothing any more.
   const isOpen = isLive(subscription) && typeof invoice === "object" && invoice?.status === "open";
@@ -54,6 +54,24 @@ export function readSubscription(subscription: Stripe.Subscription, prices: read
     pendingUntil: pending ? timeOf(pending.expires_at) : null,
     hostedInvoiceUrl: isOpen ? (invoice.hosted_invoice_url ?? null) : null,
   };
+}
+
+/** How the item of the seats is recognised. */
+interface SeatsKnownBy {
+  /** The configured prices. */
+  readonly prices: readonly string[];
+  /** The item in the copy. */
+  readonly knownItemId: string | null;
+}
+
+/**
+ * The operator may have added other items in the dashboard, and may have given the seats a price of their own. Stripe
+ * promises no order of items.
+ */
+function findSeats({ items: { data } }: Stripe.Subscription, { prices, knownItemId }: SeatsKnownBy) {
+  const priced = data.filter(({ price }) => prices.includes(price.id));
+  const candidates = priced.length > 0 ? priced : data;
+  return candidates.find(({ id }) => id === knownItemId) ?? candidates[0];
 }
 
 /** Names in the metadata of a subscription with a lowered quantity: the seats that are still paid, and until when. */

@@ -170,7 +170,8 @@ export class SubscriptionCopy {
     { readAt, known, closing, checkoutIsOver }: Reading,
   ): Promise<boolean> {
     const { services, lock, prices, requests } = this.session;
-    const values = subscription ? readSubscription(subscription, pricesIn(prices)) : withoutSubscription(known);
+    const seatsKnownBy = { prices: pricesIn(prices), knownItemId: known.itemId };
+    const values = subscription ? readSubscription(subscription, seatsKnownBy) : withoutSubscription(known);
     return services.database.transaction(async (inner) => {
       // Locks the team's row before its account's, like every change to a team.
       const hasTeam = await lockRow(inner, "team", { id: lock.teamId });

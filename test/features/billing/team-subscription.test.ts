@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { createTeamCheckout } from "../../../src/features/billing/create-team-checkout.js";
+import { readSubscription } from "../../../src/features/billing/provider-subscription.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { updateMemberRole } from "../../../src/features/teams/members/update-member-role.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
@@ -16,13 +17,38 @@ import {
   customerOf,
   endGrace,
   seatsOf,
+  subscriptionOf,
 } from "../../support/billing.js";
+import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import { ask } from "../../support/http.js";
 import { CALLERS } from "../../support/races.js";
 import { aTeam, anInvitee, brokenInvariants, manyOf, tally } from "../../support/teams.js";
 import { createWorld } from "../../support/world.js";
 
 const DAY_MS = 24 * 3_600_000;
+
+it("keeps the item of the seats apart from one that the provider's operator adds, at any place", async () => {
+  await using world = await createBillingWorld();
+  const payer = await aSubscriber(world, { seats: 6 });
+  const { prices, subscriptions } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const { itemId } = await accountNow(world, payer);
+  const { product } = await prices.retrieve(world.stripe.priceId);
+  const other = { product: String(product), currency: "usd", recurring: { interval: "month" } } as const;
+  const [special, support] = [
+    await prices.create({ ...other, unit_amount: 500 }),
+    await prices.create({ ...other, unit_amount: 9_900 }),
+  ];
+  const id = await subscriptionOf(world, payer);
+  const items = [{ id: String(itemId), price: special.id }, { price: support.id }];
+  const changed = await subscriptions.update(id, { items, proration_behavior: "none" });
+  await world.stripe.delivered();
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ seats: 6, stale: false });
+
+  const reversed = { ...changed, items: { ...changed.items, data: changed.items.data.toReversed() } };
+  const read = readSubscription(reversed, { prices: [world.stripe.priceId], knownItemId: itemId });
+
+  expect(read).toMatchObject({ itemId, seats: 6 });
+});
 
 it("shows none for a team that has bought nothing, and sends no request", async () => {
   await using world = await createBillingWorld();
