@@ -38,7 +38,7 @@ export async function refreshCheckout(
   return { team: team.name, state: stateOf(account, services.now()), seats: account.seats };
 }
 
-/** A bank may take days for the first payment; its subscription is incomplete until then. */
+/** A bank may take days for the first payment; its subscription may be incomplete until then. */
 function stateOf(account: BillingAccount, now: Date): NonNullable<ReturnedCheckout>["state"] {
   if (givesPlan(account, now)) return "paid";
   if (account.checkoutUrl !== null || account.status === "incomplete") return "open";
