@@ -37,8 +37,7 @@ export function readSubscription(subscription: Stripe.Subscription, known: Seats
   const { id, status, pending_update: pending, latest_invoice: invoice } = subscription;
   const item = findSeats(subscription, known);
   const wanted = pending?.subscription_items?.find((pendingItem) => pendingItem.id === item?.id);
-  // After the end of the subscription, a payment would buy nothing any more.
-  const isOpen = isLive(subscription) && typeof invoice === "object" && invoice?.status === "open";
+  const isDue = typeof invoice === "object" && invoice !== null && mayBePaid(subscription, invoice);
   const seats = readSeats(subscription, item);
   return {
     subscriptionId: id,
@@ -52,9 +51,16 @@ export function readSubscription(subscription: Stripe.Subscription, known: Seats
     cancelAt: subscription.cancel_at == null ? null : timeOf(subscription.cancel_at),
     pendingSeats: wanted?.quantity ?? null,
     pendingUntil: pending ? timeOf(pending.expires_at) : null,
-    hostedInvoiceUrl: isOpen ? (invoice.hosted_invoice_url ?? null) : null,
+    hostedInvoiceUrl: isDue ? (invoice.hosted_invoice_url ?? null) : null,
   };
 }
+
+/**
+ * Whether paying this invoice buys something: after the end of the subscription, it would not. One that is marked as
+ * uncollectible can still be paid; where the subscription counts as paid, the operator has forgiven it.
+ */
+const mayBePaid = (subscription: Stripe.Subscription, { status }: Stripe.Invoice): boolean =>
+  isLive(subscription) && (status === "open" || (status === "uncollectible" && !isPaid(subscription)));
 
 /** How the item of the seats is recognised. */
 interface SeatsKnownBy {

@@ -243,6 +243,27 @@ it("says where to pay when Stripe stops retrying but keeps the subscription", as
   expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
 });
 
+it("says where to pay even if Stripe marks the invoice as uncollectible, and takes the payment", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT });
+  const payer = await aDebtor(world);
+  const { invoices } = stripeClient(world.stripe.secretKey, world.stripe.url);
+  const [renewal] = (await invoices.list({ customer: await customerOf(world, payer) })).data;
+  const subscription = await subscriptionOf(world, payer);
+
+  // Stripe does both at once when its retries end, if it is set up so. Marking it by hand forgives the debt.
+  await invoices.markUncollectible(String(renewal?.id));
+  await world.stripe.delivered();
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", hostedInvoiceUrl: null });
+  await world.stripe.giveUp(subscription);
+  await world.stripe.delivered();
+
+  const url = String(renewal?.hosted_invoice_url);
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "unpaid", hostedInvoiceUrl: url });
+  await world.stripe.payInvoice(String(renewal?.id));
+  await world.stripe.delivered();
+  expect(await payer.owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team" });
+});
+
 it("does not promise that paying brings the plan back when Stripe has paused the subscription", async () => {
   await using world = await createBillingWorld({ environment: MAILS_WAIT });
   const payer = await aDebtor(world);
