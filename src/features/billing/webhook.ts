@@ -25,6 +25,11 @@ function isEvent(event: unknown): event is PaymentEvent {
   return isText(id) && isText(type) && typeof data?.object === "object" && data.object !== null;
 }
 
+/** https://docs.stripe.com/changelog/endive/2026-09-30/thin-events-for-api-v1-resources-generally-available */
+const isThin = (event: unknown): boolean => (event as { object?: unknown } | null)?.object === "v2.core.event";
+
+const THIN = "It is a thin event: choose snapshots for this webhook, as `npm run billing -- setup` does.";
+
 /**
  * Receives what Stripe sends to the webhook.
  * @throws BillingNotConfigured, InvalidSignature, InvalidInput, or an error of the processing, after which Stripe
@@ -40,6 +45,10 @@ export async function receivePaymentWebhook(services: BillingServices, body: Buf
     // Otherwise only Stripe's dashboard would show that every event is refused.
     if (signature !== "") warnSeldom(services.log, "signature of an event", {}, refused);
     throw failure;
+  }
+  if (isThin(event)) {
+    warnSeldom(services.log, "thin event", {}, `an event for Stripe's webhook was refused. ${THIN}`);
+    throw new InvalidInput([{ path: "", message: THIN }]);
   }
   if (!isEvent(event)) throw new InvalidInput([{ path: "", message: "The body must be an event." }]);
   await receivePaymentEvent(services, event);

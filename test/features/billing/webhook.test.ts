@@ -99,6 +99,22 @@ describe("an event from Stripe", () => {
     expect(wrong.headers.get("ratelimit")).toMatch(`r=${failedKeysPerAddress - 1};`);
   });
 
+  it("is refused with what to do if it is a thin one, which Stripe recommends to whoever sets up a webhook by hand", async () => {
+    await using world = await createBillingWorld({ deaf: true });
+    const related = { id: "sub_1", type: "subscription", url: "/v1/subscriptions/sub_1" };
+    const thin = {
+      ...{ id: "evt_1", object: "v2.core.event", type: "v1.customer.subscription.updated", livemode: false },
+      ...{ created: new Date().toISOString(), related_object: related },
+    };
+
+    const answer = await sendEvent(world, JSON.stringify(thin));
+
+    expect([answer.status, answer.headers.get("ratelimit")]).toEqual([400, null]);
+    const advice = "It is a thin event: choose snapshots for this webhook, as `npm run billing -- setup` does.";
+    expect(JSON.stringify(answer.body)).toContain(advice);
+    expect(world.log.filter((line) => line.includes(advice))).toHaveLength(1);
+  });
+
   it("is accepted by servers with the old and with the new secret, while Stripe signs it with both", async () => {
     await using world = await createBillingWorld({ deaf: true });
     const old = world.stripe.webhookSecret;
