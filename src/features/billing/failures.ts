@@ -85,11 +85,15 @@ export class SubscriptionUnpaid extends Failure {
   readonly kind = "conflict";
   override readonly reason = "subscription_unpaid";
 
-  constructor() {
+  /** @param isTooLate whether no invoice brings the plan back any more. */
+  constructor(isTooLate = false) {
     super(
-      "The team's subscription is not paid, or paused. Pay its invoice, or confirm the payment that your bank asks " +
-        "about, at `hostedInvoiceUrl` of `teamSubscription` or in the customer portal (`openBillingPortal`). While " +
-        "its `plan` is null, it can also be ended at once (`cancelTeamSubscription`), and bought again.",
+      isTooLate
+        ? "The team's subscription is unpaid, and paying an invoice of an earlier period does not bring the plan back. " +
+            "End it at once (`cancelTeamSubscription`), and buy seats again (`createTeamCheckout`)."
+        : "The team's subscription is not paid, or paused. Pay its invoice, or confirm the payment that your bank asks " +
+            "about, at `hostedInvoiceUrl` of `teamSubscription` or in the customer portal (`openBillingPortal`). While " +
+            "its `plan` is null, it can also be ended at once (`cancelTeamSubscription`), and bought again.",
     );
   }
 }

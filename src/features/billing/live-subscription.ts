@@ -39,6 +39,8 @@ export type ResizableAccount = LiveAccount & { readonly itemId: string };
 export function assertResizable(account: BillingAccount): asserts account is ResizableAccount {
   assertSubscribed(account);
   if (account.itemId === null) throw new SubscriptionRequired();
-  if (!isPaid(account)) throw new SubscriptionUnpaid();
+  // In a later period, the latest invoice of an unpaid subscription is a draft, and only paying that one would help.
+  const isTooLate = account.status === "unpaid" && account.hostedInvoiceUrl === null;
+  if (!isPaid(account)) throw new SubscriptionUnpaid(isTooLate);
   if (account.pendingSeats !== null) throw new UpgradePending(account.pendingSeats);
 }

@@ -30,6 +30,19 @@ const unpaidInvoiceOf = (scene: Scene, subscription: SubscriptionRecord) => ({
   voidedAt: null,
 });
 
+/** Creates a draft that nobody finalizes, which becomes the subscription's latest invoice. */
+export function draftInvoice(
+  scene: Scene,
+  subscription: SubscriptionRecord,
+  { reason, lines }: Pick<InvoiceRecord, "reason" | "lines">,
+): InvoiceRecord {
+  const draft = { ...unpaidInvoiceOf(scene, subscription), id: newId("in"), number: null };
+  const invoice: InvoiceRecord = { ...draft, reason, lines, status: "draft" };
+  scene.state.invoices[invoice.id] = invoice;
+  subscription.latestInvoice = invoice.id;
+  return invoice;
+}
+
 /** Creates an open invoice, which becomes the subscription's latest. */
 export function makeInvoice(
   scene: Scene,

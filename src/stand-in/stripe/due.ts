@@ -51,8 +51,7 @@ function duesOf(scene: Scene, subscription: SubscriptionRecord): Due[] {
     return [{ at: created + WAITING_SECONDS, act: () => abandonSubscription(scene, subscription) }];
   }
   const end = endOf(subscription);
-  if (status === "unpaid" && end !== null) return [{ at: end, act: () => cancelSubscription(scene, subscription) }];
-  if (status !== "trialing" && status !== "active" && status !== "past_due") return [];
+  if (!["trialing", "active", "past_due", "unpaid"].includes(status)) return [];
   const dues =
     end !== null && end <= periodEnd
       ? [{ at: end, act: () => cancelSubscription(scene, subscription) }]

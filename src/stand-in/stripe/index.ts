@@ -12,7 +12,7 @@
  * does not imitate other discounts and the API of promotion codes, metered and tiered prices, several intervals in one
  * subscription, several currencies of a customer, payment methods and intents, retries of failed payments
  * (a subscription stays past due until its latest invoice is paid or `giveUp` is called), resuming a paused
- * subscription, draft invoices, credit for overpayments, final invoices of cancellations (`invoice_now` and `prorate`
+ * subscription, finalizing drafts, credit for overpayments, final invoices of cancellations (`invoice_now` and `prorate`
  * are accepted without effect), rate limits, connected accounts, restricted keys and API version 2. Prorations are
  * approximate. Parameters and expansions of Stripe that it does not support are refused as unknown. Events have the
  * version of this SDK. An item is added even if the subscription already has one with the same price, which Stripe may

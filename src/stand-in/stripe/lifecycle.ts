@@ -2,6 +2,7 @@ import {
   DAY_SECONDS,
   canBePaid,
   cardAccepts,
+  draftInvoice,
   endOfPeriod,
   issueInvoice,
   makeInvoice,
@@ -10,6 +11,7 @@ import {
   voidInvoice,
 } from "./billing.js";
 import { cardDeclined, invalidRequest } from "./errors.js";
+import { invoiceObject } from "./invoice-object.js";
 import { anchorOf, customerObject, endOf, subscriptionObject } from "./objects.js";
 import { percentOf } from "./promotion.js";
 import type { Scene } from "./scene.js";
@@ -284,7 +286,10 @@ export function pauseSubscription(scene: Scene, subscription: SubscriptionRecord
   scene.emit("customer.subscription.paused", subscriptionObject(scene, subscription));
 }
 
-/** Starts the next period with an invoice. */
+/**
+ * Starts the next period with an invoice. That of an unpaid subscription stays a draft:
+ * https://docs.stripe.com/billing/subscriptions/overview#subscription-statuses
+ */
 export function renewSubscription(scene: Scene, subscription: SubscriptionRecord): void {
   const invoice = scene.change(subscription, () => {
     const price = mustFind(scene.state.prices[subscription.items[0]?.price ?? ""]);
@@ -293,11 +298,15 @@ export function renewSubscription(scene: Scene, subscription: SubscriptionRecord
     subscription.items = subscription.items.map((item) => ({ ...item, billed: undefined }));
     const lines = [...subscription.pendingLines, ...periodLines(scene, subscription)];
     subscription.pendingLines = [];
+    if (subscription.status === "unpaid") {
+      return draftInvoice(scene, subscription, { reason: "subscription_cycle", lines });
+    }
     const made = makeInvoice(scene, subscription, { reason: "subscription_cycle", lines });
     subscription.status = canBePaid(scene, made) ? "active" : "past_due";
     return made;
   });
-  issueInvoice(scene, invoice, { paid: subscription.status === "active" });
+  if (invoice.status === "draft") scene.emit("invoice.created", invoiceObject(scene, invoice));
+  else issueInvoice(scene, invoice, { paid: subscription.status === "active" });
 }
 
 /** Ends a subscription whose first invoice was not paid in time. */

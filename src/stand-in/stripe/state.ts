@@ -151,7 +151,7 @@ export interface InvoiceRecord {
   readonly percentOff?: number | undefined;
   /** The customer's balance before this invoice. Undefined counts as nothing. */
   readonly startingBalance?: number;
-  /** Only previews are drafts. */
+  /** Drafts are previews, and the invoices of unpaid subscriptions. */
   status: "draft" | "open" | "paid" | "uncollectible" | "void";
   attempts: number;
   paidAt: number | null;

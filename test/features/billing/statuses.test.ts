@@ -115,6 +115,30 @@ it.each(Object.entries(STALLED))(
   },
 );
 
+it("gives nothing for the old invoice in a later period of an unpaid subscription, and lets the team buy again", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await STALLED.unpaid(world);
+  const [old] = (await owner.did(teamInvoices)).invoices;
+  await world.stripe.advance(32 * 24 * 3_600_000);
+  await world.stripe.delivered();
+
+  // Nothing that can be paid would help.
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "unpaid", plan: null, hostedInvoiceUrl: null });
+  expect((await owner.did(teamInvoices)).invoices.map(({ status }) => status)).toEqual(["draft", "open", "paid"]);
+  const verdict = await owner.does(upgradeTeam, { maxMembers: 8 });
+  expect(verdict).toBeRefused("conflict", "subscription_unpaid");
+  const advice = expect.stringContaining("paying an invoice of an earlier period does not bring the plan back");
+  expect(verdict).toMatchObject({ failure: { message: advice } });
+
+  expect(await owner.did(cancelTeamSubscription)).toMatchObject({ status: "canceled", plan: null });
+  expect((await owner.did(teamInvoices)).invoices.map(({ status }) => status)).toEqual(["draft", "void", "paid"]);
+  await expect(world.stripe.payInvoice(String(old?.id))).rejects.toThrow("is void");
+  const { sessionId } = await owner.did(createTeamCheckout);
+  await world.stripe.pay(sessionId);
+  await world.stripe.delivered();
+  expect(await owner.did(teamSubscription)).toMatchObject({ status: "active", plan: "team", seats: 5 });
+});
+
 it("lets the team buy again when the first payment of its subscription has not come within a day", async () => {
   await using world = await createBillingWorld();
   const { owner, teamId } = await STALLED.incomplete(world);
