@@ -51,7 +51,7 @@ export class SubscriptionCopy {
     const found = customerId === null ? [] : await this.#subscriptionsOf(customerId, known);
     const [counts, ...others] = rankSubscriptions(found, known.subscriptionId);
     for (const other of others.filter(isLive)) await this.#end(other, "endSecondSubscription");
-    for (const ended of found.filter(mayOwe)) await this.#voidInvoices(ended);
+    for (const ended of found.filter(mayOwe)) await this.#voidOpenInvoices(ended.id);
     // Beside a live subscription, a checkout would create a second one.
     const checkoutIsOver = (counts && isLive(counts)) || (await session.checkouts.isOver(known, found, readAt));
     const hasTeam = await this.#write(counts, { readAt, known, closing, checkoutIsOver });
@@ -101,22 +101,20 @@ export class SubscriptionCopy {
 
   /**
    * Voids the open invoices of a subscription that has ended: Stripe leaves them open, and somebody who paid one would
-   * get nothing for it. A new subscription begins with its own invoice. The latest one is voided even if it is marked as
-   * uncollectible, as when the retries end, since it can still be paid:
-   * https://docs.stripe.com/invoicing/integration/workflow-transitions. An earlier one is a debt for a period that was
-   * used. The latest is voided last: by it `mayOwe` finds those that are left when the provider fails in between.
+   * get nothing for it. A new subscription begins with its own invoice. One that is marked as uncollectible stays, though
+   * it can be paid, too: it is a debt in the operator's books, and voiding it cannot be undone. The latest one is voided
+   * last: by it `mayOwe` finds those that are left when the provider fails in between.
    */
-  async #voidInvoices({ id: subscription, latest_invoice: latest }: Stripe.Subscription): Promise<void> {
+  async #voidOpenInvoices(subscription: string): Promise<void> {
     const { session } = this;
     const { data } = await session.ask("list", (stripe, options) =>
       stripe.invoices.list({ subscription, status: "open", limit: 100 }, options),
     );
-    const uncollectible = typeof latest === "object" && latest?.status === "uncollectible" ? [latest] : [];
-    for (const { id: invoice } of [...data.toReversed(), ...uncollectible]) {
+    for (const { id: invoice } of data.toReversed()) {
       const facts = { team_id: session.lock.teamId, subscription, invoice };
       try {
         await session.ask("invoice", (stripe, options) => stripe.invoices.voidInvoice(invoice, {}, options));
-        session.services.log.info(facts, "an invoice of an ended subscription is voided");
+        session.services.log.info(facts, "an open invoice of an ended subscription is voided");
       } catch (error) {
         if (!isRefusal(error)) throw error;
         const alert = "invoiceOfEndedSubscription";
@@ -152,7 +150,7 @@ export class SubscriptionCopy {
         return known;
       });
     await session.audit(database, { action, subject: id, door: "billing" }, NOBODY);
-    if (!isPaid(subscription)) await this.#voidInvoices(subscription);
+    if (!isPaid(subscription)) await this.#voidOpenInvoices(id);
     return ended;
   }
 
@@ -207,13 +205,13 @@ const withoutSubscription = ({ subscriptionId, seats, interval }: BillingAccount
     : { ...NO_SUBSCRIPTION, ...{ subscriptionId, seats, interval }, status: "canceled" };
 
 /**
- * Whether a subscription has ended and may have an invoice to pay: its latest one, or one before a draft, which Stripe
+ * Whether a subscription has ended and may have an open invoice: its latest one, or one before a draft, which Stripe
  * makes for an unpaid subscription.
  */
-const mayOwe = ({ status, latest_invoice: latest }: Stripe.Subscription): boolean =>
-  !isLive({ status }) && typeof latest === "object" && PAYABLE.includes(latest?.status ?? "");
-
-const PAYABLE = ["open", "draft", "uncollectible"];
+const mayOwe = (subscription: Stripe.Subscription): boolean => {
+  const { latest_invoice: invoice } = subscription;
+  return !isLive(subscription) && typeof invoice === "object" && ["open", "draft"].includes(invoice?.status ?? "");
+};
 
 /**
  * Sets the team's size to the paid seats. Must be called while the team's row is locked. If the subscription was made
