@@ -69,24 +69,28 @@ interface MailFacts {
   readonly outcome: keyof typeof OUTCOMES;
 }
 
-const OUTCOMES = {
-  ended: () => "The subscription has ended.",
-  paused: () =>
-    "The payment provider has paused the subscription: if the plan is not back when the invoice is paid, cancel the " +
-    "subscription, and buy seats again.",
-  // Stripe judges by the latest invoice, which in the next period is another one; of an unpaid subscription, a draft:
-  // https://docs.stripe.com/billing/subscriptions/overview#subscription-statuses
-  owed: ({ periodEnd }) =>
-    periodEnd === null
-      ? "When the invoice is paid, the plan is back at once."
-      : `If the invoice is paid before ${minuteOf(periodEnd)}, the plan is back at once. Do not pay it later: then cancel ` +
-        "the subscription, and buy seats again.",
-} satisfies Record<string, (facts: Pick<MailFacts, "periodEnd">) => string>;
-
 const howToPay = (url: string | null): string =>
   url === null
     ? "Pay it, or choose another card, in the customer portal (`openBillingPortal`, or POST /billing/portal)."
     : `Pay the invoice, or confirm its payment, here:\n\n${url}`;
+
+const BUY_AGAIN = "buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)";
+
+/** What the owner can do. */
+const OUTCOMES = {
+  ended: () => `The subscription has ended: ${BUY_AGAIN}.`,
+  paused: ({ invoiceUrl }) =>
+    "The payment provider has paused the subscription: if the plan is not back when the invoice is paid, cancel the " +
+    `subscription, and buy seats again.\n\n${howToPay(invoiceUrl)}`,
+  // Stripe judges by the latest invoice, which in the next period is another one; of an unpaid subscription, a draft:
+  // https://docs.stripe.com/billing/subscriptions/overview#subscription-statuses
+  owed: ({ invoiceUrl, periodEnd }) =>
+    invoiceUrl === null || periodEnd === null
+      ? "Nothing that can be paid now brings the plan back: cancel the subscription (`cancelTeamSubscription`, or POST " +
+        `/billing/team-cancel), and ${BUY_AGAIN}.`
+      : `If the invoice is paid before ${minuteOf(periodEnd)}, the plan is back at once. Do not pay it later: then cancel ` +
+        `the subscription, and buy seats again.\n\n${howToPay(invoiceUrl)}`,
+} satisfies Record<string, (facts: Pick<MailFacts, "invoiceUrl" | "periodEnd">) => string>;
 
 const WORDS: Readonly<Record<BillingMail, (facts: MailFacts) => { subject: string; body: string }>> = {
   payment_failed: ({ until, invoiceUrl }) => ({
@@ -98,13 +102,11 @@ Everything stays as it is until ${until ? minuteOf(until) : "then"}. If the invo
 
 ${howToPay(invoiceUrl)}`,
   }),
-  plan_suspended: ({ invoiceUrl, freeSeats, outcome, periodEnd }) => ({
+  plan_suspended: ({ freeSeats, outcome, ...facts }) => ({
     subject: "Your team on Memory Graph has lost its plan",
     body: `The payment for your team's seats did not go through, and the invoice was not paid in time.
 
 Each member has their own plan again. Nobody was removed and nothing was deleted, but nobody can join beyond \
-${countInWords(freeSeats, "member", "members")}. ${OUTCOMES[outcome]({ periodEnd })}
-
-${outcome === "ended" ? "Buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)." : howToPay(invoiceUrl)}`,
+${countInWords(freeSeats, "member", "members")}. ${OUTCOMES[outcome](facts)}`,
   }),
 };

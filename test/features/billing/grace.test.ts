@@ -128,6 +128,27 @@ it("says in the mail until when a payment brings the plan back: in a later perio
   expect((await noticesOf(world)).at(-1)?.body).toContain(until);
 });
 
+it("asks in the mail for no payment when only a draft is left, in a later period of an unpaid subscription", async () => {
+  await using world = await createBillingWorld({ environment: MAILS_WAIT, deaf: true });
+  const payer = await aSubscriber(world, { seats: 10 });
+  const readAgain = async () => {
+    await world.database.models.billingAccount.updateMany({ data: { copiedAt: null } });
+    return payer.owner.did(teamSubscription);
+  };
+  world.stripe.setCard(await customerOf(world, payer), "declined");
+  await world.stripe.advance(MONTH_MS);
+  expect(await readAgain()).toMatchObject({ status: "past_due" });
+  await world.stripe.giveUp(await subscriptionOf(world, payer));
+  await world.stripe.advance(MONTH_MS);
+
+  expect(await readAgain()).toMatchObject({ status: "unpaid", plan: null, hostedInvoiceUrl: null });
+
+  const notice = (await noticesOf(world)).at(-1);
+  expect(notice?.subject).toContain("lost its plan");
+  expect(notice?.body).toContain("Nothing that can be paid now brings the plan back: cancel the subscription");
+  expect(notice?.body).not.toMatch(/back at once|Pay it/);
+});
+
 it("ends in time, without a request, though it began while the database's clock was a year ahead", async () => {
   await using world = await createBillingWorld({ environment: MAILS_WAIT });
   const payer = await aDebtor(world);
@@ -222,7 +243,7 @@ it("ends with the subscription, if that ends first", async () => {
   const notice = (await noticesOf(world)).at(-1);
   expect(notice?.subject).toContain("lost its plan");
   // Paying the old invoice would buy nothing.
-  expect(notice?.body).toContain("Buy seats again");
+  expect(notice?.body).toContain("buy seats again (");
   expect(notice?.body).not.toContain("http");
 });
 
