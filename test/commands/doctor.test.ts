@@ -459,18 +459,20 @@ it("checks each price and the customer portal", async () => {
   }
   expect(await said({ STRIPE_PORTAL_ID: "bpc_x" })).toMatch(/^wrong: Stripe refuses: .*STRIPE_PORTAL_ID/);
   const { configurations } = stripe.billingPortal;
-  const portalOf = async (...updates: ("price" | "quantity")[]) => {
-    const products = [{ product: "memory_graph_team", prices: [standIn.priceId] }];
-    const change = { enabled: true, default_allowed_updates: updates, products };
+  const portalOf = async (updates: "price" | "quantity", ...offered: string[]) => {
+    const products = [{ product: "memory_graph_team", prices: offered }];
+    const change = { enabled: true, default_allowed_updates: [updates], products };
     const params = { ...change, proration_behavior: "always_invoice", billing_cycle_anchor: "unchanged" } as const;
     return (await configurations.create({ features: { subscription_update: params } })).id;
   };
   const { id: withoutChanges } = await configurations.create({ features: { invoice_history: { enabled: true } } });
   expect(await said({ STRIPE_PORTAL_ID: withoutChanges })).toBe(works);
-  expect(await said({ STRIPE_PORTAL_ID: await portalOf("price") })).toMatch(
-    /^wrong: .* keeps .* `npm run billing -- setup`/,
-  );
-  expect(await said({ STRIPE_PORTAL_ID: await portalOf("quantity") })).toMatch(/^wrong: .* take the quantity from/);
+  const oneInterval = await portalOf("price", standIn.priceId, monthly);
+  expect(await said({ STRIPE_PORTAL_ID: oneInterval })).toBe(works);
+  const bothIntervals = await portalOf("price", standIn.priceId, yearly);
+  expect(await said({ STRIPE_PORTAL_ID: bothIntervals })).toMatch(/^wrong: .* keeps .* `npm run billing -- setup`/);
+  const quantity = await portalOf("quantity", standIn.priceId);
+  expect(await said({ STRIPE_PORTAL_ID: quantity })).toMatch(/^wrong: .* take the quantity from/);
   const wishes = { ...{ monthly: 800, yearly: 8_000, currency: "usd" }, url: "https://memory.example.com" };
   const { portalId } = await setUpAccount(stripe, wishes);
   expect(await said({ STRIPE_PORTAL_ID: portalId })).toBe(works);

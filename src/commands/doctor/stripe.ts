@@ -33,7 +33,9 @@ async function examineAccount(config: Config): Promise<string | undefined> {
   }
   if (stripePortalId !== undefined) {
     const { configurations } = stripe.billingPortal;
-    assertChangesRightly(await readFrom("STRIPE_PORTAL_ID", () => configurations.retrieve(stripePortalId)));
+    const expand = { expand: ["features.subscription_update.products"] };
+    const portal = await readFrom("STRIPE_PORTAL_ID", () => configurations.retrieve(stripePortalId, expand));
+    await assertChangesRightly(stripe, portal);
   }
   const endpoints = await readIfAllowed("its webhooks", listEndpoints(stripe));
   if (endpoints?.length === 0) {
@@ -59,15 +61,19 @@ function tellOtherHost(endpoints: readonly string[] = [], publicUrl?: string): s
 }
 
 /** @throws Problem if a change in the customer portal charges a team wrongly, or is not checked by the service. */
-function assertChangesRightly(portal: Stripe.BillingPortal.Configuration): void {
-  const { enabled, default_allowed_updates: allowed } = portal.features.subscription_update;
+async function assertChangesRightly(stripe: Stripe, portal: Stripe.BillingPortal.Configuration): Promise<void> {
+  const { enabled, default_allowed_updates: allowed, products } = portal.features.subscription_update;
   if (enabled && allowed.includes("quantity")) {
     throw new Problem(
       `The customer portal ${portal.id} lets owners pay for fewer seats than their team has members: take the ` +
         "quantity from what it may change, in Stripe's dashboard.",
     );
   }
-  if (enabled && allowed.includes("price") && !restartsPeriod(portal)) {
+  if (!enabled || !allowed.includes("price") || restartsPeriod(portal)) return;
+  const offered = (products ?? []).flatMap(({ prices }) => prices);
+  const reading = Promise.all(offered.map((price) => stripe.prices.retrieve(price)));
+  const prices = await readIfAllowed("the prices of the customer portal", reading);
+  if (new Set(prices?.map(({ recurring }) => recurring?.interval)).size > 1) {
     throw new Problem(
       `The customer portal ${portal.id} keeps the day of the renewal when a team changes between month and year, so ` +
         "the team is charged again before a year is over: run `npm run billing -- setup`, and set STRIPE_PORTAL_ID " +
