@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../../src/features/billing/cancel-team-subscription.js";
 import { changeGrace } from "../../../src/features/billing/grace.js";
+import { assertResizable } from "../../../src/features/billing/live-subscription.js";
 import { reconcileDueAccount } from "../../../src/features/billing/reconcile.js";
 import { teamSubscription } from "../../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
@@ -60,6 +61,9 @@ it("keeps plan and seats after a failed payment, and mails the owner once", asyn
     await owner.did(inviteMember, { teamId, email: `${name}@example.com`, role: "member" });
   }
   expect(await owner.does(upgradeTeam, { maxMembers: 12 })).toBeRefused("conflict", "subscription_unpaid");
+  // As in the first hour of the next period, when Stripe has not finalized its invoice.
+  const withDraft = { ...(await accountNow(world, payer)), hostedInvoiceUrl: null };
+  expect(() => assertResizable(withDraft)).toThrow("Pay its invoice");
   const notices = await noticesOf(world);
   expect(notices).toMatchObject([{ email: owner.email, subject: expect.stringContaining("did not go through") }]);
   // With the time: where the day begins earlier or later, a day alone would say another one.

@@ -46,8 +46,11 @@ it("keeps the item of the seats apart from one that the provider's operator adds
 
   const reversed = { ...changed, items: { ...changed.items, data: changed.items.data.toReversed() } };
   const read = readSubscription(reversed, { prices: [world.stripe.priceId], knownItemId: itemId });
-
   expect(read).toMatchObject({ itemId, seats: 6 });
+
+  // The operator has replaced the item: the new one has another id, and one of the configured prices.
+  const replaced = readSubscription(reversed, { prices: [special.id], knownItemId: "si_gone" });
+  expect(replaced).toMatchObject({ itemId, seats: 6 });
 });
 
 it("shows none for a team that has bought nothing, and sends no request", async () => {
