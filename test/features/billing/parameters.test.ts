@@ -50,18 +50,20 @@ function wrongIn(request: StandInRequest): unknown[] {
   const { method, params, idempotencyKey: key, stripeVersion } = request;
   const isKeyed = method === "POST" ? key !== undefined && key.length <= 255 : key === undefined;
   const { expand = [] } = params as { expand?: string[] };
+  const isOne = endpoint.endsWith("/:id");
   const wrong = [
     ...[problemsOf(endpoint, params)].flat(),
     ...excessesOf(endpoint, params, request.path),
     ...(isKeyed ? [] : [`Idempotency-Key: ${key}`]),
     ...(stripeVersion === Stripe.API_VERSION ? [] : [`Stripe-Version: ${stripeVersion}`]),
-    ...expand.filter((path) => !isExpandable(EXPANDED_IN[endpoint] ?? "", path)),
+    ...expand.filter((path) => !isExpandable(EXPANDED_IN[endpoint] ?? "", isOne ? `data.${path}` : path)),
   ];
   return wrong.map((each) => ({ endpoint, wrong: each }));
 }
 
-/** The kind of object in each list whose items the service expands. */
+/** The kind of object, or of the objects in a list, that the service expands. */
 const EXPANDED_IN: Readonly<Record<string, string>> = {
+  "GET /v1/billing_portal/configurations/:id": "billing_portal.configuration",
   "GET /v1/subscriptions": "subscription",
   "GET /v1/billing_portal/configurations": "billing_portal.configuration",
 };
