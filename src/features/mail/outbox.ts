@@ -70,13 +70,15 @@ const ENHANCED_STATUS = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?![\d.])/;
  * says 5.4.5, Zoho and Titan 5.4.6, and Microsoft 365 5.1.90 where an account has sent too much.
  */
 const OF_SENDER = /^5\.(?:1\.(?:[78]|90)$|4\.[56]$|7\.)/;
+/** So Yandex answers with 5.7.1, and Postfix because of its "relay recipient table"; of a sender, servers call it so. */
+const NOBODY_THERE = /no such (?:user|recipient|mailbox)|unknown user|user unknown/i;
 /**
  * What is about the sender without such a status, as of Exim's "relay not permitted". Postfix says 5.1.0 of a sender whom
  * it does not know, and IONOS that a mailbox is not available, and to try again later, where an account has sent too much.
  * Not what is said of a full mailbox.
  */
 const WORDS_OF_SENDER = [
-  /relay(?!.?recipient)|sender|authenticat|spam|policy|reputation|bl(?:ack|ock) ?list/i,
+  /relay|sender|authenticat|spam|policy|reputation|bl(?:ack|ock) ?list/i,
   /(?:sending|mails?|messages?) (?:limit|quota|rate)\b|per (?:minute|hour|day)\b|hourly|daily|try again later/i,
 ];
 
@@ -90,7 +92,9 @@ function isRefusedForGood(error: unknown): boolean {
 function isBecauseOfSender(response: string): boolean {
   const status = ENHANCED_STATUS.exec(response)?.[0] ?? "";
   // Without addresses of people and pages, which may have such words, too.
-  const words = response.replaceAll(/\S+@\S+|https?:\S+/g, "");
+  const isWord = (text: string) => !/@|https?:/i.test(text);
+  const words = response.split(/\s+/).filter(isWord).join(" ");
+  if (NOBODY_THERE.test(words) && !/sender/i.test(words)) return false;
   return OF_SENDER.test(status) || WORDS_OF_SENDER.some((pattern) => pattern.test(words));
 }
 
