@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
 import type pg from "pg";
 import { namingTlsMode } from "../config.js";
-import { COPY_NAME, moveDatabase } from "../platform/database/copy-database.js";
+import { COPY_NAME, moveDatabase, refreshSearch } from "../platform/database/copy-database.js";
 import { PRESENCE_NAME } from "../platform/embedded/index.js";
 import { beginMove } from "../platform/database/migration-lock.js";
 import { migrate } from "../platform/database/migrations.js";
@@ -69,6 +69,7 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
       await noteMove(client, there.url).catch((cause: unknown) => {
         throw new StartError(`${UNMARKED}${cause instanceof Error ? cause.message : String(cause)}`, { cause });
       });
+      await refreshSearch(there, tellMessage);
       return moved;
     });
   });

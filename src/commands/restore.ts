@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { Readable, pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { assertBackupOf, readDatabase } from "../platform/database/copy-database.js";
+import { assertBackupOf, readDatabase, refreshSearch } from "../platform/database/copy-database.js";
 import { newestMigration } from "../platform/database/migrations.js";
 import { StartError } from "../platform/start-error.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { countInWords } from "../wording.js";
-import { tellTable, withDatabaseUrl } from "./with-database.js";
+import { tellMessage, tellTable, withDatabaseUrl } from "./with-database.js";
 
 export const program = commandLine({
   script: "restore",
@@ -28,7 +28,13 @@ async function restore(file: string, { json }: { json?: true }): Promise<void> {
   // Whoever reads what is unpacked gets the error.
   const unpacked = pipeline(backup.createReadStream(), createGunzip(), () => {});
   const tables = await assertOfThisVersion(unpacked)
-    .then(() => withDatabaseUrl((address) => readDatabase(address, unpacked, { tell: tellTable })))
+    .then(() =>
+      withDatabaseUrl(async (address) => {
+        const counts = await readDatabase(address, unpacked, { tell: tellTable });
+        await refreshSearch(address, tellMessage);
+        return counts;
+      }),
+    )
     .catch((error: unknown) => {
       if (!isDamaged(error)) throw error;
       throw new StartError(

@@ -386,19 +386,27 @@ it("backs up the database as it was at one moment, whatever is changed meanwhile
 
 it("learns the words that the copied lexicon lacks, as after a change of PostgreSQL's version", async () => {
   await using source = await createWorld();
-  await using target = await createWorld();
+  await using restored = await createWorld();
+  await using moved = await createWorld();
   const ann = await source.user();
   await memoriesTitled(ann, "Added a column", "Adding a column");
-  await onServer(
-    source.databaseUrl,
-    async (client) => void (await client.query("DELETE FROM lexicon WHERE word = 'add'")),
-  );
-  const written = new PassThrough();
+  await source.database.pool.query("DELETE FROM lexicon WHERE word = 'add'");
+  await Promise.all([restored, moved].map(empty));
+  await closeConnections(source);
+  const file = join(await madeFolder(), "backup.sql.gz");
+  const environment = { DATABASE_URL: source.databaseUrl };
 
-  await Promise.all([writeDatabase(addressOf(source), written), readDatabase(addressOf(target), written)]);
+  await runHere(backup, [file], environment);
+  const restoring = await runHere(restore, [file], { DATABASE_URL: restored.databaseUrl });
+  const moving = await runHere(migrateTo, [moved.databaseUrl], environment);
 
-  const copied = await (await target.user()).withKey(ann.key);
-  expect((await findTitles(copied, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
+  for (const { code, errors } of [restoring, moving]) {
+    expect([code, errors]).toEqual([0, expect.stringMatching(/All is copied\. Making the words for searching/)]);
+  }
+  for (const target of [restored, moved]) {
+    const copied = await (await target.user()).withKey(ann.key);
+    expect((await findTitles(copied, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
+  }
 });
 
 it("backs up a database that is being migrated only before or after a migration", async () => {

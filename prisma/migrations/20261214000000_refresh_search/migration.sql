@@ -2,17 +2,23 @@
 -- major version may make others: 18 stems "added" as "add", earlier ones as "ad". After an upgrade in place a query then
 -- has one stem, and an older memory the other; after a backup was restored there, the lexicon lacks the new stems.
 
--- Whether that is so for one of some memories, in the order in which they are stored: the oldest ones, mostly. Does not
--- wait for a lock: while somebody has one, nothing is known.
+-- Whether that is so for one of some memories, of 4 MB of text at most. They are of some pages of the whole table, so that
+-- neither other memories nor dead rows are read. Does not wait for a lock: while somebody has one, nothing is known.
 CREATE FUNCTION is_search_outdated(p_sample integer DEFAULT 1000) RETURNS boolean LANGUAGE plpgsql
   SET lock_timeout = '1s' AS $$
 DECLARE
   kept record;
+  v_percent real;
+  v_bytes bigint := 0;
 BEGIN
-  FOR kept IN SELECT /* all graphs */ * FROM memory WHERE octet_length(content) < 4000 LIMIT p_sample LOOP
+  -- A page of 8 kB for each memory. Of a table that is partitioned or distributed the size is 0 here.
+  v_percent := least(100, 100.0 * p_sample * 8192 / greatest(1, pg_relation_size('memory')));
+  FOR kept IN SELECT /* all graphs */ * FROM memory TABLESAMPLE SYSTEM (v_percent) REPEATABLE (0) LIMIT p_sample LOOP
+    v_bytes := v_bytes + octet_length(kept.content);
+    EXIT WHEN v_bytes > 4000000;
     IF kept.search IS DISTINCT FROM memory_search(kept.type, kept.title, kept.tags, kept.summary, kept.content)
-      OR EXISTS (SELECT FROM lexicon_words(kept.search) AS had(word) WHERE NOT EXISTS
-        (SELECT FROM lexicon known WHERE known.graph_id = kept.graph_id AND known.word = had.word)) THEN
+      OR EXISTS (SELECT 1 FROM lexicon_words(kept.search) AS had(word) WHERE NOT EXISTS
+        (SELECT 1 FROM lexicon known WHERE known.graph_id = kept.graph_id AND known.word = had.word)) THEN
       RETURN true;
     END IF;
   END LOOP;
@@ -32,10 +38,10 @@ DECLARE
 BEGIN
   FOR v_graph_id IN SELECT /* all graphs */ graph_id FROM graph_usage WHERE memories > 0 ORDER BY graph_id LOOP
     v_id := '00000000-0000-0000-0000-000000000000';
-    v_changed := false;
     LOOP
       v_ids := ARRAY(SELECT m.id FROM memory m WHERE m.graph_id = v_graph_id AND m.id > v_id ORDER BY m.id LIMIT 100);
       EXIT WHEN v_ids = '{}';
+      v_changed := false;
       FOREACH v_id IN ARRAY v_ids LOOP
         UPDATE memory m SET title = m.title WHERE m.graph_id = v_graph_id AND m.id = v_id
           AND m.search IS DISTINCT FROM memory_search(m.type, m.title, m.tags, m.summary, m.content);
@@ -44,16 +50,18 @@ BEGIN
           COMMIT;
         END IF;
       END LOOP;
+      -- The memories are there to see by now: who forgets words meanwhile is waited for, and the graph stays.
+      PERFORM 1 FROM graph_root WHERE graph_id = v_graph_id FOR KEY SHARE;
+      EXIT WHEN NOT FOUND;
       PERFORM learn_words_of(v_graph_id, v_ids);
+      IF v_changed THEN
+        UPDATE graph_usage SET words_doubted_at = now() WHERE graph_id = v_graph_id AND words_doubted_at IS NULL;
+      END IF;
       COMMIT;
     END LOOP;
-    IF v_changed THEN
-      UPDATE graph_usage SET words_doubted_at = coalesce(words_doubted_at, now()) WHERE graph_id = v_graph_id;
-      COMMIT;
-    END IF;
-    IF EXISTS (SELECT FROM lexicon l WHERE l.graph_id = v_graph_id AND l.documents = 0) THEN
+    IF EXISTS (SELECT 1 FROM lexicon l WHERE l.graph_id = v_graph_id AND l.documents = 0) THEN
       PERFORM count_words(v_graph_id, p_sample);
-      COMMIT;
     END IF;
+    COMMIT;
   END LOOP;
 END $$;

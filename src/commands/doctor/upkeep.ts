@@ -133,8 +133,8 @@ const locale = `
 /** Another version may stem words differently: then a query and a memory that was stored before have not the same. */
 const searchWords = `
   SELECT 'Memories are stored with other words than this version of PostgreSQL makes of their texts, as after an ' ||
-         'upgrade to another major one, so searches miss some: run CALL refresh_search() in psql. Requests go on ' ||
-         'meanwhile.' AS problem
+         'upgrade to another major one, so searches miss some: run SET statement_timeout = 0; CALL refresh_search(); ' ||
+         'in psql. Requests go on meanwhile.' AS problem
   WHERE is_search_outdated()`;
 
 /** PostgreSQL notes the version of a locale from 15 on; and a migration may be due. */

@@ -93,8 +93,6 @@ export function readDatabase(
     await client.query("COMMIT");
     // All is stored, so a failure here, as on a disk that is full now, is none of the copy. Autovacuum does it later.
     await client.query("ANALYZE").catch(() => {});
-    // The doctor says if it is still to be done.
-    await refreshSearch(client).catch(() => {});
     return counts;
   });
 }
@@ -102,12 +100,20 @@ export function readDatabase(
 /** How many memories are looked at. */
 const SEARCHED_SAMPLE = 10_000;
 
-/** Where this PostgreSQL stems words in another way than the one that the data come from, the lexicon lacks its stems. */
-async function refreshSearch(client: pg.Client): Promise<void> {
-  const found = await client.query<{ outdated: boolean }>("SELECT is_search_outdated($1) AS outdated", [
-    SEARCHED_SAMPLE,
-  ]);
-  if (found.rows[0]?.outdated) await client.query("CALL refresh_search()");
+/**
+ * Where this PostgreSQL stems words in another way than the one that the data were copied from, the lexicon lacks its
+ * stems. To learn them may take long, so what was copied is in use before. If it fails, the doctor says what to do.
+ */
+export async function refreshSearch(address: Address, say: (message: string) => void): Promise<void> {
+  const refreshing = onPatientConnection(address, async (client) => {
+    const found = await client.query<{ outdated: boolean }>("SELECT is_search_outdated($1) AS outdated", [
+      SEARCHED_SAMPLE,
+    ]);
+    if (!found.rows[0]?.outdated) return;
+    say("All is copied. Making the words for searching as this version of PostgreSQL does: this may take long.");
+    await client.query("CALL refresh_search()");
+  });
+  await refreshing.catch(() => {});
 }
 
 /**
