@@ -5,7 +5,7 @@ import { BOUNDS, type Bounds, assertKept } from "../../src/commands/doctor/upkee
 import { onConnection } from "../../src/platform/database/one-connection.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
 import { examine } from "../support/doctor.js";
-import { lockMemories } from "../support/locks.js";
+import { lockMemories, waitingForLocks } from "../support/locks.js";
 import { aMemory, findTitles, memoriesTitled } from "../support/memories.js";
 import { reportCounts } from "../support/rows-read.js";
 import { createWorld } from "../support/world.js";
@@ -178,7 +178,7 @@ it("says so too if only the lexicon lacks these words, as after a backup of anot
   await memoriesTitled(ann, ...TITLES);
   await onServer(world.databaseUrl, async (client) => {
     await client.query("UPDATE lexicon SET documents = 1");
-    await client.query("DELETE FROM lexicon WHERE word = 'add'");
+    await client.query("DELETE FROM lexicon WHERE word IN ('ad', 'add')");
     expect(await findTitles(ann, "added")).toEqual(TITLES.slice(0, 1));
     await expect(assertKept(client)).rejects.toThrow(/CALL refresh_search\(\)/);
 
@@ -186,6 +186,22 @@ it("says so too if only the lexicon lacks these words, as after a backup of anot
 
     await assertKept(client);
     expect((await findTitles(ann, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
+  });
+});
+
+it("learns words for searching again that are just being forgotten", async () => {
+  await using world = await createWorld({ fresh: true });
+  const ann = await world.user();
+  await onServer(world.databaseUrl, async (client) => {
+    await memoriesTitled(ann, "Adding a column");
+    await client.query("UPDATE lexicon SET documents = 1");
+    // As `forget_words_of` does, which has seen no memory with them.
+    await client.query("BEGIN; SELECT FROM graph_root FOR UPDATE; DELETE FROM lexicon");
+    const refreshing = onServer(world.databaseUrl, async (other) => void (await other.query("CALL refresh_search()")));
+    await expect.poll(() => waitingForLocks(world)).toBe(1);
+    await client.query("COMMIT");
+    await refreshing;
+    await assertKept(client);
   });
 });
 
