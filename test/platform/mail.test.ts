@@ -173,6 +173,7 @@ it.each([
   { code: 550, text: "<bob@relay.example.com> is not known here" },
   { code: 550, text: `5.1.1 <${BOB}>: Recipient address rejected: User unknown in relay recipient table` },
   { code: 550, text: "5.7.1 No such user!" },
+  { code: 550, text: "x".repeat(200_000) },
   { code: 550, text: "undeliverable address: host relay.example.com said: 550 User unknown" },
   { code: 550, text: "5.4.1 Recipient address rejected: Access denied" },
   { code: 550, text: "mailbox unavailable. For explanation visit https://example.com/sender-policy" },
