@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { LIMITS } from "../../../src/limits.js";
 import { embedDueMemories, fillModel } from "../../../src/features/memories/meaning/embed-memories.js";
 import { piecesOf } from "../../../src/features/memories/meaning/memory-pieces.js";
 import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
@@ -37,6 +38,7 @@ it("goes on where a limit of the server stopped it, when Retry-After has passed"
   const texts = at.server.asked.slice(first).flatMap((asked) => asked.texts);
   expect(new Set(texts).size).toBe(PIECES + 2);
   expect(at.server.asked.length - sent).toBe(1);
+  expect(at.meaning.unstored.size).toBe(0);
   at.server.limit = undefined;
   expect((await findTitles(ann, "vehicle")).titles).toEqual(["Long"]);
   expect((await findTitles(bob, "vehicle")).titles.toSorted()).toEqual(["The car", "The wagen"]);
@@ -60,17 +62,19 @@ it("sends fewer texts at once to a server that limits them to fewer than a reque
 });
 
 it("sends fewer texts at once to a server that is slow, and more again when it is quick", async () => {
-  await using at = await meaningfulWorld({ ...PATIENT, requestMs: 400 });
+  await using at = await meaningfulWorld({ ...PATIENT, requestMs: 800 });
   const context = { ...at.world.services, meaning: at.meaning };
   const ann = await at.world.user();
   await fillModel(context);
-  at.server.textMs = 30;
+  at.server.textMs = 60;
   await aMemory(ann, LONG);
 
   await expect.poll(() => embedDueMemories(context).then(() => waiting(at.world)), { timeout: 20_000 }).toEqual([]);
   expect((await findTitles(ann, "vehicle")).titles).toEqual(["Long"]);
   const sizes = at.server.asked.map(({ texts }) => texts.length);
   expect(sizes.slice(0, 4)).toEqual([2, PIECES, 16, 8]);
+  // 8 were not quick.
+  expect(Math.max(...sizes.slice(3))).toBe(8);
 
   at.server.textMs = 0;
   await aMemory(ann, { ...LONG, title: "Longer" });
@@ -85,9 +89,14 @@ it("ends a run that takes long, and goes on in the next one", async () => {
   const ann = await at.world.user();
   await fillModel(context);
   await aMemory(ann, LONG);
+  // More than runs leave, of memories that others embedded or deleted meanwhile.
+  const { batch, pieces } = LIMITS.embeddings;
+  const vector = { values: new Int8Array(1), scale: 1 };
+  for (let left = 0; left <= batch * pieces; left++) at.meaning.unstored.set(`${left}`, vector);
 
   expect(await embedDueMemories(context)).toBe(true);
   expect(await waiting(at.world)).toMatchObject([{ attempts: 0 }]);
+  expect(at.meaning.unstored.size).toBeLessThanOrEqual(PIECES);
 });
 
 it("gives up a text that takes too long even alone, and embeds the others", async () => {
@@ -106,4 +115,44 @@ it("gives up a text that takes too long even alone, and embeds the others", asyn
   };
   await expect.poll(left, { timeout: 10_000 }).toMatchObject([{ attempts: 2 }]);
   expect((await findTitles(ann, "vehicle")).titles).toEqual(["The automobile"]);
+});
+
+it("keeps a memory from other servers as long as a run may take, but tries a refused one again after a minute", async () => {
+  await using at = await meaningfulWorld();
+  const context = { ...at.world.services, meaning: at.meaning };
+  const ann = await at.world.user();
+  await fillModel(context);
+  await at.meaning.pieceSizeBy("one");
+  await memoriesTitled(ann, "A poisoned one");
+  at.server.refused = "poisoned";
+  at.server.delayMs = 200;
+  const dueIn = async () => Math.round(((await waiting(at.world))[0]?.dueAt.getTime() ?? 0) - Date.now());
+
+  const run = embedDueMemories(context);
+  await expect.poll(() => at.server.asked.length).toBe(2);
+  // Its last request begins in time, and then it asks whether the server works.
+  const { requestMs, runMs } = LIMITS.embeddings;
+  expect(await dueIn()).toBeGreaterThan(runMs + 2 * requestMs);
+  await run;
+
+  expect(await dueIn()).toBeLessThanOrEqual(60_000);
+});
+
+it("stores the whole of a memory even if a run that was abandoned ends while it is embedded", async () => {
+  await using at = await meaningfulWorld();
+  const context = { ...at.world.services, meaning: at.meaning };
+  const ann = await at.world.user();
+  await fillModel(context);
+  await at.meaning.pieceSizeBy("one");
+  await aMemory(ann, LONG);
+  at.meaning.textsNow = 1;
+  at.server.delayMs = 50;
+  const before = at.server.asked.length;
+
+  const run = embedDueMemories(context);
+  await expect.poll(() => at.server.asked.length - before, { interval: 5 }).toBe(3);
+  expect(await embedDueMemories(context)).toBe(false);
+  await run;
+
+  expect(await at.world.database.models.memoryVector.count()).toBe(PIECES);
 });

@@ -183,6 +183,8 @@ it("uses up no attempts while the server is down, and then embeds all", async ()
     await embedDueMemories(context);
     requests.add(at.server.asked.length - before);
   }
+  // Soon after the outage they are tried again.
+  expect(await models.embeddingDue.count({ where: { dueAt: { gt: new Date(Date.now() + 60_000) } } })).toBe(0);
   // Later the memories are tried one by one, but after the first failure no more of them.
   expect(requests.size).toBe(1);
   // A model that has embedded nothing must not take over from another.

@@ -115,33 +115,37 @@ const isWorking = async ({ meaning: { requestMs, server } }: Embedding): Promise
     () => false,
   );
 
-/** Forgets those of a group that were refused too often. */
+/** Forgets those of a group that were refused too often; the others are tried again later. */
 async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<void> {
-  for (const due of group) if (due.attempts >= ATTEMPTS_MAX) await settleDue(context, due);
+  for (const due of group) {
+    await (due.attempts >= ATTEMPTS_MAX ? settleDue(context, due) : release(context, due, { dueAt: due.againAt }));
+  }
 }
 
 /**
  * An outage uses up no attempts, however long it lasts. What was tried before is still tried alone: one text may be
  * what ends the server.
  */
-async function forgive({ database: { models } }: Embedding, claimed: readonly DueMemory[]): Promise<void> {
-  for (const { graphId, memoryId, dueAt } of claimed) {
-    await models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data: { attempts: FORGIVEN_TO } });
-  }
+async function forgive(context: Embedding, claimed: readonly DueMemory[]): Promise<void> {
+  for (const due of claimed) await release(context, due, { attempts: FORGIVEN_TO, dueAt: due.againAt });
 }
 
 /** Leaves memories in the queue as they were: they come first in the next run. */
-async function putBack({ database: { models } }: Embedding, claimed: Iterable<DueMemory>): Promise<void> {
-  for (const { graphId, memoryId, dueAt, before } of claimed) {
-    await models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data: before });
-  }
+async function putBack(context: Embedding, claimed: Iterable<DueMemory>): Promise<void> {
+  for (const due of claimed) await release(context, due, due.before);
 }
+
+/** Ends a claim, unless the memory was changed since. */
+const release = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: DueMemory, data: Partial<Due>) =>
+  models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data });
 
 /** A queued memory, as this server claimed it. */
 interface DueMemory extends Due {
   readonly graphId: string;
   readonly memoryId: string;
   readonly before: Due;
+  /** When it is due after a failure. */
+  readonly againAt: Date;
 }
 
 interface Due {
@@ -150,9 +154,9 @@ interface Due {
 }
 
 /**
- * Claims due memories. Claims are committed before the embeddings server is called. Without an answer, a memory is due
- * again after a minute; the wait grows with each attempt. A claim succeeds only on the row as it was read, so one
- * server gets it.
+ * Claims due memories. Claims are committed before the embeddings server is called, and last longer than any run: no
+ * other server sends the same texts meanwhile. After a failure a memory is due again after a minute; the wait grows with
+ * each attempt. A claim succeeds only on the row as it was read, so one server gets it.
  */
 async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
   const { embeddingDue } = database.models;
@@ -161,10 +165,12 @@ async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
   const claimed: DueMemory[] = [];
   for (const { graphId, memoryId, ...before } of due) {
     const attempts = before.attempts + 1;
-    const claim = { attempts, dueAt: new Date(now.getTime() + waitMsAfter(attempts)) };
+    const waitMs = waitMsAfter(attempts);
+    const claim = { attempts, dueAt: new Date(now.getTime() + Math.max(waitMs, LIMITS.chores.runMs)) };
     const where = { graphId, memoryId, dueAt: before.dueAt };
     const { count } = await embeddingDue.updateMany({ where, data: claim });
-    if (count > 0) claimed.push({ graphId, memoryId, ...claim, before });
+    const againAt = new Date(now.getTime() + waitMs);
+    if (count > 0) claimed.push({ graphId, memoryId, ...claim, before, againAt });
   }
   return claimed;
 }
@@ -220,7 +226,9 @@ async function embedAll(
   const { requestMs, server, unstored } = meaning;
   // More than a run leaves.
   if (unstored.size > batch * pieces) unstored.clear();
-  const missing = texts.flat().filter((text) => !unstored.has(text));
+  // A copy, since a run that was abandoned may end meanwhile and empty the other.
+  const known = new Map(unstored);
+  const missing = texts.flat().filter((text) => !known.has(text));
   let most = meaning.textsAtOnce;
   while (missing.length > 0) {
     const asked = performance.now();
@@ -228,7 +236,9 @@ async function embedAll(
     const some = missing.slice(0, Math.min(most, meaning.textsNow));
     try {
       const vectors = await server.embed(some, "document", requestMs);
-      for (const [place, vector] of vectors.entries()) unstored.set(some[place] ?? "", vector);
+      for (const [place, vector] of vectors.entries()) {
+        for (const kept of [known, unstored]) kept.set(some[place] ?? "", vector);
+      }
       missing.splice(0, some.length);
       // Twice as many take at most half of the time.
       const isQuick = performance.now() - asked < requestMs / 4;
@@ -240,7 +250,7 @@ async function embedAll(
     }
   }
   meaning.textsAtOnce = Math.min(meaning.textsAtOnce, most);
-  return texts.map((own) => own.flatMap((text) => unstored.get(text) ?? []));
+  return texts.map((own) => own.flatMap((text) => known.get(text) ?? []));
 }
 
 /** Asks for fewer texts at once from now on. A single text that takes too long is at fault itself. */
