@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
 import { memory as getMemory } from "../../../src/features/memories/get-memory.js";
 import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
@@ -232,6 +232,25 @@ it("says that nothing is found by meaning while nothing is embedded, and in the 
   at.server.delayMs = 1_000;
   expect(await find(ann, "vehicle")).toEqual({ titles: [], meaning: false });
   expect(at.world.log.join("\n")).toContain('"waited_ms":50');
+});
+
+it("does nothing more for searches that are answered, once a slow server embeds their query", async () => {
+  await using at = await meaningfulWorld({ searchMs: 150 });
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile");
+  await at.embed();
+  at.server.delayMs = 400;
+  using looked = vi.spyOn(at.meaning.index, "find");
+  const before = at.server.asked.length;
+
+  const late = Array.from({ length: 5 }, () => find(ann, "vehicle"));
+  expect((await Promise.all(late)).map(({ meaning }) => meaning)).toEqual(Array.from({ length: 5 }, () => false));
+  await Promise.all([at.meaning.vectorOf("vehicle", "query", "one"), at.meaning.unrelatedBy("one", "query")]);
+  await expect.poll(() => find(ann, "vehicle")).toEqual({ titles: ["The automobile"], meaning: true });
+
+  expect(looked).toHaveBeenCalledTimes(1);
+  // The query, and what tells how near unrelated texts are.
+  expect(at.server.asked.length - before).toBe(3);
 });
 
 const waiting = ({ database }: World) => database.models.embeddingDue.count();

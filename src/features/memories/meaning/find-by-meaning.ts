@@ -40,7 +40,8 @@ export async function findByMeaning(
 ): Promise<readonly NearMemory[] | null> {
   if (!meaning) return null;
   const { searchMs } = meaning.bounds;
-  const found = find(context, meaning, { graphId, ...meant, filter }).catch((error: unknown) => {
+  const search = { graphId, ...meant, filter, isLate: false };
+  const found = find(context, meaning, search).catch((error: unknown) => {
     // A locked table, or a graph without room, is no fault of the embeddings server.
     if (error instanceof EmbeddingsFailed) context.meter?.embeddingsFailed();
     const { message: reason } = error as Error;
@@ -49,6 +50,7 @@ export async function findByMeaning(
     return null;
   });
   return withinTime(found, searchMs, () => {
+    search.isLate = true;
     warnSeldom(context.log, "late meaning", { waited_ms: searchMs }, "a search did not wait longer for its meaning");
     return null;
   });
@@ -57,8 +59,9 @@ export async function findByMeaning(
 async function find(
   context: Finding,
   meaning: Meaning,
-  { graphId, text, use, filter }: Meant & { readonly graphId: string; readonly filter: Filter },
+  search: Meant & { readonly graphId: string; readonly filter: Filter; readonly isLate: boolean },
 ) {
+  const { graphId, text, use, filter } = search;
   const { model } = meaning.server;
   const { graphVectors, embeddingModel } = context.database.models;
   const [stored, complete] = await Promise.all([
@@ -77,6 +80,8 @@ async function find(
     meaning.unrelatedBy(serving, use).catch(() => 0),
     loadVectors(context, meaning, loading).catch(withoutRoom),
   ]);
+  // Many may have waited for a slow server to embed the same query. What they waited for is kept for later searches.
+  if (search.isLate) return null;
   const matrix = matrixOf(graphId, serving);
   const load = meaning.loaded.get(matrix);
   const findNearest = async (most: number, among: readonly string[] | undefined) => {
