@@ -206,7 +206,9 @@ export const LIMITS = {
     textsAtOnce: 32, // In one request of a background job.
     runMs: 90_000, // Of such a job, before its last requests.
     limitedMs: 10_000, // How long such jobs wait after 429 without Retry-After.
-    limitedMostMs: 600_000, // And with it: Azure OpenAI has been seen to ask for a day where its limit is by the minute.
+    // And with it: Azure OpenAI has been seen to ask for a day where its limit is by the minute. Shorter than the five
+    // minutes that the alert about failures looks back, so that it notices a limit that lasts.
+    limitedMostMs: 180_000,
     queriesAtOnce: 32,
     answerBytesPerText: 163_840, // Of an answer: 4,096 numbers of 17 digits, each on a line, are 125 kB.
     dimensions: 4_096,
