@@ -203,6 +203,7 @@ export const LIMITS = {
     // For one request. A server may load the model for the first, and stop that when the client leaves, as Ollama does;
     // without a GPU a single text may take a minute. A search uses the late vector of an earlier one with its query.
     requestMs: 90_000,
+    examinedMs: 10_000, // For one of the doctor, which must say what to do before its own time is up.
     textsAtOnce: 32, // In one request of a background job.
     runMs: 90_000, // Of such a job, before its last requests.
     limitedMs: 10_000, // How long such jobs wait after 429 without Retry-After.

@@ -89,6 +89,17 @@ it("tells a wrong key of the embeddings server from its limits and its failures"
   }
 });
 
+it("says what to do about an embeddings server that does not answer, which may load the model", async () => {
+  using _hasty = withLimits("embeddings", { examinedMs: 300 });
+  await using embeddings = await startEmbeddingsServer();
+  embeddings.trouble = "hangs";
+  const { by } = await examine({ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" });
+
+  expect(by.get("embeddings")?.says).toContain(
+    "it does not answer in time. It hangs, is overloaded or loads the model",
+  );
+});
+
 it("says where an embeddings server redirects, instead of doubting the key, which is not sent there", async () => {
   await using embeddings = await startEmbeddingsServer();
   embeddings.redirect = "/elsewhere";

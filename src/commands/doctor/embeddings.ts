@@ -7,19 +7,19 @@ import { Problem } from "./problem.js";
 
 export async function checkEmbeddings({ embeddings }: Config): Promise<string | undefined> {
   if (!embeddings) return undefined;
+  const { examinedMs, searchMs } = LIMITS.embeddings;
   try {
     const server = new EmbeddingsServer(embeddings);
-    await using meaning = new Meaning(server);
-    // The first request may load the model.
-    const [vector] = await server.embed(["A memory."], "document", meaning.requestMs);
+    await using meaning = new Meaning(server, undefined, { searchMs, requestMs: examinedMs });
+    const [vector] = await server.embed(["A memory."], "document", examinedMs);
     const took: number[] = [];
     for (let query = 0; query < 3; query++) {
       const asked = performance.now();
-      await server.embed([`A query, number ${query}`], "query", 10_000);
+      await server.embed([`A query, number ${query}`], "query", examinedMs);
       took.push(performance.now() - asked);
     }
     const fastest = Math.ceil(Math.min(...took));
-    if (fastest > LIMITS.embeddings.searchMs) throw new Problem(tooSlow(fastest));
+    if (fastest > searchMs) throw new Problem(tooSlow(fastest));
     const { query, document } = server.prefixes;
     const size = await meaning.pieceSizeBy(server.model);
     return (
@@ -53,7 +53,11 @@ const TODOS = [
     "Check EMBEDDINGS_URL, which for most servers ends with /v1, and that the server has the model of EMBEDDINGS_MODEL.",
   ],
   [/^it answers 50[234]$/, "It is down or overloaded: look at its log, or at its provider's page of states."],
-  [/^it does not answer in time$/, "It hangs or is overloaded: look at its log, and check EMBEDDINGS_URL."],
+  [
+    /^it does not answer in time$/,
+    "It hangs, is overloaded or loads the model, for which the service waits longer: look at its log, and check " +
+      "EMBEDDINGS_URL.",
+  ],
 ] as const;
 
 const tooSlow = (ms: number): string =>
