@@ -9,6 +9,7 @@ import { startFaultyProxy } from "../support/faulty-proxy.js";
 import { ask } from "../support/http.js";
 import { listen } from "../support/listening.js";
 import { lockMemories } from "../support/locks.js";
+import { aMemory } from "../support/memories.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { openConnection } from "../support/socket.js";
 import { manyOf } from "../support/teams.js";
@@ -56,10 +57,11 @@ it("stops in time, even if its database, a request or a mail server hangs", asyn
   await ended;
 });
 
-it("stops in time while the payment provider hangs, for a request and for a background job", async () => {
+it("stops in time while the payment provider and the embeddings server hang, for a request and for background jobs", async () => {
   await using world = await createWorld();
-  const provider = await startSilentServer();
+  const [provider, embeddings] = [await startSilentServer(), await startSilentServer()];
   const ann = await world.user();
+  await aMemory(ann);
   await ann.did(createTeam, { name: "Team", maxMembers: 10 });
   await using server = await startServerProcess(
     {
@@ -68,11 +70,14 @@ it("stops in time while the payment provider hangs, for a request and for a back
       STRIPE_SECRET_KEY: "sk_test_nothing",
       STRIPE_WEBHOOK_SECRET: "whsec_nothing",
       STRIPE_TEAM_PRICE_ID: "price_nothing",
+      EMBEDDINGS_URL: `http://${embeddings.address}`,
+      EMBEDDINGS_MODEL: "one",
     },
     { stop: STOP },
   );
   const asked = ask(`${server.url}/billing/team-checkout`, { key: ann.key, body: {} }).catch(() => "cut off");
   await expect.poll(() => provider.connections(), PATIENCE).toBeGreaterThan(0);
+  await expect.poll(() => embeddings.connections(), PATIENCE).toBeGreaterThan(0);
   // Also a request whose body never arrives.
   const endless = openConnection(server.url);
   endless.write(
