@@ -206,7 +206,9 @@ export const LIMITS = {
     examinedMs: 10_000, // For one of the doctor, which must say what to do before its own time is up.
     textsAtOnce: 32, // In one request of a background job.
     runMs: 90_000, // Of such a job, before its last requests.
-    limitedMs: 10_000, // How long such jobs wait after 429 without Retry-After.
+    // How long such jobs wait after 429 without Retry-After. Most limits are by the minute, and OpenAI counts what it
+    // refuses: asked sooner, a server that limits requests would refuse several, each with fewer texts.
+    limitedMs: 60_000,
     // And with it: Azure OpenAI has been seen to ask for a day where its limit is by the minute. Shorter than the five
     // minutes that the alert about failures looks back, so that it notices a limit that lasts.
     limitedMostMs: 180_000,

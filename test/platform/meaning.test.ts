@@ -174,7 +174,7 @@ it.each(["float", "none"] as const)("embeds by a server that takes this encoding
   expect(server.asked.length).toBe(format === "float" ? 4 : 5);
 });
 
-it("waits as Retry-After says, in seconds or until a date, but not for a day", async () => {
+it("waits as Retry-After says, in seconds or until a date, but not for a day, nor for no time", async () => {
   await using server = await startEmbeddingsServer();
   const waitAfter = async (retryAfter?: string) => {
     server.limit = { texts: 0, ...(retryAfter !== undefined && { retryAfter }) };
@@ -187,6 +187,7 @@ it("waits as Retry-After says, in seconds or until a date, but not for a day", a
 
   const inTwoMinutes = new Date(Date.now() + 120_000).toUTCString();
   const minutes = [];
-  for (const header of ["120", inTwoMinutes, "86400", "soon", undefined]) minutes.push(await waitAfter(header));
-  expect(minutes).toEqual([2, 2, 3, 1, 1]);
+  for (const header of ["120", inTwoMinutes, "86400", "soon", undefined, "0", "-5"])
+    minutes.push(await waitAfter(header));
+  expect(minutes).toEqual([2, 2, 3, 1, 1, 1, 1]);
 });
