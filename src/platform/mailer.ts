@@ -1,4 +1,6 @@
 import { writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { hostname as machineName } from "node:os";
 import { join, resolve } from "node:path";
 import { LIMITS } from "../limits.js";
 import type { Logger } from "./telemetry/logger.js";
@@ -28,14 +30,15 @@ export interface MailSettings {
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   readonly dataDir: string;
+  readonly publicUrl?: string | undefined;
 }
 
 /** Sends by SMTP if it is configured; otherwise, in development, writes files. Undefined if neither is configured. */
 export async function createMailer(
-  { development, smtpUrl, mailFrom, dataDir }: MailSettings,
+  { development, smtpUrl, mailFrom, dataDir, publicUrl }: MailSettings,
   log: Logger,
 ): Promise<Mailer | undefined> {
-  if (smtpUrl !== undefined) return smtpMailer(smtpUrl, mailFrom, !development && needsStartTls(smtpUrl));
+  if (smtpUrl !== undefined) return smtpMailer({ smtpUrl, development, publicUrl }, mailFrom);
   return development ? fileMailer(join(dataDir, "mail"), mailFrom, log) : undefined;
 }
 
@@ -64,11 +67,11 @@ interface MailServer {
  * Connects and signs in to a mail server, and sends nothing.
  * @throws an error that says why that is not possible.
  */
-export async function verifyMailServer(url: string, { development }: { development: boolean }): Promise<MailServer> {
-  const transport = await transportTo(url, !development && needsStartTls(url), {
+export async function verifyMailServer(server: ServerSettings): Promise<MailServer> {
+  const transport = await transportTo(server, {
     socketTimeout: LIMITS.mails.sendMs,
     // Makes it an error that the server lets clients sign in, and the URL has no user.
-    forceAuth: new URL(url).username === "",
+    forceAuth: new URL(server.smtpUrl).username === "",
   });
   try {
     await transport.verify();
@@ -88,12 +91,20 @@ interface Verifying {
   readonly forceAuth: boolean;
 }
 
-async function transportTo(url: string, requireTLS: boolean, verifying?: Verifying) {
+/** The mail server to connect to, and as whom. */
+interface ServerSettings extends Pick<MailSettings, "development" | "publicUrl"> {
+  readonly smtpUrl: string;
+}
+
+async function transportTo({ smtpUrl: url, development, publicUrl }: ServerSettings, verifying?: Verifying) {
   const { createTransport } = await nodemailer();
   const { connectMs } = LIMITS.mails;
+  const requireTLS = !development && needsStartTls(url);
+  const name = nameFor(publicUrl);
   return createTransport({
     url,
     ...(requireTLS && { requireTLS }),
+    ...(name !== undefined && { name }),
     // Mail servers on this machine offer STARTTLS with a certificate that they made. What the URL says counts more.
     ...(isHere(new URL(url).hostname) && { tls: { rejectUnauthorized: false } }),
     dnsTimeout: connectMs,
@@ -104,11 +115,20 @@ async function transportTo(url: string, requireTLS: boolean, verifying?: Verifyi
   });
 }
 
+/**
+ * As whom the service greets mail servers, where the machine's name has no domain, as in containers: nodemailer would
+ * say [127.0.0.1], to which some answer that they are busy, such as Google's relay.
+ */
+function nameFor(publicUrl: string | undefined): string | undefined {
+  const host = publicUrl === undefined || machineName().includes(".") ? "" : new URL(publicUrl).hostname;
+  return host.includes(".") && isIP(host) === 0 ? host : undefined;
+}
+
 /** Loaded only where mails are sent. */
 const nodemailer = () => import("nodemailer");
 
-async function smtpMailer(url: string, from: string, requireTLS: boolean): Promise<Mailer> {
-  const transport = await transportTo(url, requireTLS);
+async function smtpMailer(server: ServerSettings, from: string): Promise<Mailer> {
+  const transport = await transportTo(server);
   return {
     async send(message) {
       await withoutHurry((signal) => transport.sendMail({ ...asSent(message, from), signal }));
@@ -161,6 +181,6 @@ const asSent = ({ to, subject, text, html, replyTo }: Message, from: string) => 
   subject,
   text,
   html,
-  // Prevents automatic replies, such as out-of-office notes.
-  headers: { "Auto-Submitted": "auto-generated" },
+  // Prevents automatic replies, such as out-of-office notes: RFC 3834, and Exchange's own header (MS-OXCMAIL).
+  headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "OOF, AutoReply" },
 });

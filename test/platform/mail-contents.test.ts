@@ -30,6 +30,7 @@ it("invites by a mail with inviter, team, role, expiry, and a working link and t
   expect(mail.subject).toBe(`${owner.email} invites you to the team Platform`);
   expect(mail.replyTo).toBe(owner.email);
   expect(mail.headers.get("auto-submitted")).toBe("auto-generated");
+  expect(mail.headers.get("x-auto-response-suppress")).toBe("OOF, AutoReply");
   for (const form of [mail.text, mail.html]) {
     expect(form).toContain(owner.email);
     expect(form).toContain("Platform");

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { simpleParser } from "mailparser";
 import { expect, it } from "vitest";
@@ -101,10 +102,38 @@ it.each([
   const url = `smtp://127.0.0.1:${await listen(server)}`;
   const begun = performance.now();
 
-  await expect(verifyMailServer(url, { development: false })).rejects.toThrow(/greeting|timeout/i);
+  await expect(verifyMailServer({ smtpUrl: url, development: false })).rejects.toThrow(/greeting|timeout/i);
 
   // Nodemailer's own limits are 30 s and 10 minutes.
   expect(performance.now() - begun).toBeLessThan(15_000);
+  server.close();
+});
+
+it("greets by the host of its public address, where the machine's name has no domain, unless SMTP_URL says otherwise", async () => {
+  const greetings: string[] = [];
+  const server = createServer((socket) => {
+    socket
+      .on("error", () => {})
+      .on("data", (said) => {
+        greetings.push(said.toString().trim());
+        socket.write("250 ok\r\n");
+      });
+    socket.write("220 ready\r\n");
+  });
+  const smtpUrl = `smtp://127.0.0.1:${await listen(server)}`;
+  const given = [
+    { publicUrl: "https://memory.example.com/path" },
+    { publicUrl: "http://10.0.0.1:4000" },
+    { publicUrl: "http://localhost:4000" },
+    { publicUrl: undefined },
+    { publicUrl: "https://memory.example.com", smtpUrl: `${smtpUrl}?name=mail.example.org` },
+  ];
+
+  for (const settings of given) await verifyMailServer({ smtpUrl, development: true, ...settings });
+
+  const own = hostname().includes(".") ? hostname() : undefined;
+  const names = [own ?? "memory.example.com", ...Array<string>(3).fill(own ?? "[127.0.0.1]"), "mail.example.org"];
+  expect(greetings.filter((said) => said.startsWith("EHLO"))).toEqual(names.map((name) => `EHLO ${name}`));
   server.close();
 });
 

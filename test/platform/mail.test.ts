@@ -357,7 +357,7 @@ it("accepts the certificate that a mail server on this machine made for itself, 
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => server.close());
   const url = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}?requireTLS=true`;
-  const verify = (setting: string) => verifyMailServer(`${url}${setting}`, { development: false });
+  const verify = (setting: string) => verifyMailServer({ smtpUrl: `${url}${setting}`, development: false });
 
   await expect(verify("")).resolves.toEqual({ lacksUser: true });
   await expect(verify("&tls.rejectUnauthorized=true")).rejects.toThrow(/certificate/);

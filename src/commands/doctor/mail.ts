@@ -3,10 +3,10 @@ import { adviceForCertificate } from "../../platform/certificate-advice.js";
 import { verifyMailServer } from "../../platform/mailer.js";
 import { Problem } from "./problem.js";
 
-export async function checkMail(config: Config): Promise<string | undefined> {
-  if (config.smtpUrl === undefined) return undefined;
+export async function checkMail({ smtpUrl, ...config }: Config): Promise<string | undefined> {
+  if (smtpUrl === undefined) return undefined;
   try {
-    const { lacksUser } = await verifyMailServer(config.smtpUrl, { development: config.development });
+    const { lacksUser } = await verifyMailServer({ ...config, smtpUrl });
     const hint = lacksUser
       ? " It lets clients sign in, and SMTP_URL has no user: it may refuse mails without one."
       : "";
