@@ -161,7 +161,10 @@ const USABLE = `
     ARRAY(SELECT name FROM unnest('${EXTENSIONS}'::text[]) name WHERE to_regclass('public.memory') IS NOT NULL
       AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = name)) AS dropped`;
 
-const CREATE = "CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'";
+/** Without the provider, which PostgreSQL 14 does not know, that of the template would count. */
+const CREATE =
+  "CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8', from PostgreSQL 15 on " +
+  "also LOCALE_PROVIDER libc";
 
 async function oneRow<Row extends object>(client: pg.Client, query: string): Promise<Row> {
   const { rows } = await client.query<Row>(query);
