@@ -272,6 +272,7 @@ it("serves nothing else on the metrics port, and no metrics on the service's own
 
   expect((await ask(`${url}/metrics`)).status).toBe(404);
   expect((await ask(String(metricsUrl).replace("/metrics", "/v1/memories"))).status).toBe(404);
+  expect((await ask(`${metricsUrl}?job=graph`)).status).toBe(200);
   expect((await world.serve()).metricsUrl).toBeUndefined();
 });
 

@@ -176,7 +176,8 @@ export class Metrics implements Meter {
   }
 
   readonly #answer: RequestListener = (request, response) => {
-    if (request.method !== "GET" || request.url !== "/metrics") return void response.writeHead(404).end();
+    const [path] = request.url?.split("?", 1) ?? [];
+    if (request.method !== "GET" || path !== "/metrics") return void response.writeHead(404).end();
     this.text().then(
       (text) => response.writeHead(200, { "content-type": this.#registry.contentType }).end(text),
       () => response.writeHead(500).end(),
