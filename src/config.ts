@@ -1,5 +1,5 @@
 import { LIMITS } from "./limits.js";
-import { Variables, WEB, isUrl } from "./variables.js";
+import { Variables, WEB, isDecodable, isUrl } from "./variables.js";
 
 interface EmbeddingsConfig {
   readonly url: string;
@@ -65,9 +65,14 @@ export interface Config {
   /** Where metrics are served, on a port of their own; undefined: nowhere. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined;
   /** What OpenTelemetry sends; undefined: nothing, and none of it is loaded. */
-  readonly telemetry: { readonly traces: boolean; readonly logs: boolean } | undefined;
+  readonly telemetry:
+    | { readonly traces: OtlpProtocol | undefined; readonly logs: OtlpProtocol | undefined }
+    | undefined;
   readonly retention: Retention;
 }
+
+/** How OpenTelemetry sends; the standard's default is protobuf. */
+type OtlpProtocol = "http/protobuf" | "http/json";
 
 /** How long old data is kept before background jobs delete it. */
 export interface Retention {
@@ -300,29 +305,49 @@ function readOrigins(variables: Variables): readonly string[] {
   return origins;
 }
 
-/** OpenTelemetry's packages read these and further variables themselves, and would only warn. */
+/**
+ * OpenTelemetry's packages read these and further variables themselves, and would only warn. Where nothing is sent they
+ * do not matter: a platform may set them for all programs.
+ */
 function readTelemetry(variables: Variables): Config["telemetry"] {
-  const endpoint = variables.base("OTEL_EXPORTER_OTLP_ENDPOINT");
-  const isExported = (signal: "TRACES" | "LOGS"): boolean => {
-    const own = variables.url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, WEB);
-    const exporter = variables.choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");
-    return (own ?? endpoint) !== undefined && exporter === "otlp";
-  };
-  variables.choice("OTEL_EXPORTER_OTLP_PROTOCOL", ["http/json", "http/protobuf"], "http/json");
+  if (variables.choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "true") return undefined;
+  const general = variables.base("OTEL_EXPORTER_OTLP_ENDPOINT");
+  const telemetry = { traces: readSignal(variables, "TRACES", general), logs: readSignal(variables, "LOGS", general) };
+  if (!telemetry.traces && !telemetry.logs) return undefined;
   variables.choice("OTEL_TRACES_SAMPLER", SAMPLERS, "parentbased_always_on");
   const ratio = variables.text("OTEL_TRACES_SAMPLER_ARG");
   if (ratio !== undefined && !(/^\d*\.?\d+$/.test(ratio) && Number(ratio) <= 1)) {
     variables.refuse("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1");
   }
-  for (const name of ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES"]) {
-    if (!/^([^=,\s]+=[^,]*(,\s*|$))*$/.test(variables.text(name) ?? "")) {
-      variables.report(name, "must be pairs such as name=value, separated by commas.");
-    }
+  for (const of of ["", "TRACES_", "LOGS_"]) {
+    assertPairs(variables, `OTEL_EXPORTER_OTLP_${of}HEADERS`, isHeader, "; as %3B");
   }
+  assertPairs(variables, "OTEL_RESOURCE_ATTRIBUTES", isAttribute, "= in a value as %3D");
   for (const name of OTEL_NUMBERS) variables.whole(name, 1, 999_999_999, 1);
-  const isDisabled = variables.choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "true";
-  const telemetry = { traces: isExported("TRACES"), logs: isExported("LOGS") };
-  return !isDisabled && (telemetry.traces || telemetry.logs) ? telemetry : undefined;
+  return telemetry;
+}
+
+/** How traces or logs are sent; undefined: they are not. */
+function readSignal(variables: Variables, signal: "TRACES" | "LOGS", general?: string): OtlpProtocol | undefined {
+  const own = variables.url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, WEB);
+  const exporter = variables.choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");
+  if ((own ?? general) === undefined || exporter === "none") return undefined;
+  const names = [`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`, "OTEL_EXPORTER_OTLP_PROTOCOL"];
+  const name = names.find((each) => variables.text(each) !== undefined) ?? "OTEL_EXPORTER_OTLP_PROTOCOL";
+  return variables.choice<OtlpProtocol>(name, ["http/protobuf", "http/json"], "http/protobuf");
+}
+
+/** The packages leave out a header that they cannot read, and all attributes if one is wrong or too long. */
+const isHeader = (pair: string): boolean => /^[^=;\s]+=[^;]+$/.test(pair) && isDecodable(pair);
+const isAttribute = (pair: string): boolean =>
+  /^[^=]+=[^=]*$/.test(pair) &&
+  isDecodable(pair) &&
+  pair.split("=").every((part) => decodeURIComponent(part).length <= ATTRIBUTE_MAX);
+const ATTRIBUTE_MAX = 255;
+
+function assertPairs(variables: Variables, name: string, isRight: (pair: string) => boolean, escape: string): void {
+  if (variables.list(name).every(isRight)) return;
+  variables.report(name, `must be pairs such as name=value, separated by commas: write ${escape}, and % as %25.`);
 }
 
 function readMetrics(variables: Variables, service: Place): Config["metrics"] {

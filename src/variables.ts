@@ -11,7 +11,7 @@ export class ConfigError extends Error {
 
 /** Reads environment variables, and collects what is wrong with them, to report all of it at once. */
 export class Variables {
-  readonly #problems: string[] = [];
+  readonly #problems = new Set<string>();
   /** The names of all variables that were read, set or not. */
   readonly #known = new Set<string>();
   /** The names of those whose values are in quotes. */
@@ -40,7 +40,7 @@ export class Variables {
 
   /** Reports a problem with a variable. */
   report(name: string, problem: string): void {
-    this.#problems.push(`  ${name} ${problem}`);
+    this.#problems.add(`  ${name} ${problem}`);
   }
 
   /** Reports a wrong value, and repeats it: not for values that may be secret. */
@@ -114,7 +114,8 @@ export class Variables {
   /** The URL of a server, with user and password. */
   login(name: string, protocols: readonly string[]): string | undefined {
     const text = this.url(name, protocols);
-    if (text !== undefined && !isDecodable(text)) {
+    const { username = "", password = "", pathname = "" } = text === undefined ? {} : new URL(text);
+    if (![username, password, pathname].every(isDecodable)) {
       this.report(name, "cannot be decoded: write a percent sign as %25, also in a password.");
     }
     return text;
@@ -166,11 +167,10 @@ export function isUrl(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`));
 }
 
-/** Whether every percent sign in the user, password and path of the URL begins a valid escape. */
-function isDecodable(text: string): boolean {
-  const { username, password, pathname } = new URL(text);
+/** Whether every percent sign begins a valid escape. */
+export function isDecodable(text: string): boolean {
   try {
-    return [username, password, pathname].every((part) => decodeURIComponent(part) !== undefined);
+    return decodeURIComponent(text) !== undefined;
   } catch {
     return false;
   }

@@ -58,6 +58,8 @@ export class RequestScope {
   keylessCharged = false;
   /** Where it came in, if its path does not say so: a route of REST sets it before it refuses anything. */
   door: MeteredRequest["door"] = "page";
+  /** The path of the route that it took, with the names of its parameters; of REST alone. */
+  route?: string;
   /** The operations it ran, and the codes of their failures. */
   readonly operations: string[] = [];
   readonly failures: string[] = [];
@@ -213,15 +215,22 @@ interface Ended {
   readonly waited: Waits["told"];
 }
 
+/** Of the doors that have only one. */
+const ROUTES: Readonly<Record<string, string>> = { graphql: "/graphql", mcp: "/mcp" };
+
 function endSpan(span: RequestSpan, { request, response, scope, door, outcome, waited = {} }: Ended): void {
   const { caller, operations, id } = scope;
   const waits = Object.entries(waited).map(([what, ms]) => [`memory_graph.waited_ms.${what}`, ms] as const);
+  const isFault = scope.isFault || response.statusCode >= 500;
+  const route = scope.route ?? ROUTES[door];
   span.end({
     name: `${request.method} ${door}`,
-    isFault: scope.isFault || response.statusCode >= 500,
+    isFault,
     facts: {
       "http.request.method": request.method,
+      ...(route !== undefined && { "http.route": route }),
       "http.response.status_code": response.statusCode,
+      ...(isFault && { "error.type": outcome }),
       "memory_graph.door": door,
       "memory_graph.operations": firstFew(operations),
       "memory_graph.outcome": outcome,

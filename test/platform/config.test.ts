@@ -8,6 +8,8 @@ import type { BillingMail } from "../../src/platform/billing/billing.js";
 import { aFolder } from "../support/folder.js";
 import { startServerProcess } from "../support/server-process.js";
 
+/** Other variables of OpenTelemetry count only where something is sent. */
+const SENT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 const STRIPE = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_WEBHOOK_SECRET: "whsec_x", STRIPE_TEAM_PRICE_ID: "price_x" };
 
 it.each([
@@ -70,7 +72,11 @@ it.each([
   [{ DIRECT_DATABASE_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DIRECT_DATABASE_URL"],
   [{ DATABASE_REPLICA_URL: "postgres://a@b/c" }, "DATABASE_URL must be set with DATABASE_REPLICA_URL"],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL"],
-  [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json, http/protobuf"],
+  [
+    { ...SENT, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
+    "OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/protobuf, http/json",
+  ],
+  [{ ...SENT, OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL must be one of"],
   [{ REDIS_URL: "redis://h/abc" }, "REDIS_URL must end with the number of a database"],
   [{ REDIS_URL: "redis://:100%@h" }, "REDIS_URL cannot be decoded: write a percent sign as %25"],
   [{ SMTP_URL: "smtp://a:100%@h" }, "SMTP_URL cannot be decoded"],
@@ -100,15 +106,25 @@ it.each([
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://h/?a=b" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL without a user"],
   [{ ALLOWED_ORIGINS: "https://app.example.com/" }, "ALLOWED_ORIGINS must be origins such as"],
   [{ TRUSTED_PROXIES: "17" }, "TRUSTED_PROXIES must be a whole number from 0 to 16"],
-  [{ OTEL_TRACES_SAMPLER_ARG: "1.5" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
-  [{ OTEL_TRACES_SAMPLER_ARG: "5%" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
-  [{ OTEL_EXPORTER_OTLP_HEADERS: "bad header" }, "OTEL_EXPORTER_OTLP_HEADERS must be pairs such as name=value"],
-  [{ OTEL_RESOURCE_ATTRIBUTES: "a=b,c" }, "OTEL_RESOURCE_ATTRIBUTES must be pairs"],
-  [{ OTEL_BSP_MAX_QUEUE_SIZE: "0" }, "OTEL_BSP_MAX_QUEUE_SIZE must be a whole number from 1"],
+  [{ ...SENT, OTEL_TRACES_SAMPLER_ARG: "1.5" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
+  [{ ...SENT, OTEL_TRACES_SAMPLER_ARG: "5%" }, "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"],
+  [
+    { ...SENT, OTEL_EXPORTER_OTLP_HEADERS: "bad header" },
+    "OTEL_EXPORTER_OTLP_HEADERS must be pairs such as name=value",
+  ],
+  [{ ...SENT, OTEL_EXPORTER_OTLP_HEADERS: "key=100%" }, "write ; as %3B, and % as %25"],
+  [{ ...SENT, OTEL_EXPORTER_OTLP_LOGS_HEADERS: "key=a;b" }, "OTEL_EXPORTER_OTLP_LOGS_HEADERS must be pairs"],
+  [{ ...SENT, OTEL_RESOURCE_ATTRIBUTES: "a=b,c" }, "OTEL_RESOURCE_ATTRIBUTES must be pairs"],
+  [{ ...SENT, OTEL_RESOURCE_ATTRIBUTES: "a=b,c=d=e" }, "write = in a value as %3D"],
+  [{ ...SENT, OTEL_RESOURCE_ATTRIBUTES: `a=${"b".repeat(256)}` }, "OTEL_RESOURCE_ATTRIBUTES must be pairs"],
+  [{ ...SENT, OTEL_BSP_MAX_QUEUE_SIZE: "0" }, "OTEL_BSP_MAX_QUEUE_SIZE must be a whole number from 1"],
   [{ DATABSE_URL: "postgres://a@b/c" }, "DATABSE_URL is no variable of the service: set DATABASE_URL instead"],
   [{ MAIL_FORM: "a@b.example" }, "set MAIL_FROM instead"],
   [{ database_url: "postgres://a@b/c" }, "database_url is no variable of the service: set DATABASE_URL instead"],
-  [{ OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER must be one of always_on, parentbased_always_on"],
+  [
+    { ...SENT, OTEL_TRACES_SAMPLER: "sometimes" },
+    "OTEL_TRACES_SAMPLER must be one of always_on, parentbased_always_on",
+  ],
   [{ METRICS_PORT: "4000" }, "METRICS_PORT must differ from PORT"],
   [{ METRICS_PORT: "5", PORT: "5", HOST: "::", METRICS_HOST: "10.0.0.1" }, "METRICS_PORT must differ from PORT"],
   [{ METRICS_PORT: "5", PORT: "5", METRICS_HOST: "0.0.0.0" }, "METRICS_PORT must differ from PORT"],
@@ -126,6 +142,32 @@ it.each([
 });
 
 it.each([
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "xray" }, undefined],
+  [{ ...SENT, OTEL_SDK_DISABLED: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, undefined],
+  [{ ...SENT, OTEL_TRACES_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none", OTEL_BSP_SCHEDULE_DELAY: "1h" }, undefined],
+  [SENT, { traces: "http/protobuf", logs: "http/protobuf" }],
+  [
+    {
+      ...SENT,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/json",
+      OTEL_LOGS_EXPORTER: "none",
+    },
+    { traces: "http/json", logs: undefined },
+  ],
+  [
+    { OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: "http://c/v1/logs", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
+    { traces: undefined, logs: "http/json" },
+  ],
+  [
+    { ...SENT, OTEL_RESOURCE_ATTRIBUTES: ",a=b,,c=d%3D ", OTEL_EXPORTER_OTLP_HEADERS: "Authorization=Basic YWJj==" },
+    { traces: "http/protobuf", logs: "http/protobuf" },
+  ],
+])("sends by OpenTelemetry what %j asks for, and minds nothing else: %j", (environment, telemetry) => {
+  expect(readConfig(environment).telemetry).toEqual(telemetry);
+});
+
+it.each([
   ["sslrootcert=system", "sslmode=verify-full"],
   ["sslmode=require&sslrootcert=system", "sslmode=verify-full"],
   ["sslmode=verify-ca&sslrootcert=ca.pem", "sslmode=verify-full&sslrootcert=ca.pem"],
@@ -138,7 +180,9 @@ it.each([
 });
 
 const names = new Set<string>();
-readConfig(new Proxy<Record<string, string>>({}, { get: (_none, name) => void names.add(String(name)) }));
+readConfig(
+  new Proxy<Record<string, string>>(SENT, { get: (set, name: string) => (names.add(name), Reflect.get(set, name)) }),
+);
 /** Variables that may be any text. */
 const TEXTS = ["HOST", "METRICS_HOST", "DATA_DIR", "EMBEDDINGS_MODEL"].concat(
   ["QUERY", "DOCUMENT"].map((what) => `EMBEDDINGS_${what}_PREFIX`),
@@ -147,7 +191,7 @@ const TEXTS = ["HOST", "METRICS_HOST", "DATA_DIR", "EMBEDDINGS_MODEL"].concat(
 it.each([...names].filter((name) => !TEXTS.includes(name)))(
   "refuses nonsense in %s, and repeats none that may be secret",
   (name) => {
-    const read = () => readConfig({ [name]: "? !" });
+    const read = () => readConfig({ ...SENT, [name]: "? !" });
     expect(read).toThrow(new RegExp(`\\b${name} (must be|cannot) `));
     if (/_(?:KEY|SECRET|TOKEN|PASSWORD|HEADERS)$/.test(name)) expect(read).not.toThrow("? !");
   },
@@ -155,7 +199,7 @@ it.each([...names].filter((name) => !TEXTS.includes(name)))(
 
 it.each([...names])("refuses %s in quotes, which Docker's --env-file keeps, and repeats no password", (name) => {
   for (const quote of [`"`, "'"]) {
-    const read = () => readConfig({ [name]: `${quote}hush${quote}` });
+    const read = () => readConfig({ ...SENT, [name]: `${quote}hush${quote}` });
     expect(read).toThrow(`  ${name} is in quotes, which are a part of its value here: leave them out.`);
   }
   const secret = () => readConfig({ DATABASE_URL: `"postgres://ann:hush@h/d"`, STRIPE_SECRET_KEY: "'hush'" });

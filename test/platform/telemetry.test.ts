@@ -14,8 +14,11 @@ import { PATIENT } from "../support/patience.js";
 import { startServerProcess } from "../support/server-process.js";
 import { createWorld, environmentOf } from "../support/world.js";
 
-/** Short delays before sending, so that tests need not wait. */
-const SOON = { OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_BLRP_SCHEDULE_DELAY: "50" };
+/** Short delays before sending, so that tests need not wait; in a form that they can read. */
+const SOON = {
+  ...{ OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_BLRP_SCHEDULE_DELAY: "50" },
+  OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+};
 const CALLER = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
 const traceparent = (sampled = "01") => ({ traceparent: `00-${CALLER.trace}-${CALLER.span}-${sampled}` });
 
@@ -77,7 +80,7 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
     ...{ traceId: CALLER.trace, parentSpanId: CALLER.span },
     resource: { "service.name": "graph-of-tests" },
     attributes: {
-      ...{ "user.id": owner.caller.userId, "memory_graph.outcome": "ok" },
+      ...{ "user.id": owner.caller.userId, "memory_graph.outcome": "ok", "http.route": "/v1/memories" },
       ...{ "memory_graph.key_id": owner.caller.keyId, "memory_graph.team_id": teamId },
     },
   });
@@ -87,7 +90,7 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
   await expect.poll(server.printed).toContain(ids);
   await expect
     .poll(() => collector.logs.filter(({ traceId }) => traceId === CALLER.trace))
-    .toEqual([expect.objectContaining({ severityText: "info", body: { stringValue: "request" } })]);
+    .toEqual([expect.objectContaining({ severityText: "info", body: { stringValue: "request" }, flags: 1 })]);
   const sent = collector.bodies.join("\n");
   for (const hidden of [secret, owner.key, owner.email]) expect(sent).not.toContain(hidden);
 });
@@ -181,15 +184,33 @@ it("marks the span of a request as failed where the service failed, at every doo
   const requests = () => collector.spans.filter(({ attributes }) => attributes["memory_graph.request_id"]);
   await expect.poll(() => requests().length).toBe(9);
   const said = requests().map(({ name, attributes, status }) => {
-    return [name, attributes["memory_graph.outcome"], status.code === 2].join(" ");
+    return [name, attributes["memory_graph.outcome"], status.code === 2, attributes["error.type"]].join(" ").trim();
   });
+  const routes = new Set(requests().map(({ attributes }) => attributes["http.route"]));
+  expect(routes).toEqual(new Set(["/v1/memories/:id", "/graphql", "/mcp"]));
   const doors = ["POST mcp", "GET graphql", "GET rest", "POST graphql"];
   expect(said.sort()).toEqual(
     [
-      ...doors.flatMap((door) => [`${door} not_found false`, `${door} unavailable true`]),
+      ...doors.flatMap((door) => [`${door} not_found false`, `${door} unavailable true unavailable`]),
       "POST graphql graphql_validation_failed false",
     ].sort(),
   );
+});
+
+it("sends as protobuf, unless JSON is asked for: not each collector reads that", async () => {
+  await using collector = await startCollector();
+  await using world = await createWorld();
+  const { OTEL_EXPORTER_OTLP_PROTOCOL: _json, ...soon } = SOON;
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: "graph-of-tests" };
+  await using server = await startServerProcess({ DATABASE_URL: world.databaseUrl, ...endpoint, ...soon });
+  const { key } = await world.user();
+
+  await ask(`${server.url}/v1/memories`, { key });
+
+  const paths = ["/v1/logs", "/v1/traces"].map((path) => `${path} application/x-protobuf`);
+  await expect.poll(() => [...collector.requests].toSorted()).toEqual(paths);
+  const sent = collector.bodies.join("\n");
+  for (const told of ["graph-of-tests", "memory.findMany"]) expect(sent).toContain(told);
 });
 
 it("records nothing that the caller does not sample, but still logs its trace id", async () => {

@@ -22,28 +22,35 @@ export interface Span extends Sent {
 export interface LogRecord extends Sent {
   readonly traceId?: string;
   readonly severityText: string;
+  /** 1: the trace is sampled. */
+  readonly flags?: number;
   readonly body: { readonly stringValue: string };
 }
 
-/** A collector that accepts OTLP over HTTP, as JSON. */
+/** A collector that accepts OTLP over HTTP, and reads it if it is JSON. */
 export interface Collector extends AsyncDisposable {
   readonly url: string;
   readonly spans: Span[];
   readonly logs: LogRecord[];
   /** The bodies of all requests, as they were sent. */
   readonly bodies: string[];
+  /** The paths of all requests, each with the type of its body. */
+  readonly requests: Set<string>;
 }
 
 export async function startCollector(): Promise<Collector> {
   const spans: Span[] = [];
   const logs: LogRecord[] = [];
   const bodies: string[] = [];
+  const requests = new Set<string>();
   const server = createServer((request, response) => {
     let text = "";
     request.setEncoding("utf8").on("data", (part: string) => (text += part));
     request.on("end", () => {
       bodies.push(text);
-      const body = JSON.parse(text) as Export;
+      const { "content-type": type } = request.headers;
+      requests.add(`${request.url} ${type}`);
+      const body = (type === "application/json" ? JSON.parse(text) : {}) as Export;
       if (request.url === "/v1/traces") spans.push(...read<Span>(body.resourceSpans, "scopeSpans", "spans"));
       if (request.url === "/v1/logs") logs.push(...read<LogRecord>(body.resourceLogs, "scopeLogs", "logRecords"));
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
@@ -51,7 +58,7 @@ export async function startCollector(): Promise<Collector> {
   });
   return {
     url: `http://127.0.0.1:${await listen(server)}`,
-    ...{ spans, logs, bodies },
+    ...{ spans, logs, bodies, requests },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

@@ -16,8 +16,10 @@ import {
 } from "@opentelemetry/api";
 import { type AnyValueMap, SeverityNumber } from "@opentelemetry/api-logs";
 import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from "@opentelemetry/core";
-import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPLogExporter as JsonLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
+import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-proto";
+import { OTLPTraceExporter as JsonTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { type Resource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
@@ -26,11 +28,18 @@ import type { Logger } from "./logger.js";
 import type { RequestSpan, SpanFacts, TracedPart, Tracer } from "./tracer.js";
 import { warnSeldom } from "./warn-seldom.js";
 
-/** What is sent to the collector. */
+/** What is sent to the collector, and how. */
 export interface TelemetryConfig {
-  readonly traces: boolean;
-  readonly logs: boolean;
+  readonly traces: Protocol | undefined;
+  readonly logs: Protocol | undefined;
 }
+
+type Protocol = "http/protobuf" | "http/json";
+
+const traceExporter = (protocol: Protocol, options = {}) =>
+  protocol === "http/json" ? new JsonTraceExporter(options) : new OTLPTraceExporter(options);
+const logExporter = (protocol: Protocol, options = {}) =>
+  protocol === "http/json" ? new JsonLogExporter(options) : new OTLPLogExporter(options);
 
 /** Sends traces and logs in the background. */
 export interface Telemetry extends AsyncDisposable {
@@ -54,8 +63,8 @@ const NOT_SENT = "telemetry could not be sent. `npm run doctor` says what to do"
 export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
   const ours = resourceFromAttributes({ "service.name": NAME, "service.instance.id": randomUUID() });
   const resource = ours.merge(detectResources({ detectors: [envDetector] }));
-  const spans = traces ? tracing(resource) : undefined;
-  const lines = logs ? logging(resource) : undefined;
+  const spans = traces && tracing(resource, traces);
+  const lines = logs && logging(resource, logs);
   return {
     tracer: spans?.tracer,
     writeLog: lines?.write,
@@ -95,8 +104,8 @@ const TRIED_MS = 5_000;
 export async function tryCollector({ traces, logs }: TelemetryConfig): Promise<Map<"traces" | "logs", Error>> {
   const options = { timeoutMillis: TRIED_MS };
   const exporters = [
-    ...(traces ? [["traces", new OTLPTraceExporter(options)] as const] : []),
-    ...(logs ? [["logs", new OTLPLogExporter(options)] as const] : []),
+    ...(traces ? [["traces", traceExporter(traces, options)] as const] : []),
+    ...(logs ? [["logs", logExporter(logs, options)] as const] : []),
   ];
   const problems = new Map<"traces" | "logs", Error>();
   await Promise.all(
@@ -111,10 +120,10 @@ export async function tryCollector({ traces, logs }: TelemetryConfig): Promise<M
   return problems;
 }
 
-function tracing(resource: Resource) {
+function tracing(resource: Resource, protocol: Protocol) {
   const provider = new BasicTracerProvider({
     resource,
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(traceExporter(protocol))],
   });
   return { tracer: new Spans(provider.getTracer(NAME)), shutdown: () => provider.shutdown() };
 }
@@ -128,9 +137,9 @@ class Spans implements Tracer {
   request(headers: Parameters<Tracer["request"]>[0]): RequestSpan {
     const context = this.#propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
     const span = this.make.startSpan("request", { kind: SpanKind.SERVER }, context);
-    const { traceId, spanId } = span.spanContext();
+    const { traceId, spanId, traceFlags } = span.spanContext();
     return {
-      ids: { trace_id: traceId, span_id: spanId },
+      ids: { trace_id: traceId, span_id: spanId, trace_flags: traceFlags },
       // A request that is not sampled needs no span in its context.
       bind: (work) => (span.isRecording() ? () => this.#present.run(span, work) : work),
       end({ name, facts, isFault }) {
@@ -171,15 +180,16 @@ function typeOf(error: unknown): string {
   return String(reason ?? sqlStateOf(error) ?? kind ?? code ?? name).slice(0, REASON_LENGTH);
 }
 
-function logging(resource: Resource) {
+function logging(resource: Resource, protocol: Protocol) {
   const provider = new LoggerProvider({
     resource,
-    processors: [new BatchLogRecordProcessor({ exporter: new OTLPLogExporter() })],
+    processors: [new BatchLogRecordProcessor({ exporter: logExporter(protocol) })],
   });
   const logger = provider.getLogger(NAME);
   const write = (line: string) => {
-    const { level, time, msg, trace_id: traceId, span_id: spanId, ...facts } = JSON.parse(line) as LogLine;
-    const span = traceId === undefined ? undefined : { traceId, spanId: spanId ?? "", traceFlags: TraceFlags.NONE };
+    const { level, time, msg, trace_id: traceId, span_id: spanId = "", ...rest } = JSON.parse(line) as LogLine;
+    const { trace_flags: traceFlags = TraceFlags.NONE, ...facts } = rest;
+    const span = traceId === undefined ? undefined : { traceId, spanId, traceFlags };
     logger.emit({
       timestamp: Date.parse(time),
       severityText: level,
@@ -198,6 +208,7 @@ interface LogLine extends AnyValueMap {
   readonly msg?: string;
   readonly trace_id?: string;
   readonly span_id?: string;
+  readonly trace_flags?: number;
 }
 
 const SEVERITIES = new Map([

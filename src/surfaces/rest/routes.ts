@@ -44,7 +44,7 @@ export function routerOf(routes: readonly Route[]): Router {
   for (const path of [...new Set(routes.map((route) => route.path))].sort(byUse)) {
     const here = routes.filter((route) => route.path === path);
     const methods = new Set<string>(here.flatMap((route) => route.methods));
-    const onPath = router.route(path).all(enterRest);
+    const onPath = router.route(path).all(enterRest(path));
     for (const { methods: own, before, handlers } of here) {
       for (const method of own) onPath[method.toLowerCase() as Lowercase<typeof method>](...before, ...handlers);
     }
@@ -55,10 +55,12 @@ export function routerOf(routes: readonly Route[]): Router {
   return router;
 }
 
-const enterRest: Handler = (_request, response, next) => {
-  scopeOf(response).door = "rest";
-  next();
-};
+const enterRest =
+  (route: string): Handler =>
+  (_request, response, next) => {
+    Object.assign(scopeOf(response), { door: "rest", route });
+    next();
+  };
 
 const isPublic = ({ permission }: Operation): boolean => permission === "public";
 
