@@ -145,7 +145,6 @@ it.each([
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "xray" }, undefined],
   [{ ...SENT, OTEL_SDK_DISABLED: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, undefined],
   [{ ...SENT, OTEL_TRACES_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none", OTEL_BSP_SCHEDULE_DELAY: "1h" }, undefined],
-  [SENT, { traces: "http/protobuf", logs: "http/protobuf" }],
   [
     {
       ...SENT,
@@ -306,15 +305,15 @@ it("accepts variables of other programs with names like its own", () => {
 
 it("sends traces and logs only to the endpoints in the standard variables", () => {
   const to = "http://127.0.0.1:4318";
-  const both = { traces: true, logs: true };
+  const both = { traces: "http/protobuf", logs: "http/protobuf" };
 
   expect(readConfig({}).telemetry).toBeUndefined();
   expect(readConfig({ OTEL_TRACES_EXPORTER: "otlp" }).telemetry).toBeUndefined();
   expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: to }).telemetry).toEqual(both);
   expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: to, OTEL_SDK_DISABLED: "true" }).telemetry).toBeUndefined();
-  expect(readConfig({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: to }).telemetry).toEqual({ ...both, traces: false });
+  expect(readConfig({ OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: to }).telemetry).toEqual({ ...both, traces: undefined });
   expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: to, OTEL_LOGS_EXPORTER: "none" }).telemetry).toEqual({
     ...both,
-    logs: false,
+    logs: undefined,
   });
 });

@@ -58,7 +58,9 @@ export function routerOf(routes: readonly Route[]): Router {
 const enterRest =
   (route: string): Handler =>
   (_request, response, next) => {
-    Object.assign(scopeOf(response), { door: "rest", route });
+    const scope = scopeOf(response);
+    scope.door = "rest";
+    scope.route = route;
     next();
   };
 
