@@ -310,7 +310,6 @@ function readOrigins(variables: Variables): readonly string[] {
  * do not matter: a platform may set them for all programs.
  */
 function readTelemetry(variables: Variables): Config["telemetry"] {
-  if (variables.choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "true") return undefined;
   const general = variables.base("OTEL_EXPORTER_OTLP_ENDPOINT");
   const telemetry = { traces: readSignal(variables, "TRACES", general), logs: readSignal(variables, "LOGS", general) };
   if (!telemetry.traces && !telemetry.logs) return undefined;
@@ -319,7 +318,7 @@ function readTelemetry(variables: Variables): Config["telemetry"] {
   if (ratio !== undefined && !(/^\d*\.?\d+$/.test(ratio) && Number(ratio) <= 1)) {
     variables.refuse("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1");
   }
-  for (const of of ["", "TRACES_", "LOGS_"]) {
+  for (const of of ["", ...(telemetry.traces ? ["TRACES_"] : []), ...(telemetry.logs ? ["LOGS_"] : [])]) {
     assertPairs(variables, `OTEL_EXPORTER_OTLP_${of}HEADERS`, isHeader, "; as %3B");
   }
   assertPairs(variables, "OTEL_RESOURCE_ATTRIBUTES", isAttribute, "= in a value as %3D");
@@ -330,8 +329,9 @@ function readTelemetry(variables: Variables): Config["telemetry"] {
 /** How traces or logs are sent; undefined: they are not. */
 function readSignal(variables: Variables, signal: "TRACES" | "LOGS", general?: string): OtlpProtocol | undefined {
   const own = variables.url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, WEB);
-  const exporter = variables.choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp");
-  if ((own ?? general) === undefined || exporter === "none") return undefined;
+  if ((own ?? general) === undefined) return undefined;
+  if (variables.choice("OTEL_SDK_DISABLED", ["true", "false"], "false") === "true") return undefined;
+  if (variables.choice(`OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp") === "none") return undefined;
   const names = [`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`, "OTEL_EXPORTER_OTLP_PROTOCOL"];
   const name = names.find((each) => variables.text(each) !== undefined) ?? "OTEL_EXPORTER_OTLP_PROTOCOL";
   return variables.choice<OtlpProtocol>(name, ["http/protobuf", "http/json"], "http/protobuf");

@@ -120,7 +120,8 @@ async function transportTo({ smtpUrl: url, development, publicUrl }: ServerSetti
  * say [127.0.0.1], to which some answer that they are busy, such as Google's relay.
  */
 function nameFor(publicUrl: string | undefined): string | undefined {
-  const host = publicUrl === undefined || machineName().includes(".") ? "" : new URL(publicUrl).hostname;
+  const host =
+    publicUrl === undefined || machineName().includes(".") ? "" : new URL(publicUrl).hostname.replace(/\.$/, "");
   return host.includes(".") && isIP(host) === 0 ? host : undefined;
 }
 

@@ -58,13 +58,13 @@ export class RequestScope {
   keylessCharged = false;
   /** Where it came in, if its path does not say so: a route of REST sets it before it refuses anything. */
   door: MeteredRequest["door"] = "page";
-  /** The path of the route that it took, with the names of its parameters; of REST alone. */
+  /** The path of the route that it took, with the names of its parameters. */
   route?: string;
   /** The operations it ran, and the codes of their failures. */
   readonly operations: string[] = [];
   readonly failures: string[] = [];
-  /** Whether the service failed, not the client. By GraphQL and MCP the status is 200 even then. */
-  isFault = false;
+  /** The first failure of the service, not of the client. By GraphQL and MCP the status is 200 even then. */
+  fault?: string;
   #place: Promise<void> | undefined;
   readonly #response: Response;
   readonly #log: Logger;
@@ -101,10 +101,11 @@ export class RequestScope {
   note(failure: Failure | undefined, error: unknown, code: string = failure?.kind ?? "internal_error"): void {
     // An account that waits for itself is no outage: alerts tell them apart by this.
     const isOverShare = failure instanceof Unavailable && failure.why === "share";
-    this.failures.push(isOverShare ? "over_share" : (failure?.reason ?? code));
+    const told = isOverShare ? "over_share" : (failure?.reason ?? code);
+    this.failures.push(told);
     // GraphQL has further codes, of its own refusals.
     const statuses: Readonly<Record<string, number>> = HTTP_STATUS;
-    this.isFault ||= (statuses[failure?.kind ?? code] ?? 400) >= 500;
+    if ((statuses[failure?.kind ?? code] ?? 400) >= 500) this.fault ??= told;
     if (failure instanceof Unavailable) this.noteUnavailable(failure.why, error);
   }
 
@@ -215,22 +216,18 @@ interface Ended {
   readonly waited: Waits["told"];
 }
 
-/** Of the doors that have only one. */
-const ROUTES: Readonly<Record<string, string>> = { graphql: "/graphql", mcp: "/mcp" };
-
 function endSpan(span: RequestSpan, { request, response, scope, door, outcome, waited = {} }: Ended): void {
   const { caller, operations, id } = scope;
   const waits = Object.entries(waited).map(([what, ms]) => [`memory_graph.waited_ms.${what}`, ms] as const);
-  const isFault = scope.isFault || response.statusCode >= 500;
-  const route = scope.route ?? ROUTES[door];
+  const { route, fault = response.statusCode >= 500 ? outcome : undefined } = scope;
   span.end({
     name: `${request.method} ${door}`,
-    isFault,
+    isFault: fault !== undefined,
     facts: {
       "http.request.method": request.method,
       ...(route !== undefined && { "http.route": route }),
       "http.response.status_code": response.statusCode,
-      ...(isFault && { "error.type": outcome }),
+      ...(fault !== undefined && { "error.type": fault }),
       "memory_graph.door": door,
       "memory_graph.operations": firstFew(operations),
       "memory_graph.outcome": outcome,
@@ -247,6 +244,14 @@ function doorOf({ originalUrl }: Request, { door }: RequestScope): MeteredReques
   if (originalUrl.startsWith("/mcp")) return "mcp";
   return originalUrl.startsWith("/v1/") ? "rest" : door;
 }
+
+/** Notes the route of requests, for their spans. */
+export const noteRoute =
+  (route: string): Handler =>
+  (_request, response, next) => {
+    scopeOf(response).route = route;
+    next();
+  };
 
 /** @throws InvalidInput when the Idempotency-Key is not 1 to 255 visible ASCII characters. */
 export function assertIdempotencyKey({ idempotencyKey }: Pick<RequestScope, "idempotencyKey">): void {

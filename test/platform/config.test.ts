@@ -100,7 +100,7 @@ it.each([
   [{ EMBEDDINGS_MEMORY_MB: "2001" }, "EMBEDDINGS_MEMORY_MB must be a whole number from 1 to 2000"],
   [{ EMBEDDINGS_QUERY_PREFIX: "q: " }, "EMBEDDINGS_URL must be set with the other EMBEDDINGS_ variables"],
   [{ EMBEDDINGS_DOCUMENT_PREFIX: "d".repeat(501) }, "EMBEDDINGS_DOCUMENT_PREFIX must be none, or a text of up to 500"],
-  [{ OTEL_SDK_DISABLED: "yes" }, "OTEL_SDK_DISABLED must be one of true, false"],
+  [{ ...SENT, OTEL_SDK_DISABLED: "yes" }, "OTEL_SDK_DISABLED must be one of true, false"],
   [{ EMBEDDINGS_URL: "http://127.0.0.1:1" }, "EMBEDDINGS_MODEL must be set with EMBEDDINGS_URL"],
   [{ EMBEDDINGS_URL: "http://ann:hush@h", EMBEDDINGS_MODEL: "e5" }, "EMBEDDINGS_URL must be a URL without a user"],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://h/?a=b" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL without a user"],
@@ -142,7 +142,7 @@ it.each([
 });
 
 it.each([
-  [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "xray" }, undefined],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "xray", OTEL_SDK_DISABLED: "1" }, undefined],
   [{ ...SENT, OTEL_SDK_DISABLED: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, undefined],
   [{ ...SENT, OTEL_TRACES_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none", OTEL_BSP_SCHEDULE_DELAY: "1h" }, undefined],
   [
@@ -292,6 +292,7 @@ it("keeps the spaces of prefixes, and knows none from those that are not set", (
 
 it("accepts variables of other programs with names like its own", () => {
   const others = {
+    ...SENT,
     OTEL_EXPORTER_OTLP_HEADERS: "Authorization=Basic%20a=, b=c d",
     HTTP_URL: "x",
     POST: "x",

@@ -8,7 +8,6 @@ import {
   type Span,
   SpanKind,
   SpanStatusCode,
-  TraceFlags,
   type Tracer as SpanMaker,
   defaultTextMapGetter,
   diag,
@@ -70,6 +69,8 @@ export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
     writeLog: lines?.write,
     complainTo(log) {
       const tell = (...told: unknown[]) => {
+        // Many collectors answer with something else than the standard says.
+        if (told.some((part) => String(part).startsWith("Export succeeded"))) return;
         const reason = told.map((part) => reasonIn(String(part))).join(" ");
         warnSeldom(log, "telemetry", { reason: reason.slice(0, REASON_LENGTH) }, NOT_SENT);
       };
@@ -139,7 +140,7 @@ class Spans implements Tracer {
     const span = this.make.startSpan("request", { kind: SpanKind.SERVER }, context);
     const { traceId, spanId, traceFlags } = span.spanContext();
     return {
-      ids: { trace_id: traceId, span_id: spanId, trace_flags: traceFlags },
+      ids: { trace_id: traceId, span_id: spanId, trace_flags: traceFlags.toString(16).padStart(2, "0") },
       // A request that is not sampled needs no span in its context.
       bind: (work) => (span.isRecording() ? () => this.#present.run(span, work) : work),
       end({ name, facts, isFault }) {
@@ -188,8 +189,8 @@ function logging(resource: Resource, protocol: Protocol) {
   const logger = provider.getLogger(NAME);
   const write = (line: string) => {
     const { level, time, msg, trace_id: traceId, span_id: spanId = "", ...rest } = JSON.parse(line) as LogLine;
-    const { trace_flags: traceFlags = TraceFlags.NONE, ...facts } = rest;
-    const span = traceId === undefined ? undefined : { traceId, spanId, traceFlags };
+    const { trace_flags: flags = "00", ...facts } = rest;
+    const span = traceId === undefined ? undefined : { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
     logger.emit({
       timestamp: Date.parse(time),
       severityText: level,
@@ -208,7 +209,7 @@ interface LogLine extends AnyValueMap {
   readonly msg?: string;
   readonly trace_id?: string;
   readonly span_id?: string;
-  readonly trace_flags?: number;
+  readonly trace_flags?: string;
 }
 
 const SEVERITIES = new Map([

@@ -18,8 +18,8 @@ export interface TracedPart {
 
 /** The span of one request. */
 export interface RequestSpan {
-  /** For log lines. */
-  readonly ids: { readonly trace_id: string; readonly span_id: string; readonly trace_flags: number };
+  /** For log lines; the flags are two hexadecimal digits, as in `traceparent`. */
+  readonly ids: { readonly trace_id: string; readonly span_id: string; readonly trace_flags: string };
   /** Returns a function that runs `work` within the span, wherever it is called. */
   bind(work: () => void): () => void;
   end(outcome: { readonly name: string; readonly facts: SpanFacts; readonly isFault: boolean }): void;

@@ -10,7 +10,7 @@ import { onFirstUse } from "../../platform/on-first-use.js";
 import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { assertBodyIsJson, readBody, readBodyUpTo } from "../body.js";
 import { answerJson, jsonBody, noteFailure } from "../http.js";
-import { assertIdempotencyKey, scopeOf } from "../request-scope.js";
+import { assertIdempotencyKey, noteRoute, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
 import { answerAlone, resultOf } from "./methods.js";
@@ -36,6 +36,7 @@ export function mcpDoor(operations: readonly Operation[], parts: McpParts): Rout
   const router = Router({ caseSensitive: true, strict: false });
   const route = router.route(path);
   const refuseOthers = refuseOtherMethods(["POST"]);
+  route.all(noteRoute(path));
   route.options(refuseOthers);
   route.all(refuseForeignOrigin, ...identified, nameRefusedMessage, charge(services.budgets));
   route.post(readMessageBody(), answerMessage(operations, parts));

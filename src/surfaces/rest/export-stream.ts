@@ -10,7 +10,7 @@ import { inputReader, inputTypeOf } from "../../operation/input.js";
 import type { Operation } from "../../operation/operation.js";
 import { Patience } from "../../operation/patience.js";
 import { whenLate } from "../../within-time.js";
-import { type RequestScope, scopeOf } from "../request-scope.js";
+import { type RequestScope, noteRoute, scopeOf } from "../request-scope.js";
 import { cutAnswer } from "../closing.js";
 import { failureBehind, noteFailure } from "../http.js";
 import { refuseOtherMethods, throwInRestNames } from "../plain-errors.js";
@@ -47,6 +47,7 @@ export function exportStream(parts: StreamParts): Router {
   const refuseOthers = refuseOtherMethods(["GET", "HEAD"]);
   router
     .route(EXPORT_PATH)
+    .all(noteRoute(EXPORT_PATH))
     .get(...parts.guarded, ...readRequest, handlerOf(parts))
     .options(refuseOthers)
     .all(...parts.guarded, refuseOthers);

@@ -2,7 +2,7 @@ import { type Handler, Router } from "express";
 import { Failure } from "../../operation/failure.js";
 import type { Budgets } from "../../platform/rate-limit/rate-limiter.js";
 import { readBody } from "../body.js";
-import { scopeOf } from "../request-scope.js";
+import { noteRoute, scopeOf } from "../request-scope.js";
 import { chargeFailure } from "../rate-limit.js";
 import { refuseOtherMethods } from "../plain-errors.js";
 
@@ -17,6 +17,7 @@ const PATH = "/billing/stripe-webhook";
  */
 export function paymentWebhook(budgets: Budgets, receive: ReceiveEvent): Router {
   const router = Router({ caseSensitive: true, strict: true });
+  router.all(PATH, noteRoute(PATH));
   router.post(PATH, checkFailedSignatures(budgets), readBody, handleEvent(budgets, receive));
   router.all(PATH, refuseOtherMethods(["POST"]));
   return router;
