@@ -13,7 +13,7 @@ import { assertBodyIsJson, readBody } from "../body.js";
 import { assertJsonFits } from "../json-bounds.js";
 import { isObject } from "../json-object.js";
 import { claimsJson, isRead, jsonBody } from "../http.js";
-import { checkIdempotencyKey, noteRoute, scopeOf } from "../request-scope.js";
+import { checkIdempotencyKey, scopeOf } from "../request-scope.js";
 import { encode } from "../stringify.js";
 import { refuseOtherMethods } from "../plain-errors.js";
 import { chargeCaller, chargeKeyless } from "../rate-limit.js";
@@ -53,8 +53,12 @@ export function graphqlDoor(
   };
   const router = Router({ caseSensitive: true, strict: true });
   // Paths below this one are not GraphQL.
-  router.use((request, _response, next) => next(request.path === "/" ? undefined : "router"));
-  router.use(noteRoute("/graphql"), checkBudget(budgets), readBody, checkIdempotencyKey, parseBody);
+  router.use((request, response, next) => {
+    if (request.path !== "/") return next("router");
+    scopeOf(response).route = "/graphql";
+    next();
+  });
+  router.use(checkBudget(budgets), readBody, checkIdempotencyKey, parseBody);
   router.use(answerBy(answer, budgets), chargeFailed(budgets));
   return router;
 }
