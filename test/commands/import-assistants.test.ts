@@ -34,6 +34,71 @@ const MEM0 = {
   relations: [{ source: "alex", relationship: "allergic_to", target: "nuts" }],
 };
 
+/** What `getAll`, `search` and `history` of mem0ai 3.3.1 answered, with its store in SQLite. */
+const WRITTEN_BY_MEM0 = {
+  all: {
+    results: [
+      {
+        id: "37cc1e09-eba6-4f55-9bce-114babaa604e",
+        memory: "Staging is rebuilt every night at 02:00 UTC.",
+        hash: "fbc44c30ddab638d5a130a4f769df764",
+        createdAt: "2025-05-12T09:30:01.553Z",
+        updatedAt: "2025-05-12T09:30:01.753Z",
+        metadata: { category: "infra", priority: 2, links: ["https://wiki.example.com/staging"] },
+        user_id: "ann",
+        agent_id: "helper",
+        run_id: "run-7",
+      },
+      {
+        id: "8bd53e6e-d8e1-476b-b759-e143787eb6c2",
+        memory: "We deploy on Tuesdays.",
+        hash: "1400ca4ba2c91a7b1ad0c88297bdd72c",
+        createdAt: "2025-05-12T09:30:01.646Z",
+        metadata: {},
+        user_id: "ann",
+      },
+    ],
+  },
+  found: {
+    results: [
+      {
+        id: "37cc1e09-eba6-4f55-9bce-114babaa604e",
+        memory: "Staging is rebuilt every night at 02:00 UTC.",
+        hash: "fbc44c30ddab638d5a130a4f769df764",
+        createdAt: "2025-05-12T09:30:01.553Z",
+        updatedAt: "2025-05-12T09:30:01.753Z",
+        score: 0.47677784083474495,
+        metadata: { category: "infra", priority: 2, links: ["https://wiki.example.com/staging"] },
+        user_id: "ann",
+        agent_id: "helper",
+        run_id: "run-7",
+      },
+    ],
+  },
+  history: [
+    {
+      id: 3,
+      memory_id: "37cc1e09-eba6-4f55-9bce-114babaa604e",
+      previous_value: "Staging is rebuilt every night.",
+      new_value: "Staging is rebuilt every night at 02:00 UTC.",
+      action: "UPDATE",
+      created_at: "2025-05-12T09:30:01.553Z",
+      updated_at: "2025-05-12T09:30:01.753Z",
+      is_deleted: 0,
+    },
+    {
+      id: 1,
+      memory_id: "37cc1e09-eba6-4f55-9bce-114babaa604e",
+      previous_value: null,
+      new_value: "Staging is rebuilt every night.",
+      action: "ADD",
+      created_at: "2025-05-12T09:30:01.553Z",
+      updated_at: null,
+      is_deleted: 0,
+    },
+  ],
+};
+
 it("reads mem0's texts, categories, metadata, ids and times, and counts hashes", () => {
   const graph = readText(JSON.stringify(MEM0, undefined, 2));
 
@@ -171,11 +236,45 @@ it("takes what a nested object repeats only once", () => {
 it("refuses mem0's history as memories, and says what to import", () => {
   const change = { id: "1", memory_id: "2", old_memory: null, new_memory: "Likes tea", event: "ADD" };
 
-  const graph = readText(JSON.stringify([change]));
+  const graph = readText(JSON.stringify([change, ...WRITTEN_BY_MEM0.history]));
 
   expect(graph.notes.size).toBe(0);
-  expect(leftOut(graph)).toEqual([
-    expect.stringMatching(/a change in the history of mem0, .* import what get_all answers$/),
+  expect(leftOut(graph)).toEqual(
+    Array(3).fill(expect.stringMatching(/a change in the history of mem0, .* import what get_all answers$/)),
+  );
+});
+
+it("reads the files that mem0's package wrote", () => {
+  const { all, found } = WRITTEN_BY_MEM0;
+  const graph = readText(JSON.stringify(all, undefined, 2));
+  const again = readText(JSON.stringify(found));
+
+  expect(Array.from(graph.notes.values(), ({ type, content, kept }) => ({ type, content, kept }))).toEqual([
+    {
+      type: "infra",
+      content:
+        "Staging is rebuilt every night at 02:00 UTC.\n\n" +
+        "user_id: ann\nagent_id: helper\nrun_id: run-7\npriority: 2\nlinks: https://wiki.example.com/staging",
+      kept: {
+        clientId: "37cc1e09-eba6-4f55-9bce-114babaa604e",
+        createdAt: new Date("2025-05-12T09:30:01.553Z"),
+        updatedAt: new Date("2025-05-12T09:30:01.753Z"),
+      },
+    },
+    {
+      type: "general",
+      content: "We deploy on Tuesdays.\n\nuser_id: ann",
+      kept: {
+        clientId: "8bd53e6e-d8e1-476b-b759-e143787eb6c2",
+        createdAt: new Date("2025-05-12T09:30:01.646Z"),
+      },
+    },
+  ]);
+  expect([...graph.notCarried]).toEqual([["hash", 2]]);
+  expect([...again.notes.values()]).toEqual([...graph.notes.values()].slice(0, 1));
+  expect([...again.notCarried]).toEqual([
+    ["hash", 1],
+    ["score", 1],
   ]);
 });
 

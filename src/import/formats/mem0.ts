@@ -17,5 +17,10 @@ export const MEM0_POINT: ToolFormat = {
   isNested: true,
 };
 
-/** What its history lists: `{"memory_id", "old_memory", "new_memory", "event", …}`. */
-export const isMem0Change = (value: JsonObject): boolean => "old_memory" in value && "new_memory" in value;
+/**
+ * What its history lists: `{"memory_id", "old_memory", "new_memory", "event", …}`; by its package for JavaScript
+ * `{"memory_id", "previous_value", "new_value", "action", …}`.
+ */
+export const isMem0Change = (value: JsonObject): boolean =>
+  ("old_memory" in value && "new_memory" in value) ||
+  ("memory_id" in value && "previous_value" in value && "new_value" in value);
