@@ -9,7 +9,7 @@ import { revokeInvitation } from "../../src/features/teams/invitations/revoke-in
 import { worldFor } from "../support/billing.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
 import { type Answer, ask } from "../support/http.js";
-import { type Method, closedValidator, document, problemsOf, resolved } from "../support/openapi.js";
+import { methodOf, problemsWith, resolved } from "../support/openapi.js";
 import { askRest } from "../support/operations.js";
 import { aTeam, anInvitee } from "../support/teams.js";
 import { createWorld } from "../support/world.js";
@@ -101,36 +101,6 @@ async function wrongBodies(
     await ask(path, { ...asked, body: "a=b", headers: { "content-type": "application/x-www-form-urlencoded" } }),
     await ask(path, { ...asked, body: `"${"x".repeat(1_048_577)}"`, headers: { "content-type": "application/json" } }),
   ];
-}
-
-/** Headers with a meaning for clients. Of these, an answer has exactly the ones that the document names. */
-const TELLING = [
-  "ETag",
-  "Location",
-  "RateLimit",
-  "RateLimit-Policy",
-  "Retry-After",
-  "WWW-Authenticate",
-  "X-Request-Id",
-];
-
-function problemsWith(answer: Answer, { responses }: Method): unknown[] {
-  const message = responses[String(answer.status)];
-  if (!message) return [`The status ${answer.status} is not documented.`, answer.body];
-  const { headers = {}, content } = resolved(message);
-  const sent = TELLING.filter((header) => answer.headers.has(header));
-  // Of conflicts, only a request that is still running says when to repeat it.
-  const isSent = (header: string) => header !== "Retry-After" || answer.status !== 409 || answer.headers.has(header);
-  const named = TELLING.filter((header) => header in headers && isSent(header));
-  const differing = sent.join() === named.join() ? [] : [{ status: answer.status, sent, named }];
-  if (!content) return answer.body === "" ? differing : [...differing, answer.body];
-  return [...differing, ...problemsOf(closedValidator(content["application/json"].schema), answer.body)];
-}
-
-function methodOf({ name, rest }: Operation): Method {
-  const described = document.paths[rest.path.replaceAll(/:(\w+)/g, "{$1}")]?.[rest.method.toLowerCase()];
-  if (!described) throw new Error(`${name} by ${rest.method} is not documented.`);
-  return described;
 }
 
 const idsOfNothing = (path: string): object =>

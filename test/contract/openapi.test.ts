@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { parse as parseQuery } from "node:querystring";
+import { isDeepStrictEqual } from "node:util";
 import {
   GraphQLID,
   getNamedType,
@@ -19,7 +21,15 @@ import { inRestNames, snakeCase } from "../../src/operation/names.js";
 import { raisedFailures } from "../../src/failures.js";
 import { routesOf } from "../../src/surfaces/plain-errors.js";
 import type { Operation } from "../../src/operation/operation.js";
-import { type Content, document, documentText, problemsOf, resolved, validator } from "../support/openapi.js";
+import {
+  type Content,
+  type Parameter,
+  document,
+  documentText,
+  problemsOf,
+  resolved,
+  validator,
+} from "../support/openapi.js";
 import { inputFields, plainNames } from "../support/operations.js";
 
 const schema = await graphqlSchema();
@@ -233,6 +243,40 @@ describe.each(byName)("the input that the document allows for %s", (_name, opera
   });
 });
 
+const withQuery = methods.flatMap(({ operationId, parameters = [] }) => {
+  const operation = operations.find(({ name }) => name === operationId);
+  const inQuery = parameters.filter((parameter) => parameter.in === "query");
+  return operation && inQuery.length > 0 ? [[operationId, operation, inQuery] as const] : [];
+});
+
+describe.each(withQuery)("the query string that the document allows for %s", (_name, operation, parameters) => {
+  const read = inputReader(inputTypeOf(schema, operation), operation);
+  const path = Object.fromEntries(Array.from(operation.rest.path.matchAll(/:(\w+)/g), ([, name = ""]) => [name, "id"]));
+  const needed = Object.fromEntries(parameters.filter(({ required }) => required).map(({ name }) => [name, "needed"]));
+
+  it("is read as the values that a client writes into it", () => {
+    const written = parameters.flatMap((parameter) => {
+      const isAllowed = validator(parameter.schema);
+      return QUERY_VALUES.filter((value) => isAllowed(value)).map((value) => ({ parameter, value }));
+    });
+    const differing = written.filter(({ parameter, value }) => {
+      const { [parameter.name]: _same, ...others } = needed;
+      const query = parseQuery(`${new URLSearchParams(others)}&${queryPart(parameter, value)}`);
+      const meant = read({ path, query: {}, body: { ...others, [parameter.name]: value } });
+      return !isDeepStrictEqual(read({ path, query, body: undefined }), meant);
+    });
+
+    expect(written.length).toBeGreaterThan(0);
+    expect(differing).toEqual([]);
+  });
+});
+
+/** A parameter in a query string, as OpenAPI's style `form` writes it. */
+function queryPart({ name, explode = true }: Parameter, value: unknown): string {
+  const items = [value].flat().map((item) => encodeURIComponent(String(item)));
+  return explode ? items.map((item) => `${name}=${item}`).join("&") : `${name}=${items.join()}`;
+}
+
 const examplesOf = ({ example, examples = {} }: Partial<Content>): unknown[] =>
   [example, ...Object.values(examples).map(({ value }) => value)].filter((value) => value !== undefined);
 
@@ -259,6 +303,9 @@ const VALUES: readonly unknown[] = [
   ["memories:read", "MEMORIES_READ"].flatMap((scope) => [scope, [scope], [scope, scope]]),
   ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00+01:00", "2026-01-01", "2026-13-01T00:00:00Z", "soon"],
 ].flat();
+
+/** Also signs that have a meaning in query strings. */
+const QUERY_VALUES = [...VALUES, "a&b=c+d%20#,é", ["a&b=c", "+%2C#é"], ["a,b"], [""]];
 
 /** GraphQL takes an integer as an id and a single item as a list of one; the document does not suggest it. */
 function isTakenLeniently(type: Parameters<typeof getNamedType>[0], value: unknown): boolean {

@@ -1,13 +1,16 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { graphqlSchema, operations } from "../../src/operations.js";
+import type { Operation } from "../../src/operation/operation.js";
 import type { JsonSchema } from "../../src/surfaces/json-schema.js";
 import { openApiJson } from "../../src/surfaces/rest/openapi.js";
+import type { Answer } from "./http.js";
 
 export interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
+  readonly explode?: boolean;
   readonly schema: JsonSchema;
   readonly example?: unknown;
 }
@@ -82,3 +85,35 @@ function closed(value: unknown): unknown {
 }
 
 const readerOfClosed = reader(closed(document.components["schemas"]));
+
+/** Headers with a meaning for clients. Of these, an answer has exactly the ones that the document names. */
+const TELLING = [
+  "ETag",
+  "Location",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Retry-After",
+  "WWW-Authenticate",
+  "X-Request-Id",
+];
+
+/** Where an answer of REST differs from what the document says of it: its status, its headers or its body. */
+export function problemsWith(answer: Answer, { responses }: Method): unknown[] {
+  const message = responses[String(answer.status)];
+  if (!message) return [`The status ${answer.status} is not documented.`, answer.body];
+  const { headers = {}, content } = resolved(message);
+  const sent = TELLING.filter((header) => answer.headers.has(header));
+  // Of conflicts, only a request that is still running says when to repeat it.
+  const isSent = (header: string) => header !== "Retry-After" || answer.status !== 409 || answer.headers.has(header);
+  const named = TELLING.filter((header) => header in headers && isSent(header));
+  const differing = sent.join() === named.join() ? [] : [{ status: answer.status, sent, named }];
+  if (!content) return answer.body === "" ? differing : [...differing, answer.body];
+  return [...differing, ...problemsOf(closedValidator(content["application/json"].schema), answer.body)];
+}
+
+/** What the document says of an operation. */
+export function methodOf({ name, rest }: Operation): Method {
+  const described = document.paths[rest.path.replaceAll(/:(\w+)/g, "{$1}")]?.[rest.method.toLowerCase()];
+  if (!described) throw new Error(`${name} by ${rest.method} is not documented.`);
+  return described;
+}

@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from "graphql";
 import { LIMITS } from "../../limits.js";
 import { routesOf } from "../plain-errors.js";
-import { type PlainField, objectSchema, plainFieldsOf } from "../json-schema.js";
+import { type JsonSchema, type PlainField, objectSchema, plainFieldsOf } from "../json-schema.js";
 import { SUBJECTS, subjectOf } from "../subjects.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { inRestNames, shownPath, snakeCase } from "../../operation/names.js";
@@ -211,11 +211,17 @@ function parameter(field: PlainField, place: "path" | "query", example: Json): J
     in: place,
     description,
     required: required || place === "path",
-    ...(schema["type"] === "array" ? { style: "form", explode: false } : {}),
-    schema,
+    ...(place === "query" && schema.items ? listInQuery(schema, schema.items) : { schema }),
     ...(name in example ? { example: example[name] } : {}),
   };
 }
+
+/** In a query string commas separate the items of a list, so no item contains one, and nothing is no item. */
+const listInQuery = (schema: JsonSchema, items: JsonSchema): Json => ({
+  style: "form",
+  explode: false,
+  schema: { ...schema, items: { ...items, pattern: items["pattern"] ?? "^[^,]+$" } },
+});
 
 const IF_MATCH: Json = {
   name: "If-Match",
