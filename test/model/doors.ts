@@ -3,7 +3,9 @@ import type { Operation } from "../../src/operation/operation.js";
 import { outputTypeOf, restNameOf } from "../../src/operation/output.js";
 import { followedFields } from "../../src/surfaces/json-schema.js";
 import { argumentsOf, askMcp } from "../support/mcp.js";
+import { methodOf, problemsWith } from "../support/openapi.js";
 import { askGraphQL, askRest } from "../support/operations.js";
+import { Disagreement } from "./agree.js";
 
 /** The answer of a door in a form that is the same for all doors: names as in code, values as in REST. */
 export type Verdict =
@@ -27,7 +29,11 @@ export async function askDoor(question: Question): Promise<Verdict> {
   const headers: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
   const type = outputTypeOf(schema, operation);
   if (door === "rest") {
-    const { status, body } = await askRest(url, key, operation, input, headers);
+    const answer = await askRest(url, key, operation, input, headers);
+    const { status, body } = answer;
+    // A server that is too busy cannot tell yet whose budget a request is counted in.
+    const [problem] = status < 500 ? problemsWith(answer, methodOf(operation)) : [];
+    if (problem !== undefined) throw new Disagreement(`The document says otherwise: ${JSON.stringify(problem)}`);
     const { error } = (body || {}) as { error?: { code: string; reason?: string } };
     if (error) return { ok: false, code: error.code, reason: error.reason, status };
     return { ok: true, output: body === "" ? undefined : (read(type, body, "rest") as Answered) };
