@@ -102,6 +102,17 @@ describe("the document", () => {
     expect(methods.map(({ summary }) => summary).filter((summary) => summary.includes("`"))).toEqual([]);
   });
 
+  it("writes out each body where it is sent: some generators follow no reference there, and send no Content-Type", () => {
+    const bodies = methods.flatMap(({ operationId, requestBody }) =>
+      requestBody ? [{ operationId, requestBody }] : [],
+    );
+
+    expect(bodies.length).toBeGreaterThan(20);
+    for (const { operationId, requestBody } of bodies) {
+      expect([operationId, Object.keys(requestBody.content ?? {})]).toEqual([operationId, ["application/json"]]);
+    }
+  });
+
   it("puts required fields first in every body, example and query", () => {
     for (const { parameters = [], requestBody = {} } of methods) {
       const json = resolved(requestBody).content?.["application/json"];

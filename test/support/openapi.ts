@@ -31,7 +31,7 @@ export interface Method {
   readonly security?: ReadonlyArray<{ readonly apiKey?: readonly string[] }>;
   readonly tags: readonly string[];
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly $ref: string };
+  readonly requestBody?: Message;
   readonly responses: Readonly<Record<string, Message & { readonly $ref?: string }>>;
 }
 export interface Document {

@@ -26,7 +26,6 @@ export type Json = Readonly<Record<string, unknown>>;
 export interface Source {
   readonly schema: GraphQLSchema;
   readonly schemas: NamedSchemas;
-  readonly requestBodies: Record<string, Json>;
   /** The names of operations in messages. */
   readonly routes: Routes;
 }

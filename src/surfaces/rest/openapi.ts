@@ -30,7 +30,7 @@ export function openApiJson(operations: readonly Operation[], schema: GraphQLSch
 }
 
 function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema, publicUrl?: string): Json {
-  const source: Source = { schema, schemas: { Error: ERROR_SCHEMA }, requestBodies: {}, routes: routesOf(operations) };
+  const source: Source = { schema, schemas: { Error: ERROR_SCHEMA }, routes: routesOf(operations) };
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const path = (paths[shownPath(operation.rest.path)] ??= {});
@@ -56,7 +56,6 @@ function openApiDocument(operations: readonly Operation[], schema: GraphQLSchema
     paths: described,
     components: {
       schemas: sortByName(source.schemas),
-      requestBodies: sortByName(source.requestBodies),
       responses: commonAnswers(),
       headers: HEADERS,
       securitySchemes: {
@@ -79,7 +78,6 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
   const inBody = takesBody(rest);
   const isInPath = (field: PlainField) => rest.path.split("/").includes(`:${field.name}`);
   const bodyFields = inBody ? fields.filter((field) => !isInPath(field)) : [];
-  if (bodyFields.length > 0) source.requestBodies[input.name] ??= requestBody(operation, bodyFields);
   const example = plainExample(operation);
   const parameters = [
     ...fields.filter(isInPath).map((field) => parameter(field, "path", example)),
@@ -99,7 +97,7 @@ function describe(operation: Operation, method: HttpMethod, source: Source): Jso
     tags: [subjectOf(rest.path)],
     ...securityOf(permission),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(bodyFields.length > 0 ? { requestBody: { $ref: `#/components/requestBodies/${input.name}` } } : {}),
+    ...(bodyFields.length > 0 ? { requestBody: requestBody(operation, bodyFields) } : {}),
     responses: answersOf(operation, source),
   };
 }
@@ -241,8 +239,8 @@ const IDEMPOTENCY_KEY: Json = {
 };
 
 /**
- * The body that both methods of an operation share. Its schema is inline, not among the shared schemas: there, client
- * generators read a field with a default as always present, and clients would have to send it.
+ * Written out for each method that takes it. Of a shared body, some client generators miss the type, and send JSON as
+ * text; in a shared schema, others read a field with a default as always present, and clients would have to send it.
  */
 function requestBody(operation: Operation, fields: readonly PlainField[]): Json {
   const known = plainExample(operation);
