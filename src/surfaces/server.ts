@@ -64,7 +64,10 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
     const { bytesRead } = socket;
     setImmediate(() => void (socket.bytesRead === bytesRead && socket.destroy()));
   });
-  server.on("clientError", (error, socket) => {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // A proxy may open a connection for a request that then takes another one. Unused, it is idle like any other: what
+    // the proxy sends just when it is refused or closed would be lost. From the first byte on the head is timed anew.
+    if (behindProxies && (socket as Socket).bytesRead === 0 && error.code === "ERR_HTTP_REQUEST_TIMEOUT") return;
     const [owed, isAnswered] = [connections.lastOwed(socket as Socket), connections.isAnswered(socket as Socket)];
     refuseUnreadable(error, socket as Socket, { ...parts, owed, isAnswered });
   });

@@ -65,6 +65,26 @@ it("keeps the idle connections of proxies longer than they do, but not those of 
   expect(server).toMatchObject({ keepAlive: true });
 });
 
+it("keeps a proxy's connection on which nothing was sent yet as an idle one, and times its first request", async () => {
+  const app = express().get("/", (_request, response) => void response.end());
+  const limits = { headTimeoutMs: 200, bodyTimeoutMs: 400 };
+  const open = async (behindProxies: boolean) =>
+    openSocket(`http://127.0.0.1:${await listen(emptyServer({ app, behindProxies, limits }))}`);
+  const late = { status: 400, closes: true };
+  const [behind, direct] = [await open(true), await open(false)];
+
+  expect(saidIn(await untilClosed(direct))).toMatchObject(late);
+  await sleep(2 * limits.headTimeoutMs);
+  expect([behind.destroyed, behind.bytesRead]).toEqual([false, 0]);
+  behind.write(asking("/"));
+  expect(saidIn(await nextAnswer(behind)).status).toBe(200);
+
+  const another = await open(true);
+  await sleep(2 * limits.headTimeoutMs);
+  another.write("GET / HTTP/1.1\r\n");
+  expect(saidIn(await untilClosed(another))).toMatchObject(late);
+});
+
 it("answers what came to an idle connection while the process was paused, and then closes it", async () => {
   const server = emptyServer();
   const accepted = once(server, "connection") as Promise<[Socket]>;
