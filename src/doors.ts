@@ -19,6 +19,7 @@ import { GRAPHQL_CODES, graphqlError } from "./surfaces/graphql/errors.js";
 import { type Health, healthRoutes } from "./surfaces/health.js";
 import type { HttpLimits } from "./surfaces/http-limits.js";
 import { assertHeadFits, isPreflight } from "./surfaces/request-head.js";
+import { ProxyWarnings } from "./surfaces/client-address.js";
 import { errorAnswer, isRead } from "./surfaces/http.js";
 import { requestScope } from "./surfaces/request-scope.js";
 import { accessPage } from "./surfaces/pages/access.js";
@@ -85,7 +86,8 @@ export async function createDoors({ config, services, http, work, health, waitMs
   const { database } = servicesFor(services, "keys");
   const identify = (authorization: string | undefined) => callerOf(authorization, database);
   const admitsKey = admitKey(http);
-  app.use(requestScope({ log, meter, tracer, work, waitMs, behindProxies: config.trustedProxies > 0 }));
+  const proxies = new ProxyWarnings({ log, trustedProxies: config.trustedProxies });
+  app.use(requestScope({ log, meter, tracer, work, waitMs, proxies }));
   // First, so that pages of other origins can read any refusal, too.
   app.use(cors({ origin: originsOf(config), exposedHeaders: EXPOSED_HEADERS, maxAge: 600, preflightContinue: true }));
   app.use(assertHeadFits(http));

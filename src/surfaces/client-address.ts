@@ -15,23 +15,39 @@ export function clientAddressOf({ ip = "" }: Pick<Request, "ip">): string {
 }
 
 /**
- * Warns of what makes the limits of one address hold for all clients together: a proxy passes on requests although none
- * is configured, or the configured one does not tell the client's address. A proxy has an internal address; other
- * clients may write such headers themselves.
+ * Warns of what makes the limits of one address hold for all clients together, or lets a client pretend any address: a
+ * proxy passes on requests although none is configured, or `X-Forwarded-For` does not have the configured number of
+ * addresses. Most clients do not write it themselves, so it has as many as the proxies add.
  */
-export function warnOfProxy(
-  { headers, socket }: IncomingMessage,
-  { log, behindProxies }: { readonly log: Logger; readonly behindProxies: boolean },
-): void {
-  if (behindProxies) {
-    if (headers["x-forwarded-for"] === undefined)
-      warnSeldom(log, "proxy without address", { proxy: socket.remoteAddress }, UNTOLD);
-    return;
+export class ProxyWarnings {
+  readonly #log: Logger;
+  readonly #trustedProxies: number;
+  #withMoreInARow = 0;
+
+  constructor({ log, trustedProxies }: { readonly log: Logger; readonly trustedProxies: number }) {
+    this.#log = log;
+    this.#trustedProxies = trustedProxies;
   }
-  const isPassedOn = headers["x-forwarded-for"] !== undefined || headers["forwarded"] !== undefined;
-  if (!isPassedOn || !isInternal(socket.remoteAddress ?? "")) return;
-  warnSeldom(log, "proxy", { proxy: socket.remoteAddress }, UNTRUSTED);
+
+  look({ headers, socket }: IncomingMessage): void {
+    const trusted = this.#trustedProxies;
+    const proxy = socket.remoteAddress;
+    const given = headers["x-forwarded-for"];
+    const addresses = given === undefined ? 0 : String(given).split(",").length;
+    const warn = (kind: string, message: string) => warnSeldom(this.#log, kind, { proxy, addresses }, message);
+    if (trusted === 0) {
+      // A proxy has an internal address; other clients may write such headers themselves.
+      const isPassedOn = given !== undefined || headers["forwarded"] !== undefined;
+      if (isPassedOn && isInternal(proxy ?? "")) warn("proxy", UNTRUSTED);
+    } else if (addresses === 0) warn("proxy without address", UNTOLD);
+    else if (addresses < trusted) warn("proxy with fewer addresses", FEWER);
+    this.#withMoreInARow = trusted > 0 && addresses > trusted ? this.#withMoreInARow + 1 : 0;
+    if (this.#withMoreInARow > MORE_IN_A_ROW) warn("proxy with more addresses", MORE);
+  }
 }
+
+/** So many requests in a row are hardly all of clients that write the header themselves. */
+const MORE_IN_A_ROW = 100;
 
 const UNTRUSTED =
   "a proxy passes on requests, but TRUSTED_PROXIES is 0, so all clients together have the limits of one address: set " +
@@ -41,6 +57,14 @@ const UNTOLD =
   "requests come without X-Forwarded-For, though TRUSTED_PROXIES is set, so all clients together have the limits of " +
   "one address: let each proxy add the address that it sees, in nginx by `proxy_set_header X-Forwarded-For " +
   "$proxy_add_x_forwarded_for`";
+
+const FEWER =
+  "requests come with fewer addresses in X-Forwarded-For than TRUSTED_PROXIES says, so that a client can pretend any " +
+  "address: set it to how many addresses your proxies add, or let each proxy keep those that come from your own proxies";
+
+const MORE =
+  "all requests come with more addresses in X-Forwarded-For than TRUSTED_PROXIES says. If your proxies add them, all " +
+  "clients together have the limits of one address: docs/operations.md says how many each proxy adds";
 
 const INTERNAL = new BlockList();
 for (const subnet of [

@@ -14,7 +14,7 @@ import type { RequestSpan, Tracer } from "../platform/telemetry/tracer.js";
 import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
 import { arrivalOf } from "./arrival.js";
 import { NOT_CACHED } from "./caching.js";
-import { clientAddressOf, warnOfProxy } from "./client-address.js";
+import { ProxyWarnings, clientAddressOf } from "./client-address.js";
 import { HTTP_STATUS } from "./http-status.js";
 import type { Work } from "./work.js";
 
@@ -26,8 +26,7 @@ interface ScopeParts {
   readonly work: Work;
   /** How long a request may wait in total. */
   readonly waitMs: number;
-  /** Whether the operator's proxies tell the clients' addresses. */
-  readonly behindProxies: boolean;
+  readonly proxies: ProxyWarnings;
 }
 
 /**
@@ -69,12 +68,12 @@ export class RequestScope {
   readonly #response: Response;
   readonly #log: Logger;
 
-  constructor(request: Request, response: Response, { log, meter, tracer, work, waitMs, behindProxies }: ScopeParts) {
+  constructor(request: Request, response: Response, { log, meter, tracer, work, waitMs, proxies }: ScopeParts) {
     const given = request.get("x-request-id") ?? "";
     this.id = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     this.clientAddress = clientAddressOf(request);
     // Load balancers and orchestrators check it themselves.
-    if (!isHealthCheck(request)) warnOfProxy(request, { log, behindProxies });
+    if (!isHealthCheck(request)) proxies.look(request);
     this.idempotencyKey = request.get("idempotency-key");
     const seen = request.get(READ_AFTER);
     this.readAfter = seen === undefined ? undefined : this.#readAfter(seen);

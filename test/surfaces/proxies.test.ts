@@ -53,6 +53,36 @@ it("warns once a minute of a proxy that does not tell the client's address, exce
   ]);
 });
 
+it("warns when X-Forwarded-For has fewer addresses than TRUSTED_PROXIES says, as a client could pretend any", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "2" });
+
+  await leftFor(url, { "x-forwarded-for": "192.0.2.1, 192.0.2.8" });
+  expect(warnings(world)).toEqual([]);
+  for (let time = 0; time < 2; time++) await leftFor(url, { "x-forwarded-for": "192.0.2.1" });
+
+  expect(warnings(world)).toEqual([expect.stringMatching(/fewer addresses.*can pretend any address/)]);
+  // What it warns of.
+  expect(await leftFor(url, { "x-forwarded-for": "192.0.2.2, 192.0.2.1" })).toBe(299);
+});
+
+it("warns when X-Forwarded-For always has more addresses than TRUSTED_PROXIES says", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const ask = async (addresses: string, times: number) => {
+    for (let time = 0; time < times; time++) await leftFor(url, { "x-forwarded-for": addresses });
+  };
+
+  // Somebody writes the header, and others do not.
+  await ask("192.0.2.1, 192.0.2.2", 99);
+  await ask("192.0.2.3", 1);
+  await ask("192.0.2.1, 192.0.2.4", 99);
+  expect(warnings(world)).toEqual([]);
+  await ask("192.0.2.1, 192.0.2.4", 2);
+
+  expect(warnings(world)).toEqual([expect.stringMatching(/more addresses.*docs\/operations\.md/)]);
+});
+
 it("does not tell the clients of a proxy how long the proxy's connections last", async () => {
   await using world = await createWorld();
   const direct = await world.serve();
