@@ -301,7 +301,7 @@ describe("the page of the link", () => {
     for (const { text, headers } of [first, second]) {
       for (const secret of [BOB, owner.email, TOKEN]) expect(text).not.toContain(secret);
       expect(headers.get("content-security-policy")).toContain("form-action 'self'");
-      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("cache-control")).toBe("no-store, no-transform");
       expect(headers.get("x-robots-tag")).toContain("noindex");
     }
   });
@@ -437,7 +437,7 @@ describe("the page", () => {
         /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
       );
       expect(headers.get("referrer-policy")).toBe("no-referrer");
-      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("cache-control")).toBe("no-store, no-transform");
       expect(headers.get("x-robots-tag")).toContain("noindex");
     }
   });

@@ -151,7 +151,7 @@ describe("a request of a client", () => {
     expect(text).toContain("Read memories");
     expect(text).not.toContain("Store, change");
     expect(headers.get("content-security-policy")).toContain("form-action 'self' https://app.example.com;");
-    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("cache-control")).toBe("no-store, no-transform");
   });
 
   it("leads back to an app on the person's device, even one without a name", async () => {

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { Router } from "express";
 import { Html, html } from "../../platform/html.js";
+import { NOT_CHANGED } from "../caching.js";
 import { ICON_LINK, type PagePath, navigation } from "../navigation.js";
 
 const STYLE = `
@@ -104,6 +105,7 @@ const [STYLE_HASH, SCRIPT_HASH] = [STYLE, SCRIPT].map((text) => hash("sha256", t
  * @param formsLeadTo to which other origins than this server the answer to a form may redirect
  */
 export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
+  "Cache-Control": NOT_CHANGED,
   "Content-Security-Policy": [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,
