@@ -403,6 +403,21 @@ it("says what to do about a mail server with an untrusted certificate, or that r
   );
 });
 
+it("says what to do about a certificate of Redis that is not trusted, and trusts any if it is told to", async () => {
+  // It speaks TLS, with a certificate of its own, and is no Redis.
+  const smtp = new SMTPServer({ secure: true }).on("error", () => {});
+  onTestFinished(() => smtp.close());
+  await new Promise<void>((ready) => void smtp.listen(0, "127.0.0.1", ready));
+  const { port } = smtp.server.address() as AddressInfo;
+  const said = async (REDIS_URL: string) => (await examine({ REDIS_URL })).by.get("redis")?.says;
+
+  for (const protocol of ["rediss:", "REDISS:"])
+    expect(await said(`${protocol}//127.0.0.1:${port}`)).toMatch(
+      /certificate.* `\?tls\.rejectUnauthorized=false` at the end accepts any\.$/,
+    );
+  expect(await said(`rediss://127.0.0.1:${port}?tls.rejectUnauthorized=false`)).toContain("Another program answers");
+});
+
 it("says in plain words that a server speaks no TLS, and which status a public address answers", async () => {
   const { url } = await fakeService(() => ({ status: 502 }));
   const secure = url.replace("http:", "https:");

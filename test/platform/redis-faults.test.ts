@@ -148,6 +148,18 @@ it("tells why while Redis loads its data after a start, and asks for nothing but
   redis.close();
 });
 
+it("sends its password and scripts and nothing else: proxies of Redis know few commands, and may not say so", async () => {
+  const redis = await startFalseRedis();
+  const url = redis.url.replace("//", "//ann:secret@");
+  const budgets = new RedisBudgets(url, loggerTo({ write: () => {} }, "info"));
+  const take = async () => (await budgets.take("ann", { limit: 60, cost: 1 })).used;
+  await expect.poll(take, PATIENCE).toBe(FROM_REDIS);
+
+  expect([...redis.commands].filter((command) => !command.startsWith("eval"))).toEqual(["auth"]);
+  await budgets.close();
+  redis.close();
+});
+
 it("tells of no users and addresses where Redis does not know a command", async () => {
   const redis = await startFalseRedis();
   const told: string[] = [];
@@ -236,7 +248,9 @@ const listOf = (length: number): string => `*${length}\r\n${`:${FROM_REDIS}\r\n`
 async function startFalseRedis({ select, info = "$0\r\n\r\n" }: { select?: string; info?: string } = {}) {
   let failing: { readonly refusal: string | undefined } | undefined;
   let connections = 0;
+  const commands = new Set<string>();
   const answer = (command: string): string | undefined => {
+    commands.add(/^\$\d+\r\n(\w+)/.exec(command)?.[1]?.toLowerCase() ?? command);
     if (select !== undefined && /^\$6\r\nselect/i.test(command)) return `-${select}\r\n`;
     if (!/^\$\d\r\neval/i.test(command)) return /^\$4\r\ninfo/i.test(command) ? info : "+OK\r\n";
     const { refusal } = failing ?? {};
@@ -252,8 +266,8 @@ async function startFalseRedis({ select, info = "$0\r\n\r\n" }: { select?: strin
     open.add(socket.on("close", () => void open.delete(socket)));
     socket.on("error", () => {});
     socket.on("data", (bytes) => {
-      const [, ...commands] = bytes.toString().split(/^\*\d+\r\n/m);
-      for (const said of commands.map(answer)) {
+      const [, ...asked] = bytes.toString().split(/^\*\d+\r\n/m);
+      for (const said of asked.map(answer)) {
         if (said === undefined) socket.destroy();
         else socket.write(said);
       }
@@ -261,6 +275,7 @@ async function startFalseRedis({ select, info = "$0\r\n\r\n" }: { select?: strin
   });
   return {
     url: `redis://127.0.0.1:${await listen(server)}`,
+    commands,
     get connections() {
       return connections;
     },

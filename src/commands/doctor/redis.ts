@@ -1,15 +1,14 @@
-import { Redis } from "ioredis";
 import type { Config } from "../../config.js";
 import { LIMITS } from "../../limits.js";
 import { adviceForCertificate } from "../../platform/certificate-advice.js";
-import { saidBy, withBudgets } from "../../platform/rate-limit/redis-budgets.js";
+import { redisAt, saidBy } from "../../platform/rate-limit/redis-budgets.js";
 import { Problem } from "./problem.js";
 
 export async function checkRedis({ redisUrl }: Config): Promise<string | undefined> {
   if (redisUrl === undefined) return undefined;
   // Without a limit for commands it would wait forever for a server that hangs.
   const limits = { connectTimeout: 5_000, commandTimeout: 5_000, enableReadyCheck: false };
-  const redis = withBudgets(new Redis(redisUrl, { lazyConnect: true, ...limits, retryStrategy: () => null }));
+  const redis = redisAt(redisUrl, { lazyConnect: true, ...limits, retryStrategy: () => null });
   let cause: unknown;
   redis.on("error", (error) => (cause = error));
   try {
@@ -44,9 +43,15 @@ function todoForRedis(message: string): string {
   const [, todo] = TODOS.find(([error]) => error.test(message)) ?? [];
   return (
     todo ??
-    adviceForCertificate(message, "REDIS_URL") ??
+    certificateAdvice(message) ??
     "Check REDIS_URL, with `rediss:` if it uses TLS, otherwise `redis:`, and that this machine may reach it."
   );
+}
+
+function certificateAdvice(message: string): string | undefined {
+  const advice = adviceForCertificate(message, "REDIS_URL");
+  if (advice === undefined) return undefined;
+  return `${advice} If its host has no certificate to trust, \`?tls.rejectUnauthorized=false\` at the end accepts any.`;
 }
 
 /** What to do, by the beginnings of messages; those of Redis's own errors are words in capitals. */
@@ -70,5 +75,10 @@ const TODOS = [
   [/^MISCONF/, "It cannot save its data: look at its log, its disk, and INFO persistence."],
   [/^NOREPLICAS/, "Too few replicas follow it: look at INFO replication, or lower its min-replicas-to-write."],
   [/^ERR max number of clients/, "Raise its maxclients, or let fewer programs use it."],
+  [
+    /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT) /,
+    "It is a part of a cluster, but it must be one Redis, no cluster: take one without cluster mode, or the address of a " +
+      "proxy in front of the cluster; in Azure Managed Redis the clustering policy Enterprise has one.",
+  ],
   [/^[A-Z]{3,} /, "It must be one Redis, no cluster, that runs scripts; docs/operations.md lists the user's rights."],
 ] as const;

@@ -1,4 +1,4 @@
-import { Redis } from "ioredis";
+import { Redis, type RedisOptions } from "ioredis";
 import { LIMITS } from "../../limits.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { Meter } from "../telemetry/meter.js";
@@ -52,8 +52,21 @@ interface RedisWithBudgets extends Redis {
   noteUse(name: string, limit: number, windowMs: number): Promise<number[]>;
 }
 
-/** Adds the scripts as commands. */
-export function withBudgets(redis: Redis): RedisWithBudgets {
+type Options = Omit<RedisOptions, "replyMapping">;
+
+/**
+ * A client of the Redis at this address, with the scripts as commands. It sends nothing else but the password and the
+ * number of the database. By default the package would begin the newer protocol with `HELLO`, to which proxies in front
+ * of Redis answer by errors that it does not know, or by closing the connection; nothing here needs that protocol.
+ * `?tls.rejectUnauthorized=false` accepts any certificate, as in `SMTP_URL`: some hosts offer none that can be verified.
+ */
+export function redisAt(url: string, options: Options): RedisWithBudgets {
+  // The package knows the protocol only in small letters.
+  const { href, protocol, searchParams } = new URL(url);
+  const chosen: Options = { ...options, protocol: 2, disableClientInfo: true };
+  if (protocol === "rediss:")
+    chosen.tls = { rejectUnauthorized: searchParams.get("tls.rejectUnauthorized") !== "false" };
+  const redis = new Redis(href, chosen);
   redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
   redis.defineCommand("noteUse", { numberOfKeys: 1, lua: USE });
   return redis as RedisWithBudgets;
@@ -75,7 +88,7 @@ export class RedisBudgets implements Budgets {
     private readonly log: Logger,
     private readonly meter?: Meter,
   ) {
-    const redis = new Redis(url, {
+    const redis = redisAt(url, {
       // With the default a request would wait for seconds or longer while Redis is lost.
       enableOfflineQueue: false,
       // The check would ask by INFO, and tell nothing while Redis loads its data; commands are refused with a reason.
@@ -100,7 +113,7 @@ export class RedisBudgets implements Budgets {
       // Redis refused the password or the database. The package would continue with the first database.
       if (error.name === "ReplyError") redis.disconnect(true);
     });
-    this.#redis = withBudgets(redis);
+    this.#redis = redis;
   }
 
   async take(name: string, charge: Charge): Promise<BudgetState> {
