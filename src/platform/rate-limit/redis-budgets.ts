@@ -56,8 +56,8 @@ type Options = Omit<RedisOptions, "replyMapping">;
 
 /**
  * A client of the Redis at this address, with the scripts as commands. It sends nothing else but the password and the
- * number of the database. By default the package would begin the newer protocol with `HELLO`, to which proxies in front
- * of Redis answer by errors that it does not know, or by closing the connection; nothing here needs that protocol.
+ * number of the database. By default the package would say HELLO to begin the newer protocol, to which proxies in front of
+ * Redis answer by errors that it does not know, or by closing the connection; nothing here needs that protocol.
  * `?tls.rejectUnauthorized=false` accepts any certificate, as in `SMTP_URL`: some hosts offer none that can be verified.
  */
 export function redisAt(url: string, options: Options): RedisWithBudgets {
