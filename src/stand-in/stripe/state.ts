@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Stripe } from "stripe";
+import { mayBeOpen } from "../../platform/when-closed.js";
 
 export type Metadata = Readonly<Record<string, string>>;
 
@@ -301,7 +302,12 @@ export class Store {
     if (this.#file === undefined) return;
     mkdirSync(dirname(this.#file), { recursive: true });
     writeFileSync(`${this.#file}.new`, JSON.stringify(this.state, undefined, 1), { mode: 0o600 });
-    renameSync(`${this.#file}.new`, this.#file);
+    try {
+      renameSync(`${this.#file}.new`, this.#file);
+    } catch (error) {
+      if (!mayBeOpen(error)) throw error;
+      this.saveSoon();
+    }
   }
 
   /** Saves later, and again if that fails, as on a full disk: for frequent changes that may be lost. */
