@@ -234,9 +234,17 @@ function lockIsStale() {
     if (ageMs > LOCK_TIMEOUT_MS) return true;
     const pid = Number(fs.readFileSync(lock, "utf8"));
     if (pid === 0) return ageMs > EMPTY_LOCK_MS;
-    return pid === process.pid || (pid > 0 && !process.kill(pid, 0));
+    return pid === process.pid || (pid > 0 && !isRunning(pid));
+  } catch {
+    return false;
+  }
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
   } catch (error) {
-    return error.code === "ESRCH";
+    return error.code !== "ESRCH";
   }
 }
 
@@ -246,10 +254,13 @@ function lockIsStale() {
  */
 function endWithParent() {
   const parent = process.ppid;
+  // On Windows the id stays when the parent has ended, and a process cannot send itself a signal that it can handle.
+  const isWindows = process.platform === "win32";
   const endIfAlone = () => {
-    if (process.ppid === parent) return;
+    if (isWindows ? isRunning(parent) : process.ppid === parent) return;
     clearInterval(timer);
-    process.kill(process.pid, "SIGTERM");
+    if (!isWindows) process.kill(process.pid, "SIGTERM");
+    else if (!process.emit("SIGTERM", "SIGTERM")) process.exit(1);
   };
   const timer = setInterval(endIfAlone, PARENT_POLL_MS).unref();
   return endIfAlone;

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { type RunningApp, startApp } from "./app.js";
+import { firstRequest, npmCommand } from "./commands/first-request.js";
 import { forOperator } from "./commands/for-operator.js";
 import { quote } from "./commands/quote.js";
 import type { Config } from "./config.js";
@@ -120,14 +121,11 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
 
   Use the key in the playground and the reference, or in another terminal:
 
-  curl -s ${quote(`${url}/v1/memories`)} \\
-    -H 'Authorization: Bearer ${key}' \\
-    -H 'Content-Type: application/json' \\
-    -d '{"type": "fix", "title": "Retry", "content": "Wait longer each time."}'
+  ${firstRequest(url, key)}
 
   or see a tour of all features, each request with its answer:
 
-  npm run tour${tourOptions(config, app.url)}
+  ${npmCommand()} run tour${tourOptions(config, app.url)}
 
   Ctrl-C stops the service.
 `);

@@ -7,11 +7,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const CORES = availableParallelism();
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const BUILD = join(ROOT, "dist/modules/");
+/** With the slashes of modules' ids, also on Windows. */
+const BUILD = `${ROOT.replaceAll("\\", "/")}dist/modules/`;
 
 /** Tests of the code itself: they need no database and take seconds. `npm run check` runs only these. */
 const STATIC = [
-  "test/contract/{aliases,boundaries,documentation,input-errors,migrations,openapi,operations,raised-failures,schema,tools}.test.ts",
+  "test/contract/{aliases,boundaries,documentation,input-errors,migrations,openapi,operations,raised-failures,schema,systems,tools}.test.ts",
 ];
 
 /**
@@ -48,7 +49,7 @@ function filesWith(patterns: readonly RegExp[]): string[] {
 /** Node's own recursion would read the installed clients, too: Vitest loads this file often, so that took seconds. */
 function testFilesIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
+    const path = `${folder}/${entry.name}`;
     if (entry.isDirectory()) return entry.name === "node_modules" ? [] : testFilesIn(path);
     return entry.name.endsWith(".test.ts") ? [path] : [];
   });

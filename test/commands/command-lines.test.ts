@@ -325,14 +325,17 @@ it("refuses a folder whose path has a sign that tools cannot handle, and says so
   expect([code, errors]).toEqual([1, expect.stringMatching(/^The path of this folder has a #, .*: rename it\. .*\n$/)]);
 });
 
-it("runs nothing when npm has ended while a clone was made ready", async () => {
+it.each([
+  ["here", ""],
+  ["on Windows", "--import \"data:text/javascript,Object.defineProperty(process,'platform',{value:'win32'})\""],
+])("runs nothing %s when npm has ended while a clone was made ready", async (_where, flags) => {
   const folder = await smallClone();
   const [begun, ended] = [join(folder, "begun"), join(folder, "ended")];
   const slow = `import fs from "node:fs"; fs.writeFileSync("begun", "");
     const look = () => void (fs.existsSync("ended") || setTimeout(look, 10)); look();`;
   await writeFile(join(folder, "node_modules/prisma/client.mjs"), slow);
 
-  const line = `"${process.execPath}" .config/run.mjs --no-build command.js; exit $?`;
+  const line = `"${process.execPath}" ${flags} .config/run.mjs --no-build command.js; exit $?`;
   const shell = spawn("sh", ["-c", line], { cwd: folder, env: { ...process.env, npm_lifecycle_event: "start" } });
   const printed = Promise.all([text(shell.stdout), text(shell.stderr)]);
   await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true);

@@ -1,6 +1,9 @@
 import { readFileSync, readdirSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { posix } from "node:path";
 import { expect, it } from "vitest";
+import { withSlashes } from "../support/folder.js";
+
+const { dirname, join, normalize } = posix;
 
 /** How the table of src/README.md names what a room may import, as path prefixes below src. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
@@ -32,9 +35,9 @@ function readTable(): Array<[names: string, rule: string]> {
   return Array.from(table.matchAll(/^\| (.+?) \| .+ \| (.+) \|$/gm), ([, names = "", rule = ""]) => [names, rule]);
 }
 
-const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
-  (path) => /\.ts$/.test(path) && !path.startsWith("platform/prisma/") && !path.includes("/client/"),
-);
+const files = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .map(withSlashes)
+  .filter((path) => /\.ts$/.test(path) && !path.startsWith("platform/prisma/") && !path.includes("/client/"));
 
 /** The room of a file: each feature and each surface is a room of its own. */
 const roomOf = (path: string) =>

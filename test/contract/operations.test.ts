@@ -9,6 +9,7 @@ import { methodsOf, takesBody } from "../../src/operation/operation.js";
 import { raisedFailures } from "../../src/failures.js";
 import { rightsTable } from "../../src/operation/rights.js";
 import { moves } from "../model/moves.js";
+import { withSlashes } from "../support/folder.js";
 import { type Things, exampleInput } from "../support/examples.js";
 
 const names = operations.map(({ name }) => name);
@@ -136,6 +137,7 @@ it("can fail with one code in several ways only with different reasons", () => {
 
 it("declare every failure that exists, or `failures.ts` says what else raises it", () => {
   const classes = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .map(withSlashes)
     .filter((path) => path.endsWith(".ts") && !path.startsWith("platform/prisma/"))
     .flatMap((path) =>
       Array.from(readFileSync(join("src", path), "utf8").matchAll(/^.*\bclass (\w+) extends (\w+)/gm)),

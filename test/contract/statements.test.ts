@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { lockRow } from "../../src/operation/lock-row-statement.js";
+import { withSlashes } from "../support/folder.js";
 import { createWorld } from "../support/world.js";
 
 /** Prisma's models do everything else. A further statement must say in its file why it needs SQL. */
@@ -64,7 +65,7 @@ interface Source {
 }
 
 const sources: Source[] = readdirSync("src", { recursive: true, encoding: "utf8" })
-  .map((path) => path.replaceAll("\\", "/"))
+  .map(withSlashes)
   .filter((path) => path.endsWith(".ts") && !path.startsWith("platform/prisma/"))
   .map((path) => ({ path, text: readFileSync(join("src", path), "utf8") }))
   .sort((one, other) => (one.path < other.path ? -1 : 1));
