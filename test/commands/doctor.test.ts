@@ -321,7 +321,7 @@ it.each([
   ["has no connection left", "eval", "ERR max number of clients reached", "Raise its maxclients"],
   ["closes the connection", "eval", CLOSES, "Connection is closed. It closes the connection: check its log"],
   ["does not answer", "eval", "", "Command timed out. It takes the connection, and does not answer"],
-  ["is a part of a cluster", "eval", "MOVED 866 127.0.0.1:7001", "one Redis, no cluster"],
+  ["is a part of a cluster", "eval", "MOVED 866 127.0.0.1:7001", "proxy in front of the cluster"],
   ["lacks the database", "select", "ERR DB index is out of range", "End REDIS_URL with the number of a database"],
 ])("says that Redis %s", async (_what, command, refusal, says) => {
   const redis = createServer((socket) => {
@@ -405,7 +405,11 @@ it("says what to do about a mail server with an untrusted certificate, or that r
 
 it("says what to do about a certificate of Redis that is not trusted, and trusts any if it is told to", async () => {
   // It speaks TLS, with a certificate of its own, and is no Redis.
-  const smtp = new SMTPServer({ secure: true }).on("error", () => {});
+  const named: string[] = [];
+  const smtp = new SMTPServer({
+    secure: true,
+    SNICallback: (host, done) => done(null, void named.push(host)),
+  }).on("error", () => {});
   onTestFinished(() => smtp.close());
   await new Promise<void>((ready) => void smtp.listen(0, "127.0.0.1", ready));
   const { port } = smtp.server.address() as AddressInfo;
@@ -415,7 +419,14 @@ it("says what to do about a certificate of Redis that is not trusted, and trusts
     expect(await said(`${protocol}//127.0.0.1:${port}`)).toMatch(
       /certificate.* `\?tls\.rejectUnauthorized=false` at the end accepts any\.$/,
     );
-  expect(await said(`rediss://127.0.0.1:${port}?tls.rejectUnauthorized=false`)).toContain("Another program answers");
+  // A proxy in front of several Redis knows by the host's name which is meant. An address is no name.
+  for (const host of ["127.0.0.1", "localhost"])
+    expect(await said(`rediss://${host}:${port}?tls.rejectUnauthorized=false`)).toContain("Another program answers");
+  expect(named).toEqual(["localhost"]);
+
+  vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await said(`rediss://127.0.0.1:${port}`)).toContain("Another program answers");
 });
 
 it("says in plain words that a server speaks no TLS, and which status a public address answers", async () => {

@@ -78,7 +78,7 @@ const TODOS = [
   [
     /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT) /,
     "It is a part of a cluster, but it must be one Redis, no cluster: take one without cluster mode, or the address of a " +
-      "proxy in front of the cluster; in Azure Managed Redis the clustering policy Enterprise has one.",
+      "proxy in front of the cluster; in Azure Managed Redis choose the clustering policy Enterprise or Non-clustered.",
   ],
   [/^[A-Z]{3,} /, "It must be one Redis, no cluster, that runs scripts; docs/operations.md lists the user's rights."],
 ] as const;

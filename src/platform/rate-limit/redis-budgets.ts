@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { Redis, type RedisOptions } from "ioredis";
 import { LIMITS } from "../../limits.js";
 import type { Logger } from "../telemetry/logger.js";
@@ -56,20 +58,30 @@ type Options = Omit<RedisOptions, "replyMapping">;
 
 /**
  * A client of the Redis at this address, with the scripts as commands. It sends nothing else but the password and the
- * number of the database. By default the package would say HELLO to begin the newer protocol, to which proxies in front of
- * Redis answer by errors that it does not know, or by closing the connection; nothing here needs that protocol.
- * `?tls.rejectUnauthorized=false` accepts any certificate, as in `SMTP_URL`: some hosts offer none that can be verified.
+ * number of the database. By default the package would say HELLO to begin the newer protocol, to which proxies in front
+ * of Redis answer by errors that it does not know, or by closing the connection; nothing here needs that protocol.
  */
-export function redisAt(url: string, options: Options): RedisWithBudgets {
-  // The package knows the protocol only in small letters.
-  const { href, protocol, searchParams } = new URL(url);
+export function redisAt(text: string, options: Options): RedisWithBudgets {
+  const url = new URL(text);
   const chosen: Options = { ...options, protocol: 2, disableClientInfo: true };
-  if (protocol === "rediss:")
-    chosen.tls = { rejectUnauthorized: searchParams.get("tls.rejectUnauthorized") !== "false" };
-  const redis = new Redis(href, chosen);
+  if (url.protocol === "rediss:") chosen.tls = tlsOf(url);
+  // The package knows the protocol only in small letters.
+  const redis = new Redis(url.href, chosen);
   redis.defineCommand("takeFromBudget", { numberOfKeys: 1, lua: TAKE });
   redis.defineCommand("noteUse", { numberOfKeys: 1, lua: USE });
   return redis as RedisWithBudgets;
+}
+
+/**
+ * The package would not say which host is meant, by which proxies choose a Redis and its certificate.
+ * `?tls.rejectUnauthorized=false` accepts any certificate, as in `SMTP_URL`: some hosts offer none that can be verified.
+ */
+function tlsOf({ hostname, searchParams }: URL): ConnectionOptions {
+  const isName = isIP(hostname.replace(/^\[|\]$/g, "")) === 0;
+  return {
+    ...(isName && { servername: hostname }),
+    ...(searchParams.get("tls.rejectUnauthorized") === "false" && { rejectUnauthorized: false }),
+  };
 }
 
 /** Budgets in Redis, exact over all instances. While Redis is unavailable, each instance counts for itself. */
