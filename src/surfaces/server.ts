@@ -64,12 +64,14 @@ export function createExpressServer(app: Express, parts: ServerParts): Server {
     const { bytesRead } = socket;
     setImmediate(() => void (socket.bytesRead === bytesRead && socket.destroy()));
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+  server.on("clientError", (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket;
     // A proxy may open a connection for a request that then takes another one. Unused, it is idle like any other: what
     // the proxy sends just when it is refused or closed would be lost. From the first byte on the head is timed anew.
-    if (behindProxies && (socket as Socket).bytesRead === 0 && error.code === "ERR_HTTP_REQUEST_TIMEOUT") return;
-    const [owed, isAnswered] = [connections.lastOwed(socket as Socket), connections.isAnswered(socket as Socket)];
-    refuseUnreadable(error, socket as Socket, { ...parts, owed, isAnswered });
+    if (behindProxies && socket.bytesRead === 0 && error.code === "ERR_HTTP_REQUEST_TIMEOUT")
+      return void socket.setTimeout(server.keepAliveTimeout);
+    const [owed, isAnswered] = [connections.lastOwed(socket), connections.isAnswered(socket)];
+    refuseUnreadable(error, socket, { ...parts, owed, isAnswered });
   });
   server.on("connect", (_request, socket) => refuse(socket as Socket, new NoTunnel(), parts));
   // `100 Continue` is sent when the body will be read: a refused request then costs no upload, and its answer closes the

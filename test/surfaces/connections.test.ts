@@ -83,7 +83,10 @@ it("keeps a proxy's connection on which nothing was sent yet as an idle one, and
   await sleep(2 * limits.headTimeoutMs);
   another.write("GET / HTTP/1.1\r\n");
   expect(saidIn(await untilClosed(another))).toMatchObject(late);
-});
+
+  const forgetful = Object.assign(emptyServer({ app, behindProxies: true, limits }), { keepAliveTimeout: 300 });
+  expect(await untilClosed(openSocket(`http://127.0.0.1:${await listen(forgetful)}`))).toBe("");
+}, 20_000);
 
 it("answers what came to an idle connection while the process was paused, and then closes it", async () => {
   const server = emptyServer();
