@@ -33,7 +33,10 @@ export class ProxyWarnings {
     const trusted = this.#trustedProxies;
     const proxy = socket.remoteAddress;
     const given = headers["x-forwarded-for"];
-    const addresses = given === undefined ? 0 : String(given).split(",").length;
+    // As Express counts them.
+    const addresses = String(given ?? "")
+      .split(",")
+      .filter((address) => address.trim() !== "").length;
     const warn = (kind: string, message: string) => warnSeldom(this.#log, kind, { proxy, addresses }, message);
     if (trusted === 0) {
       // A proxy has an internal address; other clients may write such headers themselves.
@@ -51,7 +54,7 @@ const MORE_IN_A_ROW = 100;
 
 const UNTRUSTED =
   "a proxy passes on requests, but TRUSTED_PROXIES is 0, so all clients together have the limits of one address: set " +
-  "it to the number of your proxies";
+  "it to how many addresses your proxies add to X-Forwarded-For, which is mostly one each";
 
 const UNTOLD =
   "requests come without X-Forwarded-For, though TRUSTED_PROXIES is set, so all clients together have the limits of " +
@@ -63,8 +66,9 @@ const FEWER =
   "address: set it to how many addresses your proxies add, or let each proxy keep those that come from your own proxies";
 
 const MORE =
-  "all requests come with more addresses in X-Forwarded-For than TRUSTED_PROXIES says. If your proxies add them, all " +
-  "clients together have the limits of one address: docs/operations.md says how many each proxy adds";
+  `more than ${MORE_IN_A_ROW} requests in a row came with more addresses in X-Forwarded-For than TRUSTED_PROXIES says. ` +
+  "If your proxies add them, and not a client itself, all clients together have the limits of one address: " +
+  "docs/operations.md says how many each proxy adds";
 
 const INTERNAL = new BlockList();
 for (const subnet of [
