@@ -31,17 +31,20 @@ export class ProxyWarnings {
 
   look({ headers, socket }: IncomingMessage): void {
     const trusted = this.#trustedProxies;
-    const proxy = socket.remoteAddress;
+    const sender = socket.remoteAddress ?? "";
     const given = headers["x-forwarded-for"];
     // As Express counts them.
     const addresses = String(given ?? "")
       .split(",")
       .filter((address) => address.trim() !== "").length;
-    const warn = (kind: string, message: string) => warnSeldom(this.#log, kind, { proxy, addresses }, message);
+    // A proxy has an internal address. Others may be of clients, which the log never names.
+    const isProxy = () => isInternal(sender);
+    const warn = (kind: string, message: string) =>
+      warnSeldom(this.#log, kind, { ...(isProxy() && { proxy: sender }), addresses }, message);
     if (trusted === 0) {
-      // A proxy has an internal address; other clients may write such headers themselves.
+      // Clients may write such headers themselves.
       const isPassedOn = given !== undefined || headers["forwarded"] !== undefined;
-      if (isPassedOn && isInternal(proxy ?? "")) warn("proxy", UNTRUSTED);
+      if (isPassedOn && isProxy()) warn("proxy", UNTRUSTED);
     } else if (addresses === 0) warn("proxy without address", UNTOLD);
     else if (addresses < trusted) warn("proxy with fewer addresses", FEWER);
     this.#withMoreInARow = trusted > 0 && addresses > trusted ? this.#withMoreInARow + 1 : 0;

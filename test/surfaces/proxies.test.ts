@@ -1,4 +1,7 @@
+import type { IncomingMessage } from "node:http";
 import { expect, it } from "vitest";
+import type { Logger } from "../../src/platform/telemetry/logger.js";
+import { ProxyWarnings } from "../../src/surfaces/client-address.js";
 import { ask } from "../support/http.js";
 import { exchange, saidIn } from "../support/socket.js";
 import { type World, createWorld } from "../support/world.js";
@@ -84,6 +87,22 @@ it("warns when X-Forwarded-For always has more addresses than TRUSTED_PROXIES sa
   await ask("192.0.2.1, 192.0.2.4", 2);
 
   expect(warnings(world)).toEqual([expect.stringMatching(/more addresses.*docs\/operations\.md/)]);
+});
+
+it("names a proxy in its warnings, and no client that comes without one", () => {
+  const named = ["10.1.2.3", "::ffff:10.1.2.3", "203.0.113.7", "2001:db8::7"].map((remoteAddress) => {
+    const logged: object[] = [];
+    const log = { warn: (fields: object) => void logged.push(fields) } as unknown as Logger;
+    new ProxyWarnings({ log, trustedProxies: 1 }).look({ headers: {}, socket: { remoteAddress } } as IncomingMessage);
+    return logged;
+  });
+
+  expect(named).toEqual([
+    [{ proxy: "10.1.2.3", addresses: 0 }],
+    [{ proxy: "::ffff:10.1.2.3", addresses: 0 }],
+    [{ addresses: 0 }],
+    [{ addresses: 0 }],
+  ]);
 });
 
 it("does not tell the clients of a proxy how long the proxy's connections last", async () => {
