@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { explain } from "../../src/platform/embedded/cannot-start.js";
 import { checkName, localeOptions } from "../../src/platform/embedded/cluster.js";
@@ -27,9 +27,16 @@ function homeWithLock(pid: number): Home & { readonly dataDir: string } {
   return { dataDir, folder, binaries: { folder: join(dataDir, "bin"), major: "18" }, rights: { through: [] } };
 }
 
-/** The id of a process that does nothing until the test ends. */
-function sleeper(program: string): number {
-  const child = spawn(program, ["-e", "setTimeout(() => {}, 600_000)"], { stdio: "ignore" });
+/** A program with this name. A script: newer versions of Node give their own process another name. */
+function aProgram(name: string, script: string): string {
+  const program = join(dataFolder(), name);
+  writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return program;
+}
+
+/** The id of a process of a program with this name. It does nothing until the test ends. */
+function sleeper(name: string): number {
+  const child = spawn(aProgram(name, "read -r line"), { stdio: ["pipe", "ignore", "ignore"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   return child.pid ?? 0;
 }
@@ -48,7 +55,7 @@ describe.runIf(process.platform === "linux")("on another system", () => {
   });
 
   it("forgets a PostgreSQL whose process id another program has since a power failure", async () => {
-    const home = homeWithLock(sleeper(process.execPath));
+    const home = homeWithLock(sleeper("launchd"));
     pretendToBe("darwin");
 
     expect(await findRunningPort(home)).toBeUndefined();
@@ -56,12 +63,24 @@ describe.runIf(process.platform === "linux")("on another system", () => {
   });
 
   it("finds a PostgreSQL by the name of its program", async () => {
-    const program = join(dataFolder(), "postgres");
-    cpSync(process.execPath, program);
-    const home = homeWithLock(sleeper(program));
+    const home = homeWithLock(sleeper("postgres"));
     pretendToBe("darwin");
 
     expect(await findRunningPort(home)).toBe(4321);
+  });
+
+  it.each([
+    ["forgets another program", '"svchost.exe","4","Services","0","9,123 K"', undefined],
+    ["finds PostgreSQL", '"postgres.exe","4","Services","0","9,123 K"', 4321],
+    ["assumes PostgreSQL, since in doubt,", "INFO: No tasks are running which match the specified criteria.", 4321],
+  ])("%s where Windows names the process so: %s", async (_what, answer, port) => {
+    const home = homeWithLock(process.pid);
+    const { PATH } = process.env;
+    onTestFinished(() => void (process.env["PATH"] = PATH));
+    process.env["PATH"] = `${dirname(aProgram("tasklist", `echo '${answer}'`))}:${PATH}`;
+    pretendToBe("win32");
+
+    expect(await findRunningPort(home)).toBe(port);
   });
 
   it("tries again while another program has a file open, and only where that prevents a change", async () => {
@@ -99,23 +118,46 @@ it.each(["linux", "darwin", "win32"])("gives PostgreSQL on %s a locale that no u
 it.each([
   [
     "a library of Windows is missing",
+    "win32",
     "initdb ended with 3221225781.",
     "",
     /Visual C\+\+ Redistributable: install it from https:/,
   ],
-  ["a library of Windows is too old", "initdb ended with 3221225477.", "", /needs a current Microsoft Visual C\+\+/],
+  [
+    "a library of Windows is too old",
+    "win32",
+    "initdb ended with 3221225477.",
+    "",
+    /needs a current Microsoft Visual C\+\+/,
+  ],
+  [
+    "a library of Windows is too old for what initdb starts",
+    "win32",
+    "initdb ended with 1.",
+    "performing post-bootstrap initialization ... child process was terminated by exception 0xC0000005",
+    /needs a current Microsoft Visual C\+\+/,
+  ],
   [
     "the path has letters that Windows gives in its own code page",
+    "win32",
     "initdb ended with 1.",
     'FATAL:  invalid byte sequence for encoding "UTF8": 0xf6 0x72 0x6e 0x57',
     /^The path of this project has letters beyond ASCII/,
   ],
   [
+    "the same is said elsewhere, where it is no matter of the path",
+    "linux",
+    "initdb ended with 1.",
+    'FATAL:  invalid byte sequence for encoding "UTF8": 0xf6 0x72 0x6e 0x57',
+    /did not start: invalid byte sequence .*\nIts log is \/data\/postgres\.log/,
+  ],
+  [
     "NixOS has no loader in the usual place",
+    "linux",
     "initdb ended with 127.",
     "Could not start dynamically linked executable: /home/ann/initdb",
     /^This system cannot run the embedded PostgreSQL, .*programs\.nix-ld\.enable/,
   ],
-])("says what to do when %s", (_what, error, said, sentence) => {
-  expect(explain(new Error(error), { dataDir: "/data", said }).message).toMatch(sentence);
+])("says what to do when %s", (_what, platform, error, said, sentence) => {
+  expect(explain(new Error(error), { dataDir: "/data", said, platform }).message).toMatch(sentence);
 });

@@ -17,14 +17,21 @@ interface Place {
   readonly said: string;
   /** Whether its disk has no room for PostgreSQL: then there is none for that log, either. */
   readonly isFull?: boolean;
+  /** The system. */
+  readonly platform?: string;
 }
 
 /** Turns any error into one sentence that says what to do, or, if none fits, into a general one with a hint. */
-export function explain(cause: unknown, { dataDir, said, isFull = false }: Place): CannotStart {
+export function explain(
+  cause: unknown,
+  { dataDir, said, isFull = false, platform = process.platform }: Place,
+): CannotStart {
   if (cause instanceof CannotStart) return cause;
   const code = String(codeOf(cause));
   const text = `${String(cause)}\n${said}`;
-  const found = REASONS.find(({ codes, pattern }) => codes?.includes(code) || pattern?.test(text));
+  const found = REASONS.filter(({ only = platform }) => only === platform).find(
+    ({ codes, pattern }) => codes?.includes(code) || pattern?.test(text),
+  );
   if (found) return new CannotStart(found.sentence(dataDir), { cause });
   if (isFull) return new CannotStart(diskIsFull(dataDir), { cause });
   const last = said.match(/^.*\b(?:PANIC|FATAL|error): .*$/gim)?.at(-1);
@@ -39,6 +46,8 @@ export function explain(cause: unknown, { dataDir, said, isFull = false }: Place
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 interface Reason {
+  /** The only system that has this reason. */
+  readonly only?: string;
   /** Codes of system errors, or of PostgreSQL. */
   readonly codes?: readonly string[];
   /** Matches the output of PostgreSQL's programs. */
@@ -52,14 +61,17 @@ const diskIsFull = (dataDir: string): string =>
 /** The first match is used. */
 const REASONS: readonly Reason[] = [
   {
-    // How Windows says that a library is missing, or that a program has failed in one.
-    pattern: /ended with (?:3221225781|3221225477)\b/,
+    // How Windows says that a library is missing, or that a program has failed in one: the program which this service
+    // has started, or one that initdb has started.
+    only: "win32",
+    pattern: /ended with (?:3221225781|3221225477)\b|terminated by exception 0xC0000(?:135|005)\b/,
     sentence: () =>
       "The embedded PostgreSQL needs a current Microsoft Visual C++ Redistributable: install it from " +
       "https://aka.ms/vs/17/release/vc_redist.x64.exe, then start again.",
   },
   {
     // Windows gives PostgreSQL the path of its own files in the system's code page, and the database wants UTF-8.
+    only: "win32",
     pattern: /invalid byte sequence for encoding "UTF8"/,
     sentence: () =>
       "The path of this project has letters beyond ASCII, which the embedded PostgreSQL cannot use on Windows: move " +
@@ -67,6 +79,7 @@ const REASONS: readonly Reason[] = [
   },
   {
     // What the place of the loader says on NixOS, and another C library's loader of a program for glibc.
+    only: "linux",
     pattern: /dynamically linked executable|Error relocating/,
     sentence: () => CANNOT_RUN,
   },
