@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import { firstRequest } from "../../src/commands/first-request.js";
+import { firstRequest, npmCommand } from "../../src/commands/first-request.js";
 
 /** What must hold so that the project also works on macOS and Windows, as far as it can be read here. */
 const read = (file: string) => readFileSync(file, "utf8");
@@ -73,17 +73,37 @@ it("has names that Windows and macOS can store", () => {
 });
 
 it.each([
-  ["linux", /^curl -s http:\/\/127\.0\.0\.1:4000\/v1\/memories \\\n {4}-H 'Authorization: Bearer mg' \\\n/],
-  ["win32", /^Invoke-RestMethod http:\/\/127\.0\.0\.1:4000\/v1\/memories -Method Post `\n {4}-Headers @\{ Auth/],
-])("shows on %s a first request that its shell can run", (platform, command) => {
-  expect(firstRequest("http://127.0.0.1:4000", "mg", platform)).toMatch(command);
+  [
+    "linux",
+    [
+      "curl -s http://127.0.0.1:4000/v1/memories \\",
+      "    -H 'Authorization: Bearer mg' \\",
+      "    -H 'Content-Type: application/json' \\",
+      "    -d",
+    ],
+  ],
+  [
+    "win32",
+    [
+      "Invoke-RestMethod http://127.0.0.1:4000/v1/memories -Method Post `",
+      "    -Headers @{ Authorization = 'Bearer mg' } `",
+      "    -ContentType application/json `",
+      "    -Body",
+    ],
+  ],
+])("shows on %s a first request that its shell can run", (platform, lines) => {
+  const body = `'{"type": "fix", "title": "Retry", "content": "Wait longer each time."}'`;
+  expect(firstRequest("http://127.0.0.1:4000", "mg", platform)).toBe(`${lines.join("\n")} ${body}`);
+  expect(npmCommand(platform)).toBe(platform === "win32" ? "npm.cmd" : "npm");
 });
 
+/** Without hidden files and links, which systems and editors make, and the project has not. */
 function filesIn(folders: readonly string[]): string[] {
   return folders.flatMap((folder) =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
       const path = `${folder}/${entry.name}`;
-      if (!entry.isDirectory()) return [path];
+      if (entry.name.startsWith(".")) return [];
+      if (!entry.isDirectory()) return entry.isFile() ? [path] : [];
       return entry.name === "node_modules" || path === "src/platform/prisma" ? [] : filesIn([path]);
     }),
   );
