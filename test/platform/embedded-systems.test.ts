@@ -73,6 +73,7 @@ describe.runIf(process.platform === "linux")("on another system", () => {
     ["forgets another program", '"svchost.exe","4","Services","0","9,123 K"', undefined],
     ["finds PostgreSQL", '"postgres.exe","4","Services","0","9,123 K"', 4321],
     ["assumes PostgreSQL, since in doubt,", "INFO: No tasks are running which match the specified criteria.", 4321],
+    ["assumes PostgreSQL, since it waits not for long,", "'; exec sleep 60 #", 4321],
   ])("%s where Windows names the process so: %s", async (_what, answer, port) => {
     const home = homeWithLock(process.pid);
     const { PATH } = process.env;

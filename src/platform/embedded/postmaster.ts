@@ -114,12 +114,15 @@ const NAMED_BY: Readonly<Record<string, (pid: number) => [program: string, args:
   win32: (pid) => ["tasklist", ["/FI", `PID eq ${pid}`, "/FO", "CSV", "/NH"], /^"(.+?)(?:\.exe)?"/im],
 };
 
+/** A system that is just starting may take its time; the start does not wait longer. */
+const ASKED_MS = 2_000;
+
 /** When in doubt, false. */
 function isOtherProgram(pid: number): boolean {
   const named = NAMED_BY[process.platform]?.(pid);
   if (named === undefined) return false;
   const [program, args, pattern] = named;
-  const { stdout } = spawnSync(program, args, { encoding: "utf8", windowsHide: true });
+  const { stdout } = spawnSync(program, args, { encoding: "utf8", windowsHide: true, timeout: ASKED_MS });
   const [, name] = pattern.exec(stdout ?? "") ?? [];
   return name !== undefined && name !== "postgres";
 }
