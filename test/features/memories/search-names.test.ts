@@ -175,6 +175,20 @@ it("weighs a name in camelCase by the memories that have it, not by those with i
   expect((await findTitles(ann, "harbour getUser"))[0]).toBe("A toolchain");
 });
 
+it("finds a name in camelCase that no memory has by some of its parts, as one in snake_case", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "A reminder of the mandate", "Mails are sent", "Cook rice");
+
+  for (const name of ["reminderService", "sendMandateReminder", "sendMandateReminderNightly"]) {
+    const inSnakeCase = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const found = await findTitles(ann, name);
+    expect(found[0], name).toBe("A reminder of the mandate");
+    expect(found, name).toEqual(await findTitles(ann, inSnakeCase));
+  }
+  expect(await findTitles(ann, "sendMandateReminder in the kitchen")).toContain("A reminder of the mandate");
+});
+
 it("ranks a text that has the words of a query as one above a title and a text that have them apart", async () => {
   await using world = await createWorld();
   const ann = await world.user();

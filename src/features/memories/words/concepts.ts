@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../limits.js";
+import { type Apart, namesApart, wordsApart } from "./apart.js";
 import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
@@ -68,6 +69,8 @@ export interface Concepts {
   readonly concepts: readonly Concept[];
   readonly names: readonly FoundName[];
   readonly unknown: readonly TakenWord[];
+  /** The words that are worth a look by their parts: these names in any case, these words if nothing is found. */
+  readonly apart: { readonly names: Apart; readonly words: Apart };
   readonly memories: number;
 }
 
@@ -135,6 +138,11 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
       isKnown: isKnown(word, found),
     };
   });
+  const found = words.map((word, place) => ({
+    word,
+    variants: variants[place] ?? [],
+    isKnown: known.get(keyOf(word.piece))?.known === true,
+  }));
   const resolved = { concepts, known, alike, memories };
   const names = [...findNames(query, resolved), ...findBegunName(begun, resolved)];
   const signed = query.signed.flatMap((name) => findSignedName(name, resolved));
@@ -159,6 +167,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
       .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
       .map((word) => ({ word: word.text, takenAs: insteadOf(variants[words.indexOf(word)] ?? []) })),
+    apart: { names: namesApart(found), words: wordsApart(found) },
     memories,
   };
 }

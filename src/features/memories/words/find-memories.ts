@@ -1,12 +1,14 @@
 import { LIMITS } from "../../../limits.js";
 import { type Database, isTimeout } from "../../../platform/database/database.js";
 import { type MemoryFilterInput, TagsMatch, filterValues, needsRows, tagsAskedFor } from "../memory-filter.js";
-import { type Concept, type TakenWord, literalConcept, resolve } from "./concepts.js";
+import type { Lookups } from "./alike.js";
+import { type Apart, spellApart } from "./apart.js";
+import { type Concept, type Concepts, type TakenWord, literalConcept, resolve } from "./concepts.js";
 import { matchesOf, possibilitiesOf } from "./explain.js";
 import type { SearchMatch } from "./match.js";
 import type { Narrowing } from "./narrowing.js";
 import { type Plan, planLiterally, planSearch, withoutFirst } from "./plan.js";
-import { readQuery } from "./query.js";
+import { type SearchQuery, readQuery } from "./query.js";
 import { type HitRow, matchesOfHits, searchHits, searchWords, wordsAlike } from "./search-statements.js";
 import { variantQuery } from "./tsquery.js";
 import { TUNING } from "./tuning.js";
@@ -69,8 +71,7 @@ export async function findMemories(
   wishes: SearchWishes,
   bounds: SearchBounds = LIMITS.search,
 ): Promise<Found> {
-  const query = readQuery(wishes.query);
-  const resolved = await resolve(query, {
+  const lookups: Lookups = {
     words: (pieces) =>
       run(searchWords, {
         graphId,
@@ -79,7 +80,40 @@ export async function findMemories(
       }),
     alike: (words, spellings, beginnings) =>
       run(wordsAlike, { graphId, words, spellings, beginnings, most: LIMITS.search.alike }),
-  });
+  };
+  const read = async (text: string): Promise<ReadQuery> => {
+    const query = readQuery(text);
+    return { text, query, resolved: await resolve(query, lookups) };
+  };
+  const search = (one: ReadQuery) => findHits(run, graphId, one, { wishes, bounds });
+  let asked = await read(wishes.query);
+  const { names } = asked.resolved.apart;
+  if (names.size > 0) asked = await read(spellApart(asked.text, names));
+  let found = await search(asked);
+  let { unknown } = asked.resolved;
+  const { words } = asked.resolved.apart;
+  if (found.total <= 0 && words.size > 0) {
+    const inParts = await read(spellApart(asked.text, words));
+    found = await search(inParts);
+    unknown = unknown.map((one) => takenInParts(one, words, inParts.resolved.concepts));
+  }
+  const told = wishes.withUnknownWords ? unknown : [];
+  return { ...found, unknownWords: await tellUnknown(run, graphId, told, found.hits) };
+}
+
+interface ReadQuery {
+  readonly text: string;
+  readonly query: SearchQuery;
+  readonly resolved: Concepts;
+}
+
+/** Looks up what a query stands for; without its phrases if nothing has them. */
+async function findHits(
+  run: Run,
+  graphId: string,
+  { query, resolved }: ReadQuery,
+  { wishes, bounds }: { readonly wishes: SearchWishes; readonly bounds: SearchBounds },
+): Promise<Omit<Found, "unknownWords">> {
   const narrowing = narrowingOf(wishes);
   const literal = literalConcept(query);
   const find = async (phrases: readonly string[], isFirstEmpty = false): Promise<Omit<Found, "unknownWords">> => {
@@ -97,9 +131,14 @@ export async function findMemories(
     return { hits, total: rows[0]?.total ?? 0, concepts: plan.scored };
   };
   const first = await find(query.phrases);
-  const found = first.total <= 0 && query.phrases.length > 0 ? await find([], first.total === NO_WORDS) : first;
-  const unknown = wishes.withUnknownWords ? resolved.unknown : [];
-  return { ...found, unknownWords: await tellUnknown(run, graphId, unknown, found.hits) };
+  return first.total <= 0 && query.phrases.length > 0 ? find([], first.total === NO_WORDS) : first;
+}
+
+/** An unknown word whose parts were looked for one by one. */
+function takenInParts({ word, takenAs }: TakenWord, apart: Apart, concepts: readonly Concept[]): TakenWord {
+  const parts = apart.get(word)?.split("_") ?? [];
+  const ofParts = concepts.filter(({ text }) => parts.includes(text)).flatMap(({ variants }) => variants);
+  return { word, takenAs: parts.length > 0 ? ofParts.slice(0, LIMITS.search.takenAs) : takenAs };
 }
 
 /**

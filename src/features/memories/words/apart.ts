@@ -1,0 +1,42 @@
+import { fold } from "./fold.js";
+import type { QueryWord } from "./query-word.js";
+import type { Variant } from "./concepts.js";
+
+/** Words as they are understood, each with its parts as people write a name: "sendreminder" is "send_reminder". */
+export type Apart = ReadonlyMap<string, string>;
+
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+
+/** A query with some of its words in parts. */
+export const spellApart = (query: string, apart: Apart): string =>
+  query.replace(WORD, (word) => apart.get(fold(word).toLowerCase()) ?? word);
+
+/** Shorter names, such as "GitHub", have mostly little to do with their parts. */
+const NAME_LENGTH_MIN = 10;
+
+/** A word of a query, and what it may stand for; the first variant is the word itself. */
+export interface WordFound {
+  readonly word: QueryWord;
+  readonly variants: readonly Variant[];
+  readonly isKnown: boolean;
+}
+
+/** Names in camelCase that no memory has as a whole, in no spelling: it may have some of their parts. */
+export const namesApart = (words: readonly WordFound[]): Apart =>
+  new Map(
+    words
+      .filter(({ word, variants: [, ...others], isKnown }) => {
+        const isName = word.parts.length > 0 && word.text.length >= NAME_LENGTH_MIN;
+        return isName && !isKnown && others.every(({ way }) => way === "parts");
+      })
+      .map(({ word }) => [word.text, word.parts.map(({ text }) => text).join("_")]),
+  );
+
+/** Unknown words that known ones form, which perhaps no memory has together: "adr21" beside "ADR 7" and "Room 21". */
+export const wordsApart = (words: readonly WordFound[]): Apart =>
+  new Map(
+    words.flatMap(({ word, variants: [, ...others], isKnown }) => {
+      const split = others.find(({ way, lexemes }) => way === "parts" && lexemes.length > 1);
+      return split && !isKnown ? [[word.text, split.text.replaceAll(" ", "_")] as const] : [];
+    }),
+  );
