@@ -73,6 +73,14 @@ it.each([
   ["45mins", "45 minutes"],
   ["2 h", "2 hours"],
   ["90ms", "90 milliseconds"],
+  ["90us", "90 µs"],
+  ["512MB", "512 MiB"],
+  ["4Gi", "4 GB"],
+  ["ADR-21", "ADR-0021"],
+  ["INC-007", "INC-7"],
+  ["invoice #482", "invoice 000482"],
+  ["TLSv1.2", "TLS 1.2"],
+  ["TLS v1.2", "TLSv1.2"],
 ])("finds %s also as %s, and vice versa, whether or not another memory has it as it is", async (one, other) => {
   await using world = await createWorld();
   const ann = await world.user();

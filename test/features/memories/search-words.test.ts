@@ -42,6 +42,84 @@ it("finds what is written as two words, with separators in numbers, or as initia
   expect(await findTitles(ann, "dlq")).toEqual(["Messages in the DLQ", "A queue of dead letters"]);
 });
 
+it.each([
+  "Hi, do you know why cookies are lost?",
+  "hey, let me know if cookies are lost, thanks!",
+  "Hello team! I think we lost cookies",
+  "I'd like to know about lost cookies. Thank you.",
+  "can you find the thing about lost cookies thx",
+])("finds nothing by the phrases of asking of %s", async (query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const others = [
+    "Hi and hello, thanks",
+    "Let's encrypt",
+    "Known hosts",
+    "Remind the team",
+    "Think of a thing",
+    "Like it",
+  ];
+  await memoriesTitled(ann, "Cookies are lost", ...others);
+
+  expect(await findTitles(ann, query)).toEqual(["Cookies are lost"]);
+});
+
+it.each(["hello world", "known", "thank you page", "hi", "hi-res", "hey-api", "remember me", "do we know"])(
+  "finds %s, though it may be asking",
+  async (query) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, `The ${query}`, "Cook rice");
+
+    expect(await findTitles(ann, query)).toEqual([`The ${query}`]);
+  },
+);
+
+it("finds an amount that is a part of a longer term", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Timeout of 45 seconds", "Timeout of 10 minutes", "Seconds of 45 minutes");
+
+  for (const query of ["timeout=45s", "--timeout=45s", "req/45s"])
+    expect((await findTitles(ann, query))[0], query).toBe("Timeout of 45 seconds");
+});
+
+it("finds the dates of a month", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(
+    ann,
+    "Stable since 2025-10-04",
+    "Stable since 2025-11-03",
+    "Stable since 2024-11-03",
+    "Plan for 2025",
+  );
+
+  for (const query of ["november 2025", "Nov 2025", "stable in november 2025"])
+    expect((await findTitles(ann, query))[0], query).toBe("Stable since 2025-11-03");
+});
+
+it("ranks a name that an unknown word begins above texts with the parts of the word", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Loop crashes", "CrashLoopBackOff of the consumer");
+
+  expect(await findTitles(ann, "crashloop")).toEqual(["CrashLoopBackOff of the consumer", "Loop crashes"]);
+});
+
+it("finds the parts of an unknown word in several memories, if no memory has them together", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "The pump of the well", "Heat in the kitchen", "ADR on caching", "Room 21", "Cook rice");
+
+  expect((await findTitles(ann, "heatpump")).toSorted()).toEqual(["Heat in the kitchen", "The pump of the well"]);
+  const { memories, unknownWords } = await ann.did(searchMemories, { query: "adr21" });
+  expect(memories.map(({ title }) => title).toSorted()).toEqual(["ADR on caching", "Room 21"]);
+  expect(unknownWords).toEqual([{ word: "adr21", takenAs: ["adr", "21"] }]);
+  await memoriesTitled(ann, "Heat pump in the cellar");
+  expect(await findTitles(ann, "heatpump")).toEqual(["Heat pump in the cellar"]);
+});
+
 it("says which words no memory of the graph has, and what was looked for instead", async () => {
   await using world = await createWorld();
   const [ann, bob] = [await world.user(), await world.user()];

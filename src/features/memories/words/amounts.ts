@@ -40,6 +40,7 @@ const shortFormsOf = (whole: string): string[] =>
 const WITH_UNIT = /^[^\p{L}\p{N}]*(\d{1,6}(?:[.,]\d{1,2})?)(?:\s*|-)(\p{L}{1,12})[^\p{L}\p{N}]*$/u;
 /** Units, each by its names. "5m" is also five million. Only days need two digits: "3d" is mostly something else. */
 export const UNITS = [
+  ["us", "μs", "microsecond", "microseconds"],
   ["ms", "millisecond", "milliseconds"],
   ["s", "sec", "secs", "second", "seconds"],
   ["min", "mins", "minute", "minutes"],
@@ -51,12 +52,22 @@ export const UNITS = [
   ["cm", "centimeter", "centimeters", "centimetre", "centimetres"],
   ["m", "meter", "meters", "metre", "metres"],
   ["km", "kilometer", "kilometers", "kilometre", "kilometres"],
+  ["um", "μm", "micron", "microns", "micrometer", "micrometers", "micrometre", "micrometres"],
+  ["ug", "μg", "mcg", "microgram", "micrograms"],
+  ["mg", "milligram", "milligrams"],
   ["g", "gram", "grams"],
   ["kg", "kilo", "kilos", "kilogram", "kilograms"],
   ["t", "ton", "tons", "tonne", "tonnes"],
+  ["ul", "μl", "microliter", "microliters", "microlitre", "microlitres"],
   ["ml", "milliliter", "milliliters", "millilitre", "millilitres"],
   ["c", "celsius", "degree", "degrees"],
   ["l", "liter", "liters", "litre", "litres"],
+  ["ua", "μa", "microamp", "microamps"],
+  // People hardly tell 1,000 bytes from 1,024; "Gi" is how Kubernetes writes "GiB".
+  ["kb", "kib", "ki", "kilobyte", "kilobytes"],
+  ["mb", "mib", "mi", "megabyte", "megabytes"],
+  ["gb", "gib", "gi", "gigabyte", "gigabytes"],
+  ["tb", "tib", "ti", "terabyte", "terabytes"],
 ];
 
 /** Other ways to write a number with its unit: "30s" is also "30 seconds", "30-second" and "30 sec", and vice versa. */

@@ -27,6 +27,8 @@ const MONTH = /^(?:0?[1-9]|1[0-2])$/;
 export interface AsDate {
   /** As the index has the date, or the end of one, where it is written in digits with signs between. */
   readonly joined: readonly string[];
+  /** How such dates of a whole month begin, the year first. */
+  readonly begins: readonly string[];
   /** For each of the words, how else the day or the month is written. */
   readonly others: readonly (readonly string[])[];
 }
@@ -43,7 +45,12 @@ const ordinal = (day: number): string => `${day}${(day < 11 || day > 13 ? ENDING
 export function dateOf(words: readonly string[]): AsDate | undefined {
   const readings = readingsOf(words);
   if (readings.length === 0) return undefined;
-  return { joined: [...new Set(readings.flatMap(joinedOf))], others: othersOfEach(words, readings) };
+  const months = readings.filter(({ year, day }) => year !== undefined && day === undefined);
+  return {
+    joined: [...new Set(readings.flatMap(joinedOf))],
+    begins: months.map(({ year, month }) => `${year}${two(month.number)}`),
+    others: othersOfEach(words, readings),
+  };
 }
 
 /** A day and a month in digits: "27/3", "3/27" and "27.3."; no "2.5", no "22.04", which is a version, no "1/2" and "24/7". */

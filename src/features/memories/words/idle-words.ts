@@ -132,9 +132,15 @@ export function idleAmong(query: readonly string[]): ReadonlySet<string> {
   return new Set([...words].filter((word) => idle.some((some) => some.has(word))));
 }
 
-/** Words of asking in Chinese, Japanese and Korean: in scripts without spaces they are not words of their own. */
+/**
+ * Phrases of asking: in English their words may mean something elsewhere, as in "known_hosts" and "Let's Encrypt"; in
+ * Chinese, Japanese and Korean, without spaces, they are not words of their own.
+ */
 const ASKING = new RegExp(
   [
+    String.raw`^\s*(?:(?:hi|hello|hey)(?: there| all| everyone| team)?\s*[,.!]|hey\s)|\b(?:thanks|thank you|thx)[\s.!]*$`,
+    String.raw`\b(?:let me|(?:need|want|like) to) know\b|\bdo (?:you|we) (?:know|remember|recall)\b|\b(?:remind|help) me\b`,
+    String.raw`\b(?:i|we) (?:think|guess|believe|suppose|wonder)\b|\b(?:find|search|look)(?: up| for)? the (?:thing|one) (?:about|with)\b`,
     "请问|請問|怎么[样办]?|怎[麼樣样]|如何|为什么|為什麼|什么时候|(?<!没)什[么麼](?![都也])|哪[里裡]|[吗嗎呢](?![\\u4e00-\\u9fff])",
     "どうやって|どうすれば|どうしたら|どのように|どうして|(?<![\\u3040-\\u309f])(?:なぜ|どこ|いつ)(?!も|でも|か|なら|なぜ)",
     "を?教えて(?:ください)?",
@@ -142,10 +148,10 @@ const ASKING = new RegExp(
     "(?<![가-힣])(?:어떻게|왜|언제|어디서?|무엇을?|무슨|누가|얼마나)(?![가-힣])",
     "(?:하나요|되나요|인가요|나요|까요)(?![가-힣])",
   ].join("|"),
-  "gu",
+  "giu",
 );
 
-/** A query without such words, unless it has no others or quotes some. */
+/** A query without such phrases, unless it has no others or quotes some. */
 export function withoutAsking(query: string): string {
   const rest = query.includes('"') ? query : query.replace(ASKING, " ");
   return /[\p{L}\p{N}]/u.test(rest) ? rest : query;

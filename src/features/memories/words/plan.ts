@@ -100,10 +100,10 @@ const pairsOf = (concepts: readonly Concept[]): string[] =>
     .flatMap((concept, place) => [...asSplit(concept), ...asNeighbours(concepts[place - 1], concept)])
     .slice(0, LIMITS.search.pairs);
 
-/** A word that may be split in two, such as "java21" or "getUser": its parts, or the word as it is. */
+/** A word that may be split in two, such as "java21" or "getUser": its parts, the word as it is, or as it begins. */
 function asSplit({ text, variants }: Concept): string[] {
   const split = variants.find(({ lexemes, text: parts }) => lexemes.length === 2 && parts.replace(" ", "") === text);
-  return split ? [`${split.lexemes.map(quote).join(" <-> ")} | ${quote(text)}`] : [];
+  return split ? [`${split.lexemes.map(quote).join(" <-> ")} | ${quote(text)}:*`] : [];
 }
 
 function asNeighbours(before: Concept | undefined, concept: Concept): string[] {

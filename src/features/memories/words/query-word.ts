@@ -31,9 +31,12 @@ export interface QueryWord {
   readonly inOtherScripts: ReadonlyArray<readonly string[]>;
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
-  /** The same as German forms it, perhaps in the other order, and how a verb with its particle begins. */
+  /**
+   * The same as German forms it, perhaps in the other order, how a verb with its particle begins, and how the dates of a
+   * month begin: "202511" of "November 2025".
+   */
   readonly composed: readonly string[];
-  /** Chinese characters in traditional or simplified script; German umlauts as two letters or one. */
+  /** Chinese characters in traditional or simplified script; German umlauts as two letters or one; zeros of numbers. */
   readonly otherScripts: readonly string[];
   /** Short forms of several words of the query, this one among them. */
   readonly acronyms: readonly Acronym[];
@@ -68,6 +71,14 @@ const NOTHING_ELSE: Omit<QueryWord, "text" | "piece"> = {
 /** A number that may be written in groups, or apart from its unit. */
 const GROUPED = /^(?:\d{4,12}|\d{1,6}\p{L}{2,3})$/u;
 
+/** A number with zeros before it, as in "ADR-0021", and without. Not of two digits: these are mostly parts of a date. */
+function otherZeros(word: string): string[] {
+  const digits = /^(?!0\d$)0{0,5}([1-9]\d{0,3})$/.exec(word)?.[1];
+  if (digits === undefined) return [];
+  const padded = [3, 4, 5, 6].map((length) => digits.padStart(length, "0"));
+  return [...new Set([digits, ...padded])].filter((other) => other !== word);
+}
+
 /** "JWTs" is no name in camelCase. */
 const PLURAL_OF_INITIALS = /^\p{Lu}{2,}s$/u;
 
@@ -90,7 +101,7 @@ function plainWord(word: string): QueryWord {
       ...(WRITTEN_FORMS.get(word.toLowerCase()) ?? []).map((form) => [pieceAsWritten(form)]),
     ],
     inOtherScripts: otherWritings(word.toLowerCase()).map((pieces) => pieces.map(({ text }) => text)),
-    otherScripts: withUmlauts(word.toLowerCase()),
+    otherScripts: [...withUmlauts(word.toLowerCase()), ...otherZeros(word)],
     types: typesNamed(word.toLowerCase()),
     synonyms: same.map((name) => name.split(" ").map(pieceToStem)),
   };

@@ -98,7 +98,7 @@ export function readQuery(written: string): SearchQuery {
       ...name,
       words: wordsOf(name.text),
     })),
-    numbers: read.flatMap(numberOf),
+    numbers: read.flatMap((one) => [one, ...amountsWithin(one)]).flatMap(numberOf),
     shortened: shortenedOf(words),
     phrases: phrases.map(({ term }) => term),
     quoted: phrases.flatMap(quotedOf),
@@ -113,12 +113,23 @@ export function readQuery(written: string): SearchQuery {
  */
 const QUOTED_MAX = { words: 6, length: 100 };
 
-function quotedOf({ term, words }: { readonly term: string; readonly words: readonly QueryWord[] }): string[][] {
+function quotedOf({ term, words }: Term): string[][] {
   const isShort = words.length <= QUOTED_MAX.words && term.length <= QUOTED_MAX.length;
   return isShort && !words.some(({ isPair }) => isPair) ? [words.map(({ text }) => text)] : [];
 }
 
-function numberOf({ term, words }: { readonly term: string; readonly words: readonly QueryWord[] }) {
+interface Term {
+  readonly term: string;
+  readonly words: readonly QueryWord[];
+}
+
+/** The amounts that are parts of a term, as "30s" of "timeout=30s". */
+const amountsWithin = ({ words }: Term): Term[] =>
+  words.length > 1
+    ? words.filter(({ text }) => otherUnits(text).length > 0).map((word) => ({ term: word.text, words: [word] }))
+    : [];
+
+function numberOf({ term, words }: Term) {
   const pattern = patternOfAmount(term);
   if (pattern !== undefined) return [{ pattern, words }];
   const date = dateIn(term);
@@ -138,17 +149,19 @@ const otherVersion = (version: string): string => (/^v/i.test(version) ? version
 
 function wordsOf(term: string): QueryWord[] {
   const [, major, anyMinor] = VERSION.exec(term.toLowerCase()) ?? [];
-  const amounts = otherNumbers(term)
-    .filter(isIndexed)
-    .map((amount) => amount.split(" ").map(pieceToStem));
+  const amounts = piecesOfAmounts(otherNumbers(term));
   const words = wordsAlone(term).slice(0, anyMinor ? -1 : undefined);
   const date = dateIn(term);
   return words.map((word, place) => {
     const version = place === 0 && major ? [[pieceToStem(otherVersion(major))]] : [];
     const dated = (date?.others[place] ?? []).map((other) => [pieceToStem(other)]);
-    return { ...word, synonyms: [...word.synonyms, ...version, ...amounts, ...dated] };
+    const within = words.length > 1 ? piecesOfAmounts(otherUnits(word.text)) : [];
+    return { ...word, synonyms: [...word.synonyms, ...version, ...amounts, ...within, ...dated] };
   });
 }
+
+const piecesOfAmounts = (amounts: readonly string[]): Piece[][] =>
+  amounts.filter(isIndexed).map((amount) => amount.split(" ").map(pieceToStem));
 
 const otherNumbers = (term: string): string[] => [...otherAmounts(term), ...otherUnits(term), ...otherTimes(term)];
 

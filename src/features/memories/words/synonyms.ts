@@ -40,6 +40,12 @@ const AMERICAN_OR_BRITISH = /(?<=.{4}i)[sz](?=(?:e[ds]?|ers?|ing|ations?)$)/;
 const spellOtherwise = (word: string): string =>
   word.replace(AMERICAN_OR_BRITISH, (letter) => (letter === "s" ? "z" : "s"));
 
+/** A name with its version as one, "tlsv1", and apart, "tls 1" and "tls v1". */
+function versionApart(word: string): string[] {
+  const [, name, version] = /^(\p{L}{2,})v(\d\d?)$/u.exec(word) ?? [];
+  return name === undefined ? [] : [`${name} ${version}`, `${name} v${version}`];
+}
+
 /** Names that mean the same as a word. In a word with digits, its letters have them: "pg16" is also "postgres 16". */
 export function synonymsOf(word: string): readonly string[] {
   const [, letters = word, digits = ""] = /^(\p{L}{2,})(\d+)$/u.exec(word) ?? [];
@@ -47,7 +53,8 @@ export function synonymsOf(word: string): readonly string[] {
   const others = [...otherNumberOf(word), spellOtherwise(word)].filter((other) => other !== word);
   const known = [letters, stem, `${stem}e`, ...others].find((form) => synonyms.has(form)) ?? letters;
   const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
-  return [...new Set([...others, ...names.map((name) => (digits ? `${name} ${digits}` : name))])];
+  const numbered = names.map((name) => (digits ? `${name} ${digits}` : name));
+  return [...new Set([...others, ...versionApart(word), ...numbered])];
 }
 
 /**

@@ -55,6 +55,10 @@ export function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   const joined = [...[...runsOf(words, [2]), ...threes].filter((run) => !isOfNumbers(run)), ...numbersOf(first)]
     .filter((run) => !run.some(({ isPair }) => isPair))
     .map((run) => ({ run, piece: pieceToStem(run.map(({ text }) => text).join("")) }));
+  const versions = runsOf(first, [2]).flatMap((run) => {
+    const [name = "", version = ""] = run.map(({ text }) => text);
+    return NAME.test(name) && VERSION.test(version) ? [{ run, piece: pieceToStem(`${name}v${version}`) }] : [];
+  });
   const dates = [...runsOf(first, [2]), ...threes].flatMap((run) => {
     const date = dateOf(run.map(({ text }) => text));
     return date ? [{ run, ...date }] : [];
@@ -69,7 +73,8 @@ export function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
     .filter((run) => run.every(({ text }) => SPELT_OUT.test(text)))
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
-  const composed = [...composedOf(first), ...separatedOf(words)];
+  const begun = dates.flatMap(({ run, begins }) => begins.map((text) => ({ of: run, text })));
+  const composed = [...begun, ...composedOf(first), ...separatedOf(words)];
   const neighbours = runsOf(first, [2]);
   return words.map((word) => ({
     ...word,
@@ -85,13 +90,16 @@ export function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
         pieceToStem(other),
       ]),
     ],
-    compounds: [...joined, ...dated].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
+    compounds: [...joined, ...versions, ...dated].filter(({ run }) => run.includes(word)).map(({ piece }) => piece),
     composed: composed.filter(({ of }) => of.includes(word)).map(({ text }) => text),
     acronyms: [...named, ...initials]
       .filter(({ run }) => run.includes(word))
       .map(({ run, piece, isKnown }) => ({ piece, of: run.map((other) => other.piece), isKnown })),
   }));
 }
+
+/** A name and its version, which some write as one: "TLS 1.2" is "TLSv1.2". */
+const [NAME, VERSION] = [/^\p{L}{2,}$/u, /^\d\d?$/];
 
 /** Numbers as of a time, such as "2" and "30" of "2:30": "230" is something else. */
 const isOfNumbers = (run: readonly QueryWord[]): boolean =>
