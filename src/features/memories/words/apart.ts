@@ -36,7 +36,8 @@ export const namesApart = (words: readonly WordFound[]): Apart =>
 export const wordsApart = (words: readonly WordFound[]): Apart =>
   new Map(
     words.flatMap(({ word, variants: [, ...others], isKnown }) => {
-      const split = others.find(({ way, lexemes }) => way === "parts" && lexemes.length > 1);
+      const isSplit = ({ way, text }: Variant) => way === "parts" || text.replaceAll(" ", "") === word.text;
+      const split = others.find((variant) => variant.lexemes.length > 1 && isSplit(variant));
       return split && !isKnown ? [[word.text, split.text.replaceAll(" ", "_")] as const] : [];
     }),
   );

@@ -53,7 +53,8 @@ export function synonymsOf(word: string): readonly string[] {
   const others = [...otherNumberOf(word), spellOtherwise(word)].filter((other) => other !== word);
   const known = [letters, stem, `${stem}e`, ...others].find((form) => synonyms.has(form)) ?? letters;
   const names = [...(known === letters ? [] : [known]), ...(synonyms.get(known) ?? [])];
-  const numbered = names.map((name) => (digits ? `${name} ${digits}` : name));
+  // Also what is written: the graph may have all words of another name, but in no memory together.
+  const numbered = digits && names.length > 0 ? [letters, ...names].map((name) => `${name} ${digits}`) : names;
   return [...new Set([...others, ...versionApart(word), ...numbered])];
 }
 
