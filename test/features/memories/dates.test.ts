@@ -3,6 +3,8 @@ import { dateIn, dateOf } from "../../../src/features/memories/words/dates.js";
 
 /** As digits with signs between: the year first, the day first, and the month first. */
 const CHRISTMAS = ["20251225", "25122025", "12252025"];
+/** Of a whole month, each day is one of its dates. */
+const DAYS = Array.from({ length: 31 }, (_, index) => String(index + 1).padStart(2, "0"));
 const DECEMBER = ["dec", "dez", "december", "dezember", "decembre", "diciembre", "dezembro", "dicembre"];
 const without = (word: string): unknown[] => DECEMBER.filter((other) => other !== word).map(containing);
 const containing = (word: string): unknown => expect.stringMatching(`^${word}$`);
@@ -24,7 +26,7 @@ it.each([
       ...["20250406", "06042025", "642025", "04062025", "462025"],
     ],
   ],
-  ["december 2025", ["202512", "122025"]],
+  ["december 2025", ["202512", "122025", ...DAYS.map((day) => `202512${day}`)]],
   ["25 december", ["1225"]],
   ["3rd may", ["0503"]],
 ])("knows %s in digits", (words, joined) => {

@@ -189,6 +189,30 @@ it("finds a name in camelCase that no memory has by some of its parts, as one in
   expect(await findTitles(ann, "sendMandateReminder in the kitchen")).toContain("A reminder of the mandate");
 });
 
+it("takes no name in camelCase apart that is quoted, and only the first ones of many", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "A reminder of the mandate", "Mails are sent", "Harbour");
+
+  for (const quoted of ['"sendMandateReminder"', "“sendMandateReminder”", '"sendMandateReminder" now'])
+    expect(await findTitles(ann, quoted), quoted).toEqual([]);
+  const letters = [..."abcdefghijklmnopqrstuvwx"];
+  const names = letters.map((letter) => `nim${letter}Rev${letter}Tok${letter}`);
+  expect(await findTitles(ann, `${names.join(" ")} harbour`)).toContain("Harbour");
+});
+
+it.each([
+  ["dev2", "Rechnung 2 de marzo"],
+  ["ipv6", "The IP is 10.0.0.6"],
+  ["de 2", "dev2"],
+])("finds by %s no %s, since only longer names have their version apart", async (query, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, title, "Cook rice");
+
+  expect(await findTitles(ann, query)).toEqual([]);
+});
+
 it("ranks a text that has the words of a query as one above a title and a text that have them apart", async () => {
   await using world = await createWorld();
   const ann = await world.user();

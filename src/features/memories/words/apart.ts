@@ -1,3 +1,4 @@
+import { LIMITS } from "../../../limits.js";
 import { fold } from "./fold.js";
 import type { QueryWord } from "./query-word.js";
 import type { Variant } from "./concepts.js";
@@ -5,11 +6,11 @@ import type { Variant } from "./concepts.js";
 /** Words as they are understood, each with its parts as people write a name: "sendreminder" is "send_reminder". */
 export type Apart = ReadonlyMap<string, string>;
 
-const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const PHRASE_OR_WORD = /["“”„‟«»][^"“”„‟«»]+["“”„‟«»]|[\p{L}\p{N}\p{M}]+/gu;
 
-/** A query with some of its words in parts. */
+/** A query with some of its words in parts. What is quoted stays as it is. */
 export const spellApart = (query: string, apart: Apart): string =>
-  query.replace(WORD, (word) => apart.get(fold(word).toLowerCase()) ?? word);
+  query.replace(PHRASE_OR_WORD, (word) => apart.get(fold(word).toLowerCase()) ?? word);
 
 /** Shorter names, such as "GitHub", have mostly little to do with their parts. */
 const NAME_LENGTH_MIN = 10;
@@ -21,7 +22,10 @@ export interface WordFound {
   readonly isKnown: boolean;
 }
 
-/** Names in camelCase that no memory has as a whole, in no spelling: it may have some of their parts. */
+/**
+ * Names in camelCase that no memory has as a whole, in no spelling: it may have some of their parts. Only the first ones,
+ * as the parts of many would leave no room for other words.
+ */
 export const namesApart = (words: readonly WordFound[]): Apart =>
   new Map(
     words
@@ -29,6 +33,7 @@ export const namesApart = (words: readonly WordFound[]): Apart =>
         const isName = word.parts.length > 0 && word.text.length >= NAME_LENGTH_MIN;
         return isName && !isKnown && others.every(({ way }) => way === "parts");
       })
+      .slice(0, LIMITS.search.misspelt)
       .map(({ word }) => [word.text, word.parts.map(({ text }) => text).join("_")]),
   );
 

@@ -27,13 +27,13 @@ const MONTH = /^(?:0?[1-9]|1[0-2])$/;
 export interface AsDate {
   /** As the index has the date, or the end of one, where it is written in digits with signs between. */
   readonly joined: readonly string[];
-  /** How such dates of a whole month begin, the year first. */
-  readonly begins: readonly string[];
   /** For each of the words, how else the day or the month is written. */
   readonly others: readonly (readonly string[])[];
 }
 
 const two = (number: number): string => String(number).padStart(2, "0");
+/** The days of a month: of a whole one, each is asked for, as longer numbers may begin like it. */
+const DAYS = Array.from({ length: 31 }, (_, index) => two(index + 1));
 
 const ENDINGS = ["th", "st", "nd", "rd"];
 const ordinal = (day: number): string => `${day}${(day < 11 || day > 13 ? ENDINGS[day % 10] : undefined) ?? "th"}`;
@@ -45,12 +45,7 @@ const ordinal = (day: number): string => `${day}${(day < 11 || day > 13 ? ENDING
 export function dateOf(words: readonly string[]): AsDate | undefined {
   const readings = readingsOf(words);
   if (readings.length === 0) return undefined;
-  const months = readings.filter(({ year, day }) => year !== undefined && day === undefined);
-  return {
-    joined: [...new Set(readings.flatMap(joinedOf))],
-    begins: months.map(({ year, month }) => `${year}${two(month.number)}`),
-    others: othersOfEach(words, readings),
-  };
+  return { joined: [...new Set(readings.flatMap(joinedOf))], others: othersOfEach(words, readings) };
 }
 
 /** A day and a month in digits: "27/3", "3/27" and "27.3."; no "2.5", no "22.04", which is a version, no "1/2" and "24/7". */
@@ -110,7 +105,8 @@ function readingsOf(words: readonly string[]): Reading[] {
 
 function joinedOf({ year, month, day }: Reading): string[] {
   const ofMonth = two(month.number);
-  if (day === undefined) return [`${year}${ofMonth}`, `${ofMonth}${year}`];
+  if (day === undefined)
+    return [`${year}${ofMonth}`, `${ofMonth}${year}`, ...DAYS.map((one) => `${year}${ofMonth}${one}`)];
   const ofDay = two(day.number);
   if (year === undefined) return [ofMonth + ofDay];
   const dayFirst = [ofDay + ofMonth + year, `${day.number}${month.number}${year}`];

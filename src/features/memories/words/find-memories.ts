@@ -86,14 +86,17 @@ export async function findMemories(
     return { text, query, resolved: await resolve(query, lookups) };
   };
   const search = (one: ReadQuery) => findHits(run, graphId, one, { wishes, bounds });
-  let asked = await read(wishes.query);
-  const { names } = asked.resolved.apart;
-  if (names.size > 0) asked = await read(spellApart(asked.text, names));
+  const readApart = async (one: ReadQuery, apart: Apart): Promise<ReadQuery> => {
+    const text = spellApart(one.text, apart);
+    return text === one.text ? one : read(text);
+  };
+  const written = await read(wishes.query);
+  const asked = await readApart(written, written.resolved.apart.names);
   let found = await search(asked);
   let { unknown } = asked.resolved;
   const { words } = asked.resolved.apart;
-  if (found.total <= 0 && words.size > 0) {
-    const inParts = await read(spellApart(asked.text, words));
+  const inParts = found.total > 0 ? asked : await readApart(asked, words);
+  if (inParts !== asked) {
     found = await search(inParts);
     unknown = unknown.map((one) => takenInParts(one, words, inParts.resolved.concepts));
   }

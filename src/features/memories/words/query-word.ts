@@ -31,10 +31,7 @@ export interface QueryWord {
   readonly inOtherScripts: ReadonlyArray<readonly string[]>;
   /** Words that it forms together with one or two neighbours in the query. */
   readonly compounds: readonly Piece[];
-  /**
-   * The same as German forms it, perhaps in the other order, how a verb with its particle begins, and how the dates of a
-   * month begin: "202511" of "November 2025".
-   */
+  /** The same as German forms it, perhaps in the other order, and how a verb with its particle begins. */
   readonly composed: readonly string[];
   /** Chinese characters in traditional or simplified script; German umlauts as two letters or one; zeros of numbers. */
   readonly otherScripts: readonly string[];

@@ -40,9 +40,9 @@ const AMERICAN_OR_BRITISH = /(?<=.{4}i)[sz](?=(?:e[ds]?|ers?|ing|ations?)$)/;
 const spellOtherwise = (word: string): string =>
   word.replace(AMERICAN_OR_BRITISH, (letter) => (letter === "s" ? "z" : "s"));
 
-/** A name with its version as one, "tlsv1", and apart, "tls 1" and "tls v1". */
+/** A name with its version as one, "tlsv1", and apart, "tls 1" and "tls v1". No "dev1", and no "ipv6". */
 function versionApart(word: string): string[] {
-  const [, name, version] = /^(\p{L}{2,})v(\d\d?)$/u.exec(word) ?? [];
+  const [, name, version] = /^(\p{L}{3,})v(\d\d?)$/u.exec(word) ?? [];
   return name === undefined ? [] : [`${name} ${version}`, `${name} v${version}`];
 }
 

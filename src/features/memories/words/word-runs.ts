@@ -73,8 +73,7 @@ export function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
     .filter((run) => run.every(({ text }) => SPELT_OUT.test(text)))
     .map((run) => ({ run, piece: pieceAsWritten(run.map(({ text }) => text.charAt(0)).join("")), isKnown: false }))
     .filter(({ piece }) => !named.some((other) => other.piece.text === piece.text));
-  const begun = dates.flatMap(({ run, begins }) => begins.map((text) => ({ of: run, text })));
-  const composed = [...begun, ...composedOf(first), ...separatedOf(words)];
+  const composed = [...composedOf(first), ...separatedOf(words)];
   const neighbours = runsOf(first, [2]);
   return words.map((word) => ({
     ...word,
@@ -98,8 +97,8 @@ export function withNeighbours(words: readonly QueryWord[]): QueryWord[] {
   }));
 }
 
-/** A name and its version, which some write as one: "TLS 1.2" is "TLSv1.2". */
-const [NAME, VERSION] = [/^\p{L}{2,}$/u, /^\d\d?$/];
+/** A name and its version, which some write as one: "TLS 1.2" is "TLSv1.2", but no "de 1" is "dev1". */
+const [NAME, VERSION] = [/^\p{L}{3,}$/u, /^\d\d?$/];
 
 /** Numbers as of a time, such as "2" and "30" of "2:30": "230" is something else. */
 const isOfNumbers = (run: readonly QueryWord[]): boolean =>
