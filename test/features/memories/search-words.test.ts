@@ -48,6 +48,10 @@ it.each([
   "Hello team! I think we lost cookies",
   "I'd like to know about lost cookies. Thank you.",
   "can you find the thing about lost cookies thx",
+  "hey do you remember why we lost cookies",
+  "help me find lost cookies",
+  "remind me how we lost cookies",
+  "we would like to know where cookies are lost, thanks",
 ])("finds nothing by the phrases of asking of %s", async (query) => {
   await using world = await createWorld();
   const ann = await world.user();
@@ -62,6 +66,21 @@ it.each([
   await memoriesTitled(ann, "Cookies are lost", ...others);
 
   expect(await findTitles(ann, query)).toEqual(["Cookies are lost"]);
+});
+
+it.each([
+  ["special thanks", "Special offers"],
+  ["hello, world!", "World map"],
+  ["hey jude", "Jude the obscure"],
+  ["remind me bot", "Bot of the channel"],
+  ["help me choose wizard", "Choose wizard"],
+  ["need to know basis", "Basis of tax"],
+])("finds by %s no %s", async (query, other) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, query, other);
+
+  expect(await findTitles(ann, query)).toEqual([query]);
 });
 
 it.each(["hello world", "known", "thank you page", "hi", "hi-res", "hey-api", "remember me", "do we know"])(
@@ -93,6 +112,8 @@ it("finds the dates of a month", async () => {
     "Stable since 2025-11-03",
     "Stable since 2024-11-03",
     "Plan for 2025",
+    "Order 20251199",
+    "Number 2025110045",
   );
 
   for (const query of ["november 2025", "Nov 2025", "stable in november 2025"])

@@ -132,14 +132,23 @@ export function idleAmong(query: readonly string[]): ReadonlySet<string> {
   return new Set([...words].filter((word) => idle.some((some) => some.has(word))));
 }
 
+/** A word that a question begins with. */
+const QUESTION = String.raw`(?:can|could|do|does|did|how|what|when|where|which|who|why)\b`;
+
 /**
  * Phrases of asking: in English their words may mean something elsewhere, as in "known_hosts" and "Let's Encrypt"; in
  * Chinese, Japanese and Korean, without spaces, they are not words of their own.
  */
 const ASKING = new RegExp(
   [
-    String.raw`^\s*(?:(?:hi|hello|hey)(?: there| all| everyone| team)?\s*[,.!]|hey\s)|\b(?:thanks|thank you|thx)[\s.!]*$`,
-    String.raw`\b(?:let me|(?:need|want|like) to) know\b|\bdo (?:you|we) (?:know|remember|recall)\b|\b(?:remind|help) me\b`,
+    // No "Hello, world!", no "Hey Jude".
+    String.raw`^\s*(?:hi|hello|hey)(?: there| all| everyone| team)?\s*(?:[,.!](?!\s*world)|(?=\s${QUESTION}))`,
+    // No "special thanks".
+    String.raw`[,.!?]\s*(?:thanks|thank you)[\s.!]*$|\bthx[\s.!]*$`,
+    // No "need-to-know basis", no "Remind Me bot".
+    String.raw`\blet me know\b|\b(?:i|we)(?:['’]d| would)? (?:need|want|like) to know\b`,
+    String.raw`\b(?:remind|help) me(?=\s(?:about|find|of|to|understand|with|${QUESTION})\b)`,
+    String.raw`\bdo (?:you|we) (?:know|remember|recall)\b`,
     String.raw`\b(?:i|we) (?:think|guess|believe|suppose|wonder)\b|\b(?:find|search|look)(?: up| for)? the (?:thing|one) (?:about|with)\b`,
     "请问|請問|怎么[样办]?|怎[麼樣样]|如何|为什么|為什麼|什么时候|(?<!没)什[么麼](?![都也])|哪[里裡]|[吗嗎呢](?![\\u4e00-\\u9fff])",
     "どうやって|どうすれば|どうしたら|どのように|どうして|(?<![\\u3040-\\u309f])(?:なぜ|どこ|いつ)(?!も|でも|か|なら|なぜ)",
