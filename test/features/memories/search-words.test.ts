@@ -48,7 +48,9 @@ it.each([
   "Hello team! I think we lost cookies",
   "I'd like to know about lost cookies. Thank you.",
   "can you find the thing about lost cookies thx",
-  "hey do you remember why we lost cookies",
+  "hey where are cookies",
+  "cookies thx",
+  "do you remember why we lost cookies",
   "help me find lost cookies",
   "remind me how we lost cookies",
   "we would like to know where cookies are lost, thanks",
@@ -57,6 +59,7 @@ it.each([
   const ann = await world.user();
   const others = [
     "Hi and hello, thanks",
+    "Hey and thx",
     "Let's encrypt",
     "Known hosts",
     "Remind the team",
