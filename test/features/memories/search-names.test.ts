@@ -189,13 +189,18 @@ it("finds a name in camelCase that no memory has by some of its parts, as one in
   expect(await findTitles(ann, "sendMandateReminder in the kitchen")).toContain("A reminder of the mandate");
 });
 
-it("takes no name in camelCase apart that is short or quoted, and only the first ones of many", async () => {
+it("takes no name in camelCase apart that is short, quoted or has more than eight parts, and only the first ones of many", async () => {
   await using world = await createWorld();
   const ann = await world.user();
   await memoriesTitled(ann, "A reminder of the mandate", "Mails are sent", "Harbour");
 
   for (const kept of ['"sendMandateReminder"', "“sendMandateReminder”", '"sendMandateReminder" now', "sentPages"])
     expect(await findTitles(ann, kept), kept).toEqual([]);
+  const long = "sendMandateReminderNowOrPerhapsAtNight";
+  expect([await findTitles(ann, long), await findTitles(ann, `${long}Too`)]).toEqual([
+    expect.arrayContaining(["A reminder of the mandate"]),
+    [],
+  ]);
   const letters = [..."abcdefghijklmnopqrstuvwx"];
   const names = letters.map((letter) => `nim${letter}Rev${letter}Tok${letter}`);
   expect(await findTitles(ann, `${names.join(" ")} harbour`)).toContain("Harbour");

@@ -14,6 +14,8 @@ export const spellApart = (query: string, apart: Apart): string =>
 
 /** Shorter names, such as "GitHub", have mostly little to do with their parts. */
 const NAME_LENGTH_MIN = 10;
+/** What has more is no name: a thousand letters could have five hundred parts, each to be looked up. */
+const NAME_PARTS_MAX = 8;
 
 /** A word of a query, and what it may stand for; the first variant is the word itself. */
 export interface WordFound {
@@ -30,7 +32,8 @@ export const namesApart = (words: readonly WordFound[]): Apart =>
   new Map(
     words
       .filter(({ word, variants: [, ...others], isKnown }) => {
-        const isName = word.parts.length > 0 && word.text.length >= NAME_LENGTH_MIN;
+        const { length } = word.parts;
+        const isName = length > 0 && length <= NAME_PARTS_MAX && word.text.length >= NAME_LENGTH_MIN;
         return isName && !isKnown && others.every(({ way }) => way === "parts");
       })
       .slice(0, LIMITS.search.misspelt)
