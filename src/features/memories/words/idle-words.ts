@@ -146,7 +146,7 @@ const ASKING = new RegExp(
     // No "special thanks".
     String.raw`[,.!?]\s*(?:thanks|thank you)[\s.!]*$|\bthx[\s.!]*$`,
     // No "need-to-know basis", no "Remind Me bot".
-    String.raw`\blet me know\b|\b(?:i|we)(?:['’]d| would)? (?:need|want|like) to know\b`,
+    String.raw`\blet me know\b|\b(?:i|we)(?:['\u2019]d| would)? (?:need|want|like) to know\b`,
     String.raw`\b(?:remind|help) me(?=\s(?:about|find|of|to|understand|with|${QUESTION})\b)`,
     String.raw`\bdo (?:you|we) (?:know|remember|recall)\b`,
     String.raw`\b(?:i|we) (?:think|guess|believe|suppose|wonder)\b|\b(?:find|search|look)(?: up| for)? the (?:thing|one) (?:about|with)\b`,
