@@ -23,6 +23,8 @@ export interface Real extends AsyncDisposable {
   readonly schema: GraphQLSchema;
   /** Sends all mails. Returns the codes in those to this address, in both forms. */
   codesTo(email: string): Promise<{ code: string; long: string }[]>;
+  /** Whether a user has this address now. */
+  hasUser(email: string): Promise<boolean>;
   /** The token in the mail of an invitation. */
   tokenOf(invitationId: string, email: string): Promise<string>;
   /** Lets time pass for all stored data by moving its times back, because the database's clock cannot be moved. */
@@ -78,6 +80,7 @@ export async function startReal({ way, isDouble = false }: Service = {}): Promis
       const codes = (await lettersTo(email)).map((letter) => ({ code: codeIn(letter), long: longCodeIn(letter) }));
       return codes.filter(({ code }) => code !== "");
     },
+    hasUser: async (email) => (await database.models.user.count({ where: { email } })) > 0,
     async tokenOf(invitationId, email) {
       for (const token of (await lettersTo(email)).map(tokenIn)) {
         const found = await database.models.invitationToken.findUnique({ where: { hash: sha256(token) } });
