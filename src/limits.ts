@@ -153,7 +153,7 @@ export const LIMITS = {
     concepts: 12,
     commonConcepts: 5, // The same if all words are common, since each then matches many memories.
     commonCandidates: 400, // If all words are common: candidates with only some of the words, beside those with all.
-    misspelt: 6, // Words compared with the graph's words as misspelt, and as many that are used as prefixes.
+    misspelt: 6, // Words compared with the graph's words as misspelt, as many used as prefixes, and as many taken apart.
     // Compounds of two words of a query that are used as prefixes: six for each of the first four pairs. Each reads three
     // pages of the lexicon.
     composed: 24,

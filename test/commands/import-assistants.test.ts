@@ -34,21 +34,23 @@ const MEM0 = {
   relations: [{ source: "alex", relationship: "allergic_to", target: "nuts" }],
 };
 
+const STAGING = {
+  id: "37cc1e09-eba6-4f55-9bce-114babaa604e",
+  memory: "Staging is rebuilt every night at 02:00 UTC.",
+  hash: "fbc44c30ddab638d5a130a4f769df764",
+  createdAt: "2025-05-12T09:30:01.553Z",
+  updatedAt: "2025-05-12T09:30:01.753Z",
+  metadata: { category: "infra", priority: 2, links: ["https://wiki.example.com/staging"] },
+  user_id: "ann",
+  agent_id: "helper",
+  run_id: "run-7",
+};
+
 /** What `getAll`, `search` and `history` of mem0ai 3.3.1 answered, with its store in SQLite. */
 const WRITTEN_BY_MEM0 = {
   all: {
     results: [
-      {
-        id: "37cc1e09-eba6-4f55-9bce-114babaa604e",
-        memory: "Staging is rebuilt every night at 02:00 UTC.",
-        hash: "fbc44c30ddab638d5a130a4f769df764",
-        createdAt: "2025-05-12T09:30:01.553Z",
-        updatedAt: "2025-05-12T09:30:01.753Z",
-        metadata: { category: "infra", priority: 2, links: ["https://wiki.example.com/staging"] },
-        user_id: "ann",
-        agent_id: "helper",
-        run_id: "run-7",
-      },
+      STAGING,
       {
         id: "8bd53e6e-d8e1-476b-b759-e143787eb6c2",
         memory: "We deploy on Tuesdays.",
@@ -59,22 +61,7 @@ const WRITTEN_BY_MEM0 = {
       },
     ],
   },
-  found: {
-    results: [
-      {
-        id: "37cc1e09-eba6-4f55-9bce-114babaa604e",
-        memory: "Staging is rebuilt every night at 02:00 UTC.",
-        hash: "fbc44c30ddab638d5a130a4f769df764",
-        createdAt: "2025-05-12T09:30:01.553Z",
-        updatedAt: "2025-05-12T09:30:01.753Z",
-        score: 0.47677784083474495,
-        metadata: { category: "infra", priority: 2, links: ["https://wiki.example.com/staging"] },
-        user_id: "ann",
-        agent_id: "helper",
-        run_id: "run-7",
-      },
-    ],
-  },
+  found: { results: [{ ...STAGING, score: 0.47677784083474495 }] },
   history: [
     {
       id: 3,

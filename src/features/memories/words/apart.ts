@@ -21,6 +21,7 @@ const NAME_PARTS_MAX = 8;
 export interface WordFound {
   readonly word: QueryWord;
   readonly variants: readonly Variant[];
+  /** Whether a memory has the word as it is written. */
   readonly isKnown: boolean;
 }
 

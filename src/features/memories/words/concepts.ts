@@ -138,7 +138,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
       isKnown: isKnown(word, found),
     };
   });
-  const found = words.map((word, place) => ({
+  const wordsFound = words.map((word, place) => ({
     word,
     variants: variants[place] ?? [],
     isKnown: known.get(keyOf(word.piece))?.known === true,
@@ -167,7 +167,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
       .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
       .map((word) => ({ word: word.text, takenAs: insteadOf(variants[words.indexOf(word)] ?? []) })),
-    apart: { names: namesApart(found), words: wordsApart(found) },
+    apart: { names: namesApart(wordsFound), words: wordsApart(wordsFound) },
     memories,
   };
 }
