@@ -7,7 +7,7 @@ import { memoryChores } from "../../src/features/memories/chores.js";
 import { relationships } from "../../src/features/relationships/list-relationships.js";
 import { createMemory } from "../../src/features/memories/create-memory.js";
 import { nearVectors } from "../../src/features/memories/meaning/embedding-statements.js";
-import { forgetUnusedVectors } from "../../src/features/memories/meaning/embed-memories.js";
+import { forgetUnusedVectors } from "../../src/features/memories/meaning/embedding-models.js";
 import { findSimilar } from "../../src/features/memories/search/find-similar.js";
 import { verifyGraphs } from "../../src/features/memories/index.js";
 import { forgetWords } from "../../src/features/memories/words/forget-words.js";

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config.js";
-import { embedDueMemories, fillModel } from "../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../src/features/memories/meaning/embed-memories.js";
+import { fillModel } from "../../src/features/memories/meaning/embedding-models.js";
 import { isMerged } from "../../src/features/memories/search/merge-by-rank.js";
 import { EmbeddingsServer } from "../../src/platform/meaning/embeddings.js";
 import { Meaning } from "../../src/platform/meaning/meaning.js";

@@ -1,4 +1,5 @@
-import { embedDueMemories, fillModel } from "../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../src/features/memories/meaning/embed-memories.js";
+import { fillModel } from "../../src/features/memories/meaning/embedding-models.js";
 import { findByMeaning } from "../../src/features/memories/meaning/find-by-meaning.js";
 import { searchMemories } from "../../src/features/memories/search/search-memories.js";
 import { Meaning } from "../../src/platform/meaning/meaning.js";

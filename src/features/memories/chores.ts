@@ -4,7 +4,8 @@ import type { Services } from "../../operation/context.js";
 import type { Chore } from "../../platform/chores.js";
 import { forgetAbandonedGraph } from "./abandoned-graphs.js";
 import { countWordsOfGraph } from "./words/count-words.js";
-import { embedDueMemories, fillModel, forgetUnusedVectors } from "./meaning/embed-memories.js";
+import { embedDueMemories } from "./meaning/embed-memories.js";
+import { fillModel, forgetUnusedVectors } from "./meaning/embedding-models.js";
 import { indexVectors } from "./meaning/index-vectors.js";
 import { forgetWords } from "./words/forget-words.js";
 

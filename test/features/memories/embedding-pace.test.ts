@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { LIMITS } from "../../../src/limits.js";
-import { embedDueMemories, fillModel } from "../../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
+import { fillModel } from "../../../src/features/memories/meaning/embedding-models.js";
 import { piecesOf } from "../../../src/features/memories/meaning/memory-pieces.js";
 import { PATIENT, findTitles, meaningfulWorld } from "../../support/meaning.js";
 import { aMemory, memoriesTitled } from "../../support/memories.js";

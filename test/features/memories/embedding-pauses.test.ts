@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { embedDueMemories, fillModel } from "../../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
+import { fillModel } from "../../../src/features/memories/meaning/embedding-models.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { DatabaseShares } from "../../../src/operation/shares.js";
 import { openDatabase } from "../../../src/platform/database/database.js";

@@ -1,9 +1,6 @@
 import { expect, it, vi } from "vitest";
-import {
-  embedDueMemories,
-  fillModel,
-  forgetUnusedVectors,
-} from "../../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
+import { fillModel, forgetUnusedVectors } from "../../../src/features/memories/meaning/embedding-models.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";

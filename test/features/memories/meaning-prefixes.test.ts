@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { embedDueMemories, fillModel } from "../../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
+import { fillModel } from "../../../src/features/memories/meaning/embedding-models.js";
 import { prefixesOf } from "../../../src/platform/meaning/embedding-prefixes.js";
 import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { PATIENT, findNearest, meaningfulWorld } from "../../support/meaning.js";

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { createMemory } from "../../../src/features/memories/create-memory.js";
 import { deleteMemory } from "../../../src/features/memories/delete-memory.js";
-import { embedDueMemories, fillModel } from "../../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
+import { fillModel } from "../../../src/features/memories/meaning/embedding-models.js";
 import { LIMITS } from "../../../src/limits.js";
 import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { startEmbeddingsServer } from "../../support/embeddings-server.js";

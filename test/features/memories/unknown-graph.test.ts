@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { forgetAbandonedGraph } from "../../../src/features/memories/abandoned-graphs.js";
-import { embedDueMemories, forgetUnusedVectors } from "../../../src/features/memories/meaning/embed-memories.js";
+import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
+import { forgetUnusedVectors } from "../../../src/features/memories/meaning/embedding-models.js";
 import { setMakers } from "../../../src/features/memories/read-makers.js";
 import { LIMITS } from "../../../src/limits.js";
 import { fillInstallation } from "../../support/installation.js";

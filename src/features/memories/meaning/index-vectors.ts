@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../../limits.js";
 import { makeNearIndexes } from "../../../platform/meaning/near-indexes.js";
 import { warnSeldom } from "../../../platform/telemetry/warn-seldom.js";
-import type { Embedding } from "./embed-memories.js";
+import type { Embedding } from "./embedding-queue.js";
 
 const { indexedAgainMs } = LIMITS.embeddings;
 

@@ -1,0 +1,43 @@
+import { HOUR_MS } from "../../../durations.js";
+import { LIMITS } from "../../../limits.js";
+import { sureTimeOf } from "../../../operation/retention.js";
+import type { Embedding } from "./embedding-queue.js";
+import { fillEmbeddings } from "./embedding-statements.js";
+
+const { queued } = LIMITS.embeddings;
+
+/** A model counts as unused after this time. A server that uses a model records that every minute. */
+const UNUSED_MS = HOUR_MS;
+
+/** Queues memories that were stored before the model was used. Returns whether there are more. */
+export async function fillModel({ database, meaning: { server } }: Embedding): Promise<boolean> {
+  const [row] = await database.run(fillEmbeddings, { model: server.model, most: queued });
+  return row?.more ?? false;
+}
+
+/** Deletes a batch of vectors of a model that is no longer used. Returns whether there may be more. */
+export async function forgetUnusedVectors(
+  { database, meaning: { server } }: Embedding,
+  rows: number = LIMITS.chores.rows,
+): Promise<boolean> {
+  const { embeddingModel, memoryVector } = database.models;
+  if (!(await embeddingModel.findUnique({ where: { model: server.model, complete: true } }))) return false;
+  const unused = { lt: new Date((await sureTimeOf(database)).getTime() - UNUSED_MS) };
+  const other = await embeddingModel.findFirst({ where: { model: { not: server.model }, usedAt: unused } });
+  if (!other) return false;
+  const { model } = other;
+  // Finds a graph with vectors of this model, then deletes a batch in this graph.
+  const one = await database.readPages((models) =>
+    models.memoryVector.findFirst({ where: { model }, orderBy: { graphId: "asc" }, select: { graphId: true } }),
+  );
+  if (!one) {
+    await embeddingModel.deleteMany({ where: { model, usedAt: unused } });
+    return true;
+  }
+  const where = { ...one, model };
+  const last = await database.readPages((models) =>
+    models.memoryVector.findFirst({ where, orderBy: { change: "asc" }, skip: rows - 1 }),
+  );
+  await memoryVector.deleteMany({ where: { ...where, ...(last && { change: { lte: last.change } }) } });
+  return true;
+}
