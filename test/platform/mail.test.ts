@@ -79,11 +79,11 @@ it("sends each mail once, with any number of servers", async () => {
   expect(smtp.mails.map(({ to }) => to).sort()).toEqual(mails.map(({ email }) => email).sort());
 });
 
-it("retries a refused mail with longer waits, logs the reason, and gives up after a day", async () => {
+it("retries a refused mail with longer waits, logs the reason, gives up after a day, and tells the inviter", async () => {
   await using world = await createWorld();
   await using smtp = await startMailServer();
   smtp.refuse("no such user here");
-  await inviteBob(world);
+  const { owner, invitation } = await inviteBob(world);
   // No process sent mails until now.
   await world.database.pool.query("UPDATE mail SET created_at = now() - interval '6 days'");
   const { metricsUrl } = await world.serve({ ...mailSettings(smtp.url), METRICS_PORT: "0" });
@@ -107,11 +107,18 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
   // Ten waits take 85 minutes, each later one an hour: the attempts 33 and 34 are 23.4 and 24.4 hours after the first.
   await hurry(32);
   const longestWait = await waitAfter(world, 33);
+  smtp.refuse(undefined);
+  smtp.refuseAddress(BOB, { code: 451, text: "try again later" });
   await hurry();
+  const told = await smtp.take(owner.email);
   await expectNoneWaits(world);
 
   // Counted, and logged, a moment after it was deleted.
-  await expect.poll(() => mailsBy(metricsUrl)).toEqual({ sent: 0, retried: 5, refused: 0, given_up: 1 });
+  await expect.poll(() => mailsBy(metricsUrl)).toEqual({ sent: 1, retried: 5, refused: 0, given_up: 1 });
+  expect(told.subject).toBe(`Your invitation to ${BOB} could not be delivered`);
+  expect(told.text).toContain(`It was tried for 24 hours, and no mail server took the mail to ${BOB}`);
+  const { invitations } = await owner.did(teamInvitations, { teamId: invitation.teamId });
+  expect(invitations).toMatchObject([{ status: "pending", bouncedAt: expect.any(Date) as Date }]);
   expect(waitOfNew).toBeLessThanOrEqual(5);
   expect([longestWait > 3_590, longestWait <= 3_600]).toEqual([true, true]);
   expect(waits.map((seconds, n) => seconds > 5 * 2 ** n - 4 && seconds <= 5 * 2 ** n)).toEqual([true, true, true]);
@@ -120,7 +127,7 @@ it("retries a refused mail with longer waits, logs the reason, and gives up afte
     { kind: "invitation", email: BOB, attempts: 3, last_error: expect.stringContaining("550") },
   ]);
   expect(retriedIds).toEqual({ ids: [mails[0]?.id] });
-  expect(world.bugs).toMatchObject([{ domain: "example.com", attempts: 34, responseCode: 550 }]);
+  expect(world.bugs).toMatchObject([{ domain: "example.com", attempts: 34, responseCode: 451 }]);
   expect(world.log.join("\n")).not.toContain(BOB);
 });
 

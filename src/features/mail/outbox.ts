@@ -44,7 +44,7 @@ async function deliver(outbox: Outbox, claimed: ClaimedMail): Promise<void> {
       log.info({ mail_id: id, kind, domain: domainOf(email), attempts }, "a mail was sent");
     }
   } catch (error) {
-    return isRefusedForGood(error) ? giveUp(outbox, mail) : postpone(outbox, mail, error);
+    return isRefusedForGood(error) ? giveUpAddress(outbox, mail) : postpone(outbox, mail, error);
   }
   await database.models.mail.deleteMany({ where: { id } });
 }
@@ -98,14 +98,29 @@ function isBecauseOfSender(response: string): boolean {
   return OF_SENDER.test(status) || WORDS_OF_SENDER.some((pattern) => pattern.test(words));
 }
 
-/** Deletes the mail. Marks its invitation, and tells the person who invited. */
-async function giveUp({ database, log, meter, newId }: Outbox, mail: ClaimedMail): Promise<void> {
-  const { id, kind, email, invitationId } = mail;
+async function giveUpAddress(outbox: Outbox, mail: ClaimedMail): Promise<void> {
+  const { log, meter } = outbox;
+  const { id, kind, email } = mail;
   log.warn({ mail_id: id, kind, domain: domainOf(email) }, "a mail server refused an address permanently");
   meter?.mail("refused");
-  await database.transaction(async (inner) => {
+  await giveUp(outbox, mail, "refused");
+}
+
+/**
+ * Deletes the mail, unless it was withdrawn meanwhile, or requested again. Marks its invitation, and tells the person
+ * who invited. Returns whether it was deleted.
+ */
+async function giveUp(
+  { database, newId }: Outbox,
+  mail: ClaimedMail,
+  reason: Parameters<typeof markBounced>[2],
+): Promise<boolean> {
+  return await database.transaction(async (inner) => {
     const { count } = await inner.models.mail.deleteMany({ where: claimOf(mail) });
-    if (count > 0 && invitationId !== null) await markBounced({ database: inner, newId }, invitationId);
+    if (count > 0 && mail.invitationId !== null) {
+      await markBounced({ database: inner, newId }, mail.invitationId, reason);
+    }
+    return count > 0;
   });
 }
 
@@ -151,11 +166,10 @@ async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Prom
   const dueAt = new Date((await timeOf(database)).getTime() + waitMsOf(mail));
   const isGivenUp = wasRetriedEnough(mail);
   // Unless it was withdrawn meanwhile, or requested again: then it is due already, or another process sends it.
-  const where = claimOf(mail);
-  const { count } = isGivenUp
-    ? await database.models.mail.deleteMany({ where })
-    : await database.models.mail.updateMany({ where, data: { lastError, dueAt } });
-  if (count === 0) return;
+  const isStillOurs = isGivenUp
+    ? await giveUp(outbox, mail, "tooLate")
+    : (await database.models.mail.updateMany({ where: claimOf(mail), data: { lastError, dueAt } })).count > 0;
+  if (!isStillOurs) return;
   // Mail servers often repeat the address in their messages, so only their codes are logged.
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
   const facts = { mail_id: id, kind, domain: domainOf(email), attempts, code, responseCode };

@@ -1,5 +1,6 @@
 import { Field, ID, ObjectType, registerEnumType } from "type-graphql";
 import { DAY_MS } from "../../../durations.js";
+import { LIMITS } from "../../../limits.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services, TeamRole } from "../../../operation/context.js";
 import { Failure } from "../../../operation/failure.js";
@@ -49,7 +50,9 @@ export class Invitation {
 
   @Field(() => Date, {
     nullable: true,
-    description: "When the address's mail server refused the mail permanently; null if it did not.",
+    description:
+      `When its mail was given up, since the address's mail server refused it permanently or no server took it for ` +
+      `${LIMITS.mails.givenUpAfterHours} hours; null otherwise.`,
   })
   bouncedAt!: Date | null;
 

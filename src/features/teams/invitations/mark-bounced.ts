@@ -1,14 +1,23 @@
+import { LIMITS } from "../../../limits.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import { queueNotice } from "../../../operation/notice.js";
 
+/** Why an invitation's mail is given up: what the inviter is told of the mail to this address. */
+const REASONS = {
+  refused: (email: string) => `The mail server of ${email} accepts no mail for this address`,
+  tooLate: (email: string) =>
+    `It was tried for ${LIMITS.mails.givenUpAfterHours} hours, and no mail server took the mail to ${email}`,
+};
+
 /**
- * Marks a pending invitation whose mail was refused permanently, and tells the inviter: once, until the inviter sends it
- * again, also if it is requested by its link.
+ * Marks a pending invitation whose mail is given up, and tells the inviter: once, until the inviter sends it again, also
+ * if it is requested by its link.
  */
 export async function markBounced(
   { database, newId }: Pick<Services, "database" | "newId">,
   id: string,
+  reason: keyof typeof REASONS,
 ): Promise<void> {
   const { models } = database;
   const [bounced] = await models.invitation.updateManyAndReturn({
@@ -23,7 +32,7 @@ export async function markBounced(
     id: newId(),
     email: inviter.email,
     subject: `Your invitation to ${bounced.email} could not be delivered`,
-    body: `The mail server of ${bounced.email} accepts no mail for this address, so your invitation did not arrive.
+    body: `${REASONS[reason](bounced.email)}, so your invitation did not arrive.
 
 If the address is wrong, revoke the invitation (\`revokeInvitation\`, or DELETE ${path}) and invite the right one. If it is right, send the mail again (\`resendInvitation\`, or POST ${path}/resend).`,
   });

@@ -234,12 +234,12 @@ it("tells the inviter once that the address refuses mails, however often a link 
   const { mail } = world.database.models;
   const notices = () => mail.count({ where: { kind: "notice", email: staff.owner.email } });
 
-  await markBounced(world.services, invitation.id);
+  await markBounced(world.services, invitation.id, "refused");
   await actor.did(mailInvitation, { invitationId: invitation.id });
-  await markBounced(world.services, invitation.id);
+  await markBounced(world.services, invitation.id, "refused");
   const told = await notices();
   await staff.owner.did(resendInvitation, { teamId: staff.teamId, invitationId: invitation.id });
-  await markBounced(world.services, invitation.id);
+  await markBounced(world.services, invitation.id, "refused");
 
   expect([told, await notices()]).toEqual([1, 2]);
 });

@@ -28,7 +28,7 @@ it("keeps it from bouncing afterwards, so that nobody is told of a mail that no 
   const { invitation } = await anInvitee(world, staff);
   await staff.owner.did(revokeInvitation, { teamId: staff.teamId, invitationId: invitation.id });
 
-  await markBounced(world.services, invitation.id);
+  await markBounced(world.services, invitation.id, "refused");
 
   expect(await world.database.models.invitation.findMany()).toMatchObject([{ status: "revoked", bouncedAt: null }]);
   expect(await world.database.models.mail.count({ where: { kind: "notice" } })).toBe(0);
