@@ -97,7 +97,7 @@ const INVALID_GRANT =
 function configurationOf({ urls, scopes, store, documents, renderProblem }: ProviderParts): Configuration {
   return {
     adapter: (kind) => adapterOf(kind, store),
-    fetch: fetchDocument,
+    fetch: (address, options = {}) => fetchDocument(address as string, options),
     jwks: { keys: [unusedKey()] },
     enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
     clientAuthMethods: ["none"],
