@@ -112,6 +112,27 @@ it.each<[string, (text: string) => Buffer]>([
   expect([status, ...asked]).toEqual([coding === "identity" ? 303 : 400, "identity"]);
 });
 
+it.each<[string, (response: ServerResponse) => void]>([
+  ["redirects", (response) => response.writeHead(302, { location: "/" }).end()],
+  ["begins a refusal and never ends it", (response) => response.writeHead(403).write("<")],
+  ["breaks off a document", (response) => response.writeHead(200).write("{", () => response.destroy())],
+  ["never ends a document", (response) => response.writeHead(200).write("{")],
+  ["never ends one that is too large", (response) => response.writeHead(200).write(" ".repeat(100_000))],
+])("goes on if a site %s", async (_what, answer) => {
+  const left: Promise<void>[] = [];
+  await serveWeb(({ socket }, response) => {
+    left.push(new Promise((resolve) => void socket.on("error", () => {}).once("close", () => resolve())));
+    answer(response);
+  });
+
+  const { status } = await walker.begin(`https://client.example.com/${randomUUID()}.json`);
+
+  expect(status).toBe(400);
+  expect(left.length).toBeGreaterThan(0);
+  // An error of the connection that nothing handles would end the process.
+  await Promise.all(left);
+});
+
 it("shows the page of a request also on a server that has not read the client's document, and reads it only then", async () => {
   const client = `https://client.example.com/${randomUUID()}.json`;
   const read = await publish({ client_id: client, client_name: "A site" });
