@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { program as doctor } from "../../src/commands/doctor.js";
 import { program as migrateTo } from "../../src/commands/migrate-to.js";
@@ -153,18 +154,31 @@ it("refuses two addresses of different databases, though the role has the settin
 
 it("says how to end connections that lack the settings where a pooler has no console, and that way works", async () => {
   await using world = await createWorld({ fresh: true });
-  // Stands for a pooler's connection: it was opened before, and is used again.
-  await using old = openDatabase(world.databaseUrl, () => {});
-  const processId = async () => (await old.pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]?.pid;
-  const before = await processId();
+  // As while a password is changed: the role that logs in acts as the one that owns the tables.
+  const [owner, second] = [`owner_${randomUUID().slice(0, 8)}`, `second_${randomUUID().slice(0, 8)}`];
+  await world.database.pool.query(`CREATE ROLE ${owner};
+    CREATE ROLE ${second} LOGIN PASSWORD 'hush' IN ROLE ${owner}; ALTER ROLE ${second} SET role = '${owner}'`);
+  onTestFinished(() =>
+    onServer(
+      inject("databaseServer").url,
+      async (server) => void (await server.query(`DROP ROLE ${second}, ${owner}`)),
+    ),
+  );
+  const acting = Object.assign(new URL(world.databaseUrl), { username: second, password: "hush" }).href;
 
-  const refusal = await examinePooler(world.databaseUrl).catch(({ message }: Error) => message);
-  const [end = ""] = /SELECT pg_terminate_backend.*?;/.exec(String(refusal)) ?? [];
-  await onServer(world.databaseUrl, async (server) => {
-    expect((await server.query(end)).rowCount).toBeGreaterThan(0);
-  });
+  for (const url of [world.databaseUrl, acting]) {
+    // Stands for a pooler's connection: it was opened before, and is used again.
+    await using old = openDatabase(url, () => {});
+    const processId = async () =>
+      (await old.pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]?.pid;
+    const before = await processId();
 
-  await expect.poll(() => processId().catch(() => before)).not.toBe(before);
+    const refusal = await examinePooler(url).catch(({ message }: Error) => message);
+    const [end = ""] = /(?:SET ROLE NONE; )?SELECT pg_terminate_backend.*?;/.exec(String(refusal)) ?? [];
+    await onServer(url, async (server) => void (await server.query(end)));
+
+    await expect.poll(() => processId().catch(() => before)).not.toBe(before);
+  }
 });
 
 withPgBouncer("starts behind PgBouncer, and serves", async () => {

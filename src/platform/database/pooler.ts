@@ -93,9 +93,12 @@ async function identify(client: pg.Client): Promise<{ readonly name: string; rea
   return rows[0] ?? { name: "", identity: "" };
 }
 
-/** Ends the connections of the role to the database. A pooler, such as one of a host, opens new ones in their place. */
+/**
+ * Ends the connections to the database of the role that logs in, even if it acts as another role. A pooler, such as one
+ * of a host, opens new ones in their place.
+ */
 const END_OLD =
-  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND datname = " +
+  "SET ROLE NONE; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND datname = " +
   "current_database() AND pid <> pg_backend_pid();";
 
 /**
