@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { LIMITS } from "../../limits.js";
 import { Problem } from "./problem.js";
 
 /** From where on something is a problem. */
@@ -9,6 +10,8 @@ export interface Bounds {
   readonly deadRows: number;
   /** The service's own transactions last 15 s at most; those of backups, and indexes, may take minutes. */
   readonly blockingSeconds: number;
+  /** That a statement has waited for a session whose transaction is not visible. */
+  readonly waitingSeconds: number;
   readonly openSeconds: number;
   /** Of the write-ahead log that a replication slot keeps. */
   readonly keptBytes: number;
@@ -17,7 +20,7 @@ export interface Bounds {
 
 export const BOUNDS: Bounds = {
   ...{ liveRows: 20_000, deadRows: 50_000 },
-  ...{ blockingSeconds: 20, openSeconds: 600 },
+  ...{ blockingSeconds: 20, waitingSeconds: LIMITS.database.lockWaitMs / 3_000, openSeconds: 600 },
   ...{ keptBytes: 1_073_741_824, connectionsShare: 0.9 },
 };
 
@@ -81,23 +84,25 @@ const tables = ({ liveRows, deadRows }: Bounds) => `
 
 /**
  * Of sessions of other roles only the process is visible, unless ours is a member of pg_read_all_stats: then the time
- * that a statement has waited for one counts.
+ * that a statement has waited for one counts, of which the service's own wait no longer than `lockWaitMs`.
  */
-const transactions = ({ blockingSeconds, openSeconds }: Bounds) => `
+const transactions = ({ blockingSeconds, waitingSeconds, openSeconds }: Bounds) => `
   WITH blocked AS (
     SELECT blocker, count(*) AS statements, min(query_start) AS waiting_since
     FROM pg_stat_activity, unnest(pg_blocking_pids(pid)) AS blocker
     WHERE datname = current_database() AND wait_event_type = 'Lock'
     GROUP BY blocker
   )
-  SELECT format('Process %s (%s, %s, %s)%s%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it.',
+  SELECT format('Process %s (%s, %s, %s)%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it.',
                 pid, usename, coalesce(nullif(application_name, ''), 'no name'), coalesce(state, 'state not visible'),
-                ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
-                ', and blocks others (' || statements || ')', pid) AS problem
+                concat_ws(', and',
+                          ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
+                          ' blocks others (' || statements || ')'), pid) AS problem
   FROM pg_stat_activity LEFT JOIN blocked ON blocker = pid
   WHERE pid <> pg_backend_pid() AND ${IS_CLIENT}
     AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
-         OR coalesce(xact_start, waiting_since) < now() - interval '${blockingSeconds} s' AND statements > 0)
+         OR coalesce(xact_start < now() - interval '${blockingSeconds} s',
+                     waiting_since < now() - interval '${waitingSeconds} s') AND statements > 0)
   ORDER BY statements DESC NULLS LAST, xact_start`;
 
 const preparedTransactions = ({ openSeconds }: Bounds) => `
