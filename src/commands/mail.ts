@@ -54,11 +54,12 @@ function mailId(text: string): string {
   return text;
 }
 
-const rowOf = ({ id, kind, attempts, due_at, email }: WaitingMail): string[] => [
+const rowOf = ({ id, kind, attempts, due_at, last_error: why, email }: WaitingMail): string[] => [
   id,
   kind === "sign_up" ? "sign-up" : kind,
   String(attempts),
-  minuteOf(due_at),
+  // During an attempt, it is due when another server may try: that is no time at which anything happens otherwise.
+  attempts > 0 && why === null ? "being sent" : minuteOf(due_at),
   email,
 ];
 

@@ -537,12 +537,13 @@ it("ends a run only when all of its mails have ended, even if one of them fails"
 it("lists mails that wait, the oldest first, with the reasons, and retries the one that is named", async () => {
   await using world = await createWorld();
   const { mail } = world.database.models;
-  const ids = Array.from({ length: 3 }, () => world.services.newId());
+  const ids = Array.from({ length: 4 }, () => world.services.newId());
   const later = new Date("2030-01-02T03:04:05Z");
   await mail.createMany({
     data: ids.map((id, n) => ({
       ...{ id, kind: "sign_up", email: `p${n}@example.com`, attempts: n, dueAt: later },
-      ...{ lastError: n === 0 ? null : `550 No, ${n}`, createdAt: new Date(Date.now() - 1_000 * n) },
+      // The first is new, and the last is just being sent again.
+      ...{ lastError: n % 3 === 0 ? null : `550 No, ${n}`, createdAt: new Date(Date.now() - 1_000 * n) },
     })),
   });
 
@@ -551,7 +552,10 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
   const mails = await mail.findMany({ orderBy: { id: "asc" } });
   const all = await inWords(world, "retry");
 
-  const rows = [2, 1, 0].map((n) => `${ids[n]}  sign-up  ${n}      2030-01-02 03:04 UTC  p${n}@example.com\n`);
+  const rows = [3, 2, 1, 0].map((n) => {
+    const next = n === 3 ? "being sent          " : "2030-01-02 03:04 UTC";
+    return `${ids[n]}  sign-up  ${n}      ${next}  p${n}@example.com\n`;
+  });
   const reasons = [2, 1].map((n) => `${ids[n]}  550 No, ${n}\n`);
   expect(listed.replace(/^MAIL .* TO$/m, "1").replace(/^MAIL .* FAILED$/m, "2")).toBe(
     `1\n${rows.join("")}\n2\n${reasons.join("")}`,
@@ -561,6 +565,7 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
     [0, false],
     [0, true],
     [2, false],
+    [3, false],
   ]);
   expect(all).toBe("Mails that are retried now: 2.\n");
   await mail.deleteMany();
