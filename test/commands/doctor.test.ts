@@ -446,7 +446,8 @@ it("says in plain words that a server speaks no TLS, and which status a public a
     expect(by.get(part)?.says, part).not.toMatch(/error:|openssl|EPROTO/);
   }
   expect(plain.get("public address")?.says).toBe(
-    `${url}/healthz answers 502: check PUBLIC_URL, the proxy, and that the service runs.`,
+    `${url}/healthz answers 502, as a proxy does while no server is ready: if no other part is wrong here, check ` +
+      "PUBLIC_URL, the proxy, and that the service runs.",
   );
 });
 

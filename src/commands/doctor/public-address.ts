@@ -27,7 +27,10 @@ export async function checkPublicAddress({ publicUrl }: Config): Promise<string 
         "to the address that answers itself.",
     );
   }
+  // A server answers 200 there, ready or not: such a status is a proxy's, which has none to ask.
+  const isOfProxy = [502, 503, 504].includes(response.status);
+  const why = isOfProxy ? ", as a proxy does while no server is ready: if no other part is wrong here," : ":";
   throw new Problem(
-    `${publicUrl}/healthz answers ${response.status}: check PUBLIC_URL, the proxy, and that the service runs.`,
+    `${publicUrl}/healthz answers ${response.status}${why} check PUBLIC_URL, the proxy, and that the service runs.`,
   );
 }
