@@ -173,6 +173,54 @@ it("says what to try where hits have few of the words, and nowhere else", async 
   expect(await hint("mails sent twice")).toBeUndefined();
 });
 
+const STATE =
+  "get_recent_activity with days 365 lists what changed in that time and by whom, and which problems are open";
+
+it.each([
+  ["open problems", true],
+  ["unresolved issues in mails", true],
+  ["mails what is still unsolved", true],
+  ["mails not yet solved", true],
+  ["what changed in mails", true],
+  ["what\u2019s new: mails", true],
+  ["recent changes mails", true],
+  ["mails unresolved external symbol", false],
+  ["mails: too many open files, error 24", false],
+  ["recent mails", false],
+  ["still sent twice", false],
+])("says of hits for %j where it is listed what is open and what changed: %s", async (query, isSaid) => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  await aMemory(ann, { type: "problem", title: "Mails are sent twice", content: "Open recent files with a symbol." });
+
+  const { memories, hint } = await call("search_memories", { query });
+
+  expect(memories).toHaveLength(1);
+  expect(String(hint).includes(STATE)).toBe(isSaid);
+});
+
+it("says where it is listed what is open, if nothing has such words", async () => {
+  await using world = await createWorld();
+  const { call } = await anAgent(world);
+
+  expect(await call("search_memories", { query: "what is still unsolved" })).toMatchObject({
+    memories: [],
+    hint: expect.stringContaining(STATE) as string,
+  });
+});
+
+it("says how to move a memory to the other graph, where a call names only the graph", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const { id } = await aMemory(ann);
+
+  expect(await call("update_memory", { id, graph: "team" })).toMatchObject({
+    error: {
+      message: expect.stringContaining("to move it, store it in the other graph and delete it here") as string,
+    },
+  });
+});
+
 it("says which words of a search no memory has, also where nothing is found", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

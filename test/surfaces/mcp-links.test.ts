@@ -60,6 +60,33 @@ it.each([
 });
 
 it.each([
+  ["SOLVES", "problem"],
+  ["ADDRESSES", "error"],
+])("refuses an agent that a task %s a %s, which is open until the task is done", async (relationship_type, type) => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [task, problem] = [await aMemory(ann, { type: "task" }), await aMemory(ann, { type })];
+  const ends = { from_memory_id: task.id, to_memory_id: problem.id };
+  const open = async () => (await call("get_recent_activity"))["unresolved_problems"];
+
+  expect(await call("create_relationship", { ...ends, relationship_type })).toMatchObject({
+    error: {
+      message:
+        "from_memory_id: is a task, which may be only planned: say RELATED_TO, or, if it is done, first change its " +
+        "type to solution by update_memory",
+    },
+  });
+  await call("create_relationship", { ...ends, relationship_type: "RELATED_TO" });
+  expect(await open()).toHaveLength(1);
+  await call("update_memory", { id: task.id, type: "solution" });
+  expect(await call("create_relationship", { ...ends, relationship_type })).toHaveProperty("id");
+  expect(await open()).toEqual([]);
+  // A program may store what it has, as it is.
+  const other = await aMemory(ann, { type: "task" });
+  expect((await aLink(ann, other, problem, { relationshipType: relationship_type })).type).toBe(relationship_type);
+});
+
+it.each([
   ["problem", "CAUSES", "solution"],
   ["problem", "SOLVES", "problem"],
   ["task", "SOLVES", "solution"],

@@ -66,7 +66,7 @@ export { Direction, Memory, MemoryNotFound, MemoryRelationship } from "./memory.
 export { MEMORY_EXAMPLE, MEMORY_RELATIONSHIP_EXAMPLE } from "./memory-example.js";
 export { type LargeGraph, largestGraphs } from "./largest-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
-export { CLOSING, OPEN_TYPES, isTurned } from "./memory-types.js";
+export { CLOSING, OPEN_TYPES, isPlanned, isTurned } from "./memory-types.js";
 export { setMakers, showsMakers } from "./read-makers.js";
 export { type Place, idsByGraph, setSolving, setSuperseding } from "./read-memories.js";
 export { FollowDirection } from "./related-memories.js";

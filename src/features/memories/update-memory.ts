@@ -42,7 +42,7 @@ const EITHER = new Intl.ListFormat("en-GB", { type: "disjunction" });
 /** For agents: the door takes null and `""` of most fields as left out, so the call may have named some. */
 const HOW_TO_CLEAR =
   ` tags: [] removes all tags; null removes the ${EITHER.format(REMOVABLE.map(snakeCase))}, ` +
-  "if nothing else is null.";
+  "if nothing else is null. graph says where it is: to move it, store it in the other graph and delete it here.";
 
 export const updateMemory = defineOperation({
   name: "updateMemory",

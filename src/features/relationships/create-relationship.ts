@@ -13,6 +13,7 @@ import {
   MemoryNotFound,
   NoTeamGraph,
   chosenGraphId,
+  isPlanned,
   isTurned,
   resolveEnds,
   relationshipsOfEach,
@@ -119,7 +120,7 @@ export const createRelationship = defineOperation({
       const link = { graphId, fromId: from, type, toId: to };
       const full = await findFullEnd(database, link);
       if (context.door === "mcp") {
-        await assertNotTurned(database, link);
+        await assertCloses(database, link);
         await assertNotReplaced(database, link);
       }
       if (full === undefined && (await makeLink(database, { ...link, ...row }))) {
@@ -158,10 +159,11 @@ function assertFollowed(type: string): void {
 }
 
 /**
- * Refuses a problem that solves its solution: it would stay open, and agents cannot delete the relationship.
+ * Refuses a problem that solves its solution, since it would stay open, and a task that solves a problem, since nobody
+ * would look at the problem any more while the task is only planned. Agents cannot delete the relationship.
  * @throws InvalidInput
  */
-async function assertNotTurned({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
+async function assertCloses({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
   if (!CLOSING.includes(type)) return;
   const ends = await models.memory.findMany({
     where: { graphId, id: { in: [fromId, toId] } },
@@ -169,9 +171,12 @@ async function assertNotTurned({ models }: Database, { graphId, fromId, type, to
   });
   const typeOf = (id: string) => ends.find((end) => end.id === id)?.type ?? "";
   const [from, to] = [typeOf(fromId), typeOf(toId)];
-  if (!isTurned(from, type, to)) return;
-  throw InvalidInput.at("fromMemoryId", `is the ${from}, which the ${to} ${type}: swap the two ids`);
+  if (isTurned(from, type, to))
+    throw InvalidInput.at("fromMemoryId", `is the ${from}, which the ${to} ${type}: swap the two ids`);
+  if (isPlanned(from, to)) throw InvalidInput.at("fromMemoryId", `is a ${from}, which may be only planned: ${PLANNED}`);
 }
+
+const PLANNED = "say RELATED_TO, or, if it is done, first change its type to solution by update_memory";
 
 /** The two names for replacing: each says it in the other direction. */
 const REPLACING: ReadonlyMap<string, string> = new Map([

@@ -300,10 +300,15 @@ function issuesOfLimits(input: object, type: GraphQLInputObjectType, names: read
   });
 }
 
-function annotationsOf({ kind }: Operation, { isDestructive = false, isIdempotent = false }: ToolRoute): object {
-  // Memories are all that a tool can reach: no tool leads to the open world.
-  if (kind === "query") return { readOnlyHint: true, openWorldHint: false };
-  return { readOnlyHint: false, destructiveHint: isDestructive, idempotentHint: isIdempotent, openWorldHint: false };
+/** All that clients and directories of connectors ask for, since some take what is missing for the worst. */
+function annotationsOf({ kind }: Operation, { name, isDestructive = false, isIdempotent = false }: ToolRoute): object {
+  const readOnlyHint = kind === "query";
+  return {
+    title: titleOf(name),
+    ...{ readOnlyHint, destructiveHint: isDestructive, idempotentHint: readOnlyHint || isIdempotent },
+    // Memories are all that a tool can reach: no tool leads to the open world.
+    openWorldHint: false,
+  };
 }
 
 /** "Search memories" for `search_memories`, for people who are asked whether to allow it. */

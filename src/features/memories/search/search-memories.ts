@@ -37,6 +37,22 @@ const LIMIT_BOUND = `must be from 1 to ${TOTAL_MAX.toLocaleString("en")}, with \
 /** The relevance below which a hit has so few of the words that they may be there by chance. */
 const WEAK = 0.2;
 
+const FEW_WORDS =
+  "These have few of the words, so it may be in none of them: try other or fewer words, or another language.";
+
+/** Asks for what memories do not say in words: what is open, or what changed. No "unresolved external symbol". */
+const ASKS_FOR_STATE = new RegExp(
+  [
+    String.raw`\b(?:open|unsolved|unresolved|outstanding|remaining)\s+(?:problem|issue|error|bug|incident|task)s?\b`,
+    String.raw`\bstill\s+(?:open|unsolved|unresolved|broken)\b|\bnot (?:yet )?(?:solved|resolved)\b`,
+    String.raw`\bwhat(?:'s|\u2019s| is| has| have)?\s+(?:changed|happened|new)\b|\brecent(?:ly)? (?:change|activit)`,
+  ].join("|"),
+  "i",
+);
+const WHERE_STATE_IS =
+  `get_recent_activity with days ${LIMITS.views.days} lists what changed in that time and by whom, and which problems ` +
+  "are open; with types only those.";
+
 /**
  * How many snippets are made in one turn of the event loop: those of this many hits, or of texts with this many
  * characters.
@@ -205,14 +221,15 @@ export const searchMemories = defineOperation({
     narrowing: ["types", "tags", "project", "createdAfter"],
     whenEmpty: ({ query }) =>
       (UUID.test(String(query).trim()) ? "To read a memory by its id, call get_memory. " : "") +
-      `Search goes by words: try other or fewer ones, or another language. get_recent_activity with days ${LIMITS.views.days} ` +
-      "lists what changed in that time and by whom, with types only those.",
-    hintOf: ({ memories, total }) => {
+      `Search goes by words: try other or fewer ones, or another language. ${WHERE_STATE_IS}`,
+    hintOf: ({ memories, total }, { query }) => {
       const hits = memories as ReadonlyArray<{ relevance: number }>;
       if (hits.length === 0) return Number(total) > 0 ? "There are no more hits: give a smaller offset." : undefined;
-      return hits.some(({ relevance }) => relevance >= WEAK)
-        ? undefined
-        : "These have few of the words, so it may be in none of them: try other or fewer words, or another language.";
+      const hints = [
+        ...(hits.some(({ relevance }) => relevance >= WEAK) ? [] : [FEW_WORDS]),
+        ...(ASKS_FOR_STATE.test(String(query)) ? [WHERE_STATE_IS] : []),
+      ];
+      return hints.length > 0 ? hints.join(" ") : undefined;
     },
   },
   example: {
