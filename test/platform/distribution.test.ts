@@ -217,7 +217,7 @@ async function doOtherThings(world: World): Promise<void> {
       await ann.did(searchMemories, { query, ...wishes });
     }
   }
-  await findSimilar(context, graphId, { title: "The automobile", content: "Retry with backoff" });
+  await findSimilar(context, graphId, { type: "general", title: "The automobile", content: "Retry with backoff" });
   await readMemories(context, [{ graphId, id: first.id }], { withContent: true });
   for (const statement of [memoriesWithRelationships, memoriesWithLinks]) {
     await database.run(statement, { graphId, ids: [first.id], withContent: true });

@@ -36,6 +36,9 @@ const SOLVING_TYPES: readonly string[] = ["solution", "fix"] satisfies MemoryTyp
 /** Relationships that close what they lead to. `solvingMemories` and `search_hits` of the database know them, too. */
 export const CLOSING: readonly string[] = ["SOLVES", "ADDRESSES"];
 
+/** Whether it says how things are, until another says it otherwise: a problem and its solution just happened. */
+export const isLasting = (type: string): boolean => !OPEN_TYPES.includes(type) && !SOLVING_TYPES.includes(type);
+
 /** Whether a problem would solve its solution. */
 export const isTurned = (fromType: string, relationship: string, toType: string): boolean =>
   CLOSING.includes(relationship) && OPEN_TYPES.includes(fromType) && SOLVING_TYPES.includes(toType);

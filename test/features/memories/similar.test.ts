@@ -78,6 +78,48 @@ it("compares whole texts, not titles", async () => {
   expect(sameTitle?.map(({ memoryId }) => memoryId)).toEqual([gift.id]);
 });
 
+it.each([
+  ["Use Redis for sessions", "Sessions live in Redis because reads must be fast."],
+  ["Sessions are cached in Redis", "One instance of Redis for each region holds the sessions of all users."],
+])("lists a decision that a newer one replaces, though it says something else: %s", async (title, content) => {
+  using _patient = withLimits("similar", PATIENT);
+  await using world = await createWorld();
+  const ann = await world.user();
+  const old = await aMemory(ann, { type: "decision", title, content });
+  await aMemory(ann, { type: "problem", title, content });
+  await aMemory(ann, {
+    type: "decision",
+    title: "Deploy by Helm",
+    content: "All services have charts in deploy/charts.",
+  });
+  for (let count = 0; count < 20; count++)
+    await aMemory(ann, {
+      type: "decision",
+      title: `Rule ${count}`,
+      content: `We stay with number ${count} for all users.`,
+    });
+
+  const { similar } = await ann.did(createMemory, {
+    type: "decision",
+    title: "Sessions move from Redis to PostgreSQL",
+    content: "We store sessions in PostgreSQL now: Redis lost them when it failed over.",
+    similar: true,
+  });
+
+  expect(similar?.map(({ memoryId }) => memoryId)).toEqual([old.id]);
+  expect(similar?.[0]?.score).toBeLessThan(LIMITS.similar.scoreMin);
+});
+
+it("lists no problem that shares some words with another one, which it does not replace", async () => {
+  using _patient = withLimits("similar", PATIENT);
+  await using world = await createWorld();
+  const ann = await world.user();
+  await aMemory(ann, { type: "problem", title: "Sessions are lost in Redis", content: "It failed over at noon." });
+
+  const problem = { type: "problem", title: "Sessions in Redis take too long", content: "Reads need 80 ms at night." };
+  expect((await ann.did(createMemory, { ...problem, similar: true })).similar).toEqual([]);
+});
+
 it("looks for them by REST if requested, and at other doors if the answer selects them", async () => {
   using _patient = withLimits("similar", PATIENT);
   await using world = await createWorld();

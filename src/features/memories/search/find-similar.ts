@@ -9,18 +9,21 @@ import { readNearMemories } from "./merge-by-rank.js";
 import { type Hit, type SearchWishes, findMemories } from "../words/find-memories.js";
 import { likenesses } from "../words/search-statements.js";
 import { TUNING } from "../words/tuning.js";
+import { isLasting } from "../memory-types.js";
 import type { SimilarMemory } from "../similar-memory.js";
 
-const { most, scoreMin, compared, comparedCharacters, queryLength, ...bounds } = LIMITS.similar;
+const { most, scoreMin, scoreMinOfReplaced, compared, comparedCharacters, queryLength, ...bounds } = LIMITS.similar;
+
+type TypedText = MemoryText & { readonly type: string };
 
 /**
  * Finds memories that may say the same as this one: by the words of its whole text, and by meaning if there is an
  * embeddings server. Null after a failure or when time is up: storing a memory never fails because of this search.
  */
-export const findSimilar = (context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> =>
+export const findSimilar = (context: Context, graphId: string, memory: TypedText): Promise<SimilarMemory[] | null> =>
   withinTime(search(context, graphId, memory), LIMITS.similar.waitMs, () => null);
 
-async function search(context: Context, graphId: string, memory: MemoryText): Promise<SimilarMemory[] | null> {
+async function search(context: Context, graphId: string, memory: TypedText): Promise<SimilarMemory[] | null> {
   const wishes = {
     query: wordsOf(memory),
     limit: compared,
@@ -56,12 +59,13 @@ const wordsOf = ({ title, summary, content }: MemoryText): string =>
 
 /**
  * Searches for the rarest words of the memory, and compares the texts of the best hits with its own: relevance tells
- * what share of the searched words a hit has, not what else it says.
+ * what share of the searched words a hit has, not what else it says. A decision may share few words
+ * with the one that it replaces.
  */
 async function findSimilarByWords(
   run: Database["run"],
   graphId: string,
-  { title, summary, content }: MemoryText,
+  { type, title, summary, content }: TypedText,
   wishes: SearchWishes,
 ): Promise<Hit[]> {
   const { hits } = await findMemories(run, graphId, wishes, bounds);
@@ -74,7 +78,7 @@ async function findSimilarByWords(
   const scores = new Map(rows.map(({ id, likeness }) => [id, likeness]));
   return hits
     .map((hit) => ({ ...hit, relevance: scores.get(hit.id) ?? 0 }))
-    .filter(({ relevance }) => relevance >= scoreMin);
+    .filter((hit) => hit.relevance >= (hit.type === type && isLasting(type) ? scoreMinOfReplaced : scoreMin));
 }
 
 /** Finds memories whose text means the same as the beginning of this one. */
