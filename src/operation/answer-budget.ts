@@ -29,7 +29,7 @@ export class AnswerBudget {
 
   /** @throws AnswerTooLarge when there is no room for the value, or for the items of the list. */
   take(value: unknown): void {
-    if (typeof value === "string") this.#takeBytes(value.length);
+    if (typeof value === "string") this.takeBytes(value.length);
     else if (Array.isArray(value)) this.#takePlaces(value);
     else if (typeof value === "object" && value !== null) this.#takePlaces([value]);
   }
@@ -49,7 +49,8 @@ export class AnswerBudget {
     if (this.#failure || bytes > this.#bytes) throw (this.#failure ??= new AnswerTooLarge());
   }
 
-  #takeBytes(bytes: number): void {
+  /** Takes room for a value that was measured. @throws AnswerTooLarge when there is none. */
+  takeBytes(bytes: number): void {
     this.#bytes -= bytes;
     this.assertRoom(0);
   }
@@ -57,7 +58,6 @@ export class AnswerBudget {
   #takePlaces(items: readonly unknown[]): void {
     this.#places -= items.length;
     if (this.#places < 0) throw (this.#failure ??= new AnswerTooLarge());
-    if (typeof items[0] === "string")
-      this.#takeBytes(items.reduce<number>((sum, item) => sum + String(item).length, 0));
+    if (typeof items[0] === "string") this.takeBytes(items.reduce<number>((sum, item) => sum + String(item).length, 0));
   }
 }

@@ -3,7 +3,7 @@ import { Between, Encoded, Form, Nullable } from "./bounds.js";
 import { UUID } from "./id.js";
 import type { BaseClass } from "./operation.js";
 import type { Context } from "./context.js";
-import { paceBy, unitsOf } from "./pieces.js";
+import { nestedBytesIn, paceBy, unitsOf } from "./pieces.js";
 import { LIMITS } from "../limits.js";
 
 const PAGE_LIMIT_DEFAULT = 20;
@@ -77,7 +77,7 @@ export async function readForPage<Row extends object | undefined>(
   while (take > 0) {
     const next = await readNext(rows.at(-1), take);
     rows.push(...next);
-    bytes += next.reduce((sum, row) => sum + textBytesOf(row), 0);
+    bytes += next.reduce((sum, row) => sum + textBytesOf(row) + nestedBytesIn(row), 0);
     if (next.length < take || rows.length > limit || bytes > PAGE_BYTES) break;
     units += next.reduce((sum, row) => sum + unitsOf(row, READ_UNITS), 0);
     const fitting = Math.min((PAGE_BYTES - bytes) / (bytes + 1), READ_UNITS / (units + 1)) * rows.length;
@@ -117,6 +117,9 @@ const BYTES_PER_UNIT = 6;
 /** The rest is for the JSON around the items, the user in an export, and longer field names in REST. */
 export const PAGE_BYTES = LIMITS.answer.restPageBytes - 65_536;
 
+/** What an item counts for on a page: its JSON, and the memory of its objects and lists. */
+export const pageBytesOf = (item: object): number => Buffer.byteLength(JSON.stringify(item)) + nestedBytesIn(item);
+
 /** As many of the items as fit into a page, but at least the first. Other requests get their turn between large ones. */
 export async function withinPage<Item extends object>(
   { pause }: Pick<Context, "pause">,
@@ -128,7 +131,7 @@ export async function withinPage<Item extends object>(
   for (const [index, item] of items.entries()) {
     // Few pages come near the limit, so items are written as JSON only on those that might exceed it.
     const units = unitsOf(item, share);
-    const itemBytes = units < share ? BYTES_PER_UNIT * units : Buffer.byteLength(JSON.stringify(item));
+    const itemBytes = units < share ? BYTES_PER_UNIT * units : pageBytesOf(item);
     bytes += itemBytes;
     if (bytes > PAGE_BYTES && index > 0) return items.slice(0, index);
     const turn = units < share ? undefined : pace(itemBytes);

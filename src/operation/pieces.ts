@@ -1,3 +1,5 @@
+import { LIMITS } from "../limits.js";
+
 /** How many characters of texts or of JSON are worked on in one piece: about half a millisecond of work. */
 export const PIECE_LENGTH = 131_072;
 
@@ -15,11 +17,27 @@ export function paceBy(pause: () => Promise<void>): Pace {
   };
 }
 
-/** Estimates the UTF-16 units of a value as JSON, including the names of fields. Stops counting at `most`. */
+const { nestedBytes } = LIMITS.answer;
+
+/** The UTF-16 units of a value as JSON, and `nestedBytes` for each object and list in it. */
+export const jsonUnits = (value: unknown): number => (JSON.stringify(value)?.length ?? 0) + nestedBytesIn(value);
+
+/** `nestedBytes` for each object and list, the value itself included. A date is a text. */
+export function nestedBytesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null || value instanceof Date) return 0;
+  let bytes = nestedBytes;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) bytes += nestedBytesIn(inner);
+  return bytes;
+}
+
+/**
+ * Estimates the UTF-16 units of a value as JSON, including the names of fields, and `nestedBytes` for each object and
+ * list. Stops counting at `most`.
+ */
 export function unitsOf(value: unknown, most: number): number {
   if (typeof value === "string") return value.length + 3;
   if (typeof value !== "object" || value === null) return 24;
-  let units = 2;
+  let units = nestedBytes + 2;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length && units < most; index++) units += 1 + unitsOf(value[index], most - units);
     return units;

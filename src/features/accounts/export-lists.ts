@@ -1,6 +1,6 @@
 import { NIL_ID, UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
-import { PAGE_BYTES, VERSION_PLACE } from "../../operation/page.js";
+import { PAGE_BYTES, VERSION_PLACE, pageBytesOf } from "../../operation/page.js";
 import { paceBy } from "../../operation/pieces.js";
 import { type ApiKey, toApiKey } from "../access/index.js";
 import { type AuditEntry, type Invitation, readInvitations } from "../teams/index.js";
@@ -128,7 +128,7 @@ export async function pageOfLists(context: Context, from: ExportPlace, limit: nu
     const name = NAMES[list] as keyof Lists;
     const rows = await READERS[name](context, after, READ_AT_ONCE);
     for (const { item, place } of rows) {
-      const itemBytes = Buffer.byteLength(JSON.stringify(item));
+      const itemBytes = pageBytesOf(item);
       bytes -= itemBytes;
       if (room-- === 0 || bytes < 0) return { lists, next: { list, after } };
       (lists[name] as object[]).push(item);

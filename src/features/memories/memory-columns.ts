@@ -103,7 +103,7 @@ export const bytesOf = (values: readonly unknown[]): number =>
   values.flat().reduce<number>((sum, value) => sum + Buffer.byteLength(textOf(value)), ROW_BYTES);
 
 /** A text as it is, JSON serialized; empty for numbers and times, which `ROW_BYTES` covers. */
-export function textOf(value: unknown): string {
+function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return typeof value === "object" && value !== null && !(value instanceof Date) ? JSON.stringify(value) : "";
 }

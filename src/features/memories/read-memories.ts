@@ -1,7 +1,7 @@
 import type { Context } from "../../operation/context.js";
 import { Direction, type Memory, type MemoryRelationship } from "./memory.js";
-import { paceBy } from "../../operation/pieces.js";
-import { type ContentName, type MemoryRow, textOf } from "./memory-columns.js";
+import { jsonUnits, paceBy } from "../../operation/pieces.js";
+import { type ContentName, type MemoryRow } from "./memory-columns.js";
 import {
   type LinkItem,
   memoriesAlone,
@@ -30,8 +30,8 @@ export interface Wanted {
   readonly withContent: boolean;
 }
 
-/** Memories read by one query. Their contents may have some 10 MB, which are read before the bound is checked. */
-const BATCH = 250;
+/** Memories read by one query. Their contents and contexts may take 30 MB, which are read before the bound is checked. */
+const BATCH = 100;
 /** The same with up to 100 relationships each, which are all parsed in one turn of the event loop. */
 const BATCH_WITH_RELATIONSHIPS = 25;
 
@@ -66,7 +66,7 @@ export async function readMemories(
       const key = keyOf(row.graphId, row.id);
       found.set(key, row);
       if (!answer) continue;
-      const length = row.content.length + textOf(row.context).length;
+      const length = row.content.length + jsonUnits(row.context);
       bytes += length * (times.get(key) ?? 0);
       const turn = pace(length);
       if (turn) await turn;

@@ -16,7 +16,7 @@ import { boundsOf } from "../../operation/class-bounds.js";
 import { execute } from "../../operation/execute.js";
 import { inputTypeOf } from "../../operation/input.js";
 import { type Class, NoInput, type Operation, describeOperation } from "../../operation/operation.js";
-import { paceBy } from "../../operation/pieces.js";
+import { jsonUnits, paceBy } from "../../operation/pieces.js";
 import { type Relation, followRelation, isNullable, relationAt, toRelationError } from "../../operation/relation.js";
 import { selectedFields } from "../../operation/selection.js";
 import { GRAPHQL_RULES } from "../graphql-rules.js";
@@ -199,7 +199,7 @@ export function countPlain(value: unknown, type: GraphQLNamedType | undefined, c
   const counted = count(value, context);
   if (type?.name !== JSON_OBJECT) return counted;
   if (Array.isArray(value)) return countJson(value, context);
-  context.answer.take(JSON.stringify(value));
+  context.answer.takeBytes(jsonUnits(value));
   return value;
 }
 
@@ -207,9 +207,9 @@ export function countPlain(value: unknown, type: GraphQLNamedType | undefined, c
 async function countJson<Value>(values: readonly Value[], { answer, pause }: Counting): Promise<readonly Value[]> {
   const pace = paceBy(pause);
   for (const value of values) {
-    const text = JSON.stringify(value);
-    answer.take(text);
-    await pace(text.length);
+    const units = jsonUnits(value);
+    answer.takeBytes(units);
+    await pace(units);
   }
   return values;
 }

@@ -225,7 +225,8 @@ export const STEPS: readonly Step[] = [
     step: "Answer",
     bound:
       `a page by REST ${size(answer.restPageBytes)} (shorter, with a cursor), by GraphQL ${size(answer.graphqlBytes)} ` +
-      `and ${count(answer.graphqlPlaces)} objects and list items, ${graphql.rootsAtOnce} root fields at a time; ` +
+      `and ${count(answer.graphqlPlaces)} objects and list items, ${graphql.rootsAtOnce} root fields at a time ` +
+      `(each object and list in a context counts as ${answer.nestedBytes} bytes more); ` +
       `by MCP ${size(mcp.answerBytes)} (cut, with how to get the rest)`,
     time: "linear in its bytes",
     memory: "six times its bytes",

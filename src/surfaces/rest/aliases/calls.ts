@@ -1,6 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { isBlank } from "../../../operation/bounds.js";
 import { Failure, InvalidInput } from "../../../operation/failure.js";
+import { nestedBytesIn } from "../../../operation/pieces.js";
 import type { Plain } from "../../run.js";
 import { stringify } from "../../stringify.js";
 import { type AliasAnswer, type AliasRequest, type RunNamed, created, ok, runNaming } from "./alias.js";
@@ -107,7 +108,7 @@ async function listMemories(
     const { memories, next_cursor: cursor } = await run("memories", { ...filter, ...place, limit });
     found.push(...(memories as Plain[]).map(form));
     if (cursor === null || found.length >= most) return found;
-    bytes += Buffer.byteLength(await stringify(memories as Plain[], pause));
+    bytes += Buffer.byteLength(await stringify(memories as Plain[], pause)) + nestedBytesIn(memories);
     if (bytes > BYTES_MAX) refuseTooLarge(BYTES_MAX);
     place = { cursor };
   }
