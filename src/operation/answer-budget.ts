@@ -1,7 +1,7 @@
 import { LIMITS } from "../limits.js";
 import { CommonFailure } from "./failure.js";
 
-const { graphqlBytes, graphqlPlaces } = LIMITS.answer;
+const { graphqlBytes, graphqlPlaces, nestedBytes } = LIMITS.answer;
 
 export class AnswerTooLarge extends CommonFailure {
   readonly kind = "bad_request";
@@ -10,8 +10,9 @@ export class AnswerTooLarge extends CommonFailure {
   constructor() {
     super(
       `The answer would have more than ${graphqlPlaces.toLocaleString("en")} objects and list items, or more than ` +
-        `${graphqlBytes / 1_048_576} MiB. Ask for fewer items (\`limit\`), fewer fields or fewer levels. If the ` +
-        "request was a mutation, its changes were made: do not repeat them.",
+        `${graphqlBytes / 1_048_576} MiB, with ${nestedBytes} bytes more for each object and list in a context. Ask for ` +
+        "fewer items (`limit`), fewer fields or fewer levels. If the request was a mutation, its changes were made: do " +
+        "not repeat them.",
     );
   }
 }
