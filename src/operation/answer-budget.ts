@@ -10,9 +10,9 @@ export class AnswerTooLarge extends CommonFailure {
   constructor() {
     super(
       `The answer would have more than ${graphqlPlaces.toLocaleString("en")} objects and list items, or more than ` +
-        `${graphqlBytes / 1_048_576} MiB, with ${nestedBytes} bytes more for each object and list in a context. Ask for ` +
-        "fewer items (`limit`), fewer fields or fewer levels. If the request was a mutation, its changes were made: do " +
-        "not repeat them.",
+        `${graphqlBytes / 1_048_576} MiB, with ${nestedBytes} bytes more for each object and list in a context. ` +
+        "Ask for fewer items (`limit`), fewer fields or fewer levels. If the request was a mutation, its changes were " +
+        "made: do not repeat them.",
     );
   }
 }
@@ -45,7 +45,7 @@ export class AnswerBudget {
     if (this.#expected < 0) throw (this.#failure ??= new AnswerTooLarge());
   }
 
-  /** Takes nothing. @throws AnswerTooLarge when there is no room for this many bytes, or was none for something else. */
+  /** Takes nothing. @throws AnswerTooLarge when there is no room for so many bytes, or was none for something else. */
   assertRoom(bytes: number): void {
     if (this.#failure || bytes > this.#bytes) throw (this.#failure ??= new AnswerTooLarge());
   }
