@@ -70,6 +70,10 @@ it("never reads a client's document from an internal address", async () => {
     const { status } = await walker.begin(`https://${host}:${port}/client.json`);
     expect([host, status]).toEqual([host, 400]);
   }
+  // Node looks up nothing for them.
+  for (const host of ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1"]) {
+    await expect(fetchDocument(`https://${host}:${port}/client.json`, {})).rejects.toThrow("is no name");
+  }
   internal.close();
 
   expect(connections).toBe(0);
@@ -102,18 +106,19 @@ it.each<[string, (text: string) => Buffer]>([
   const document = JSON.stringify({ client_id: client, redirect_uris: [CALLBACK] });
   const asked = new Set<unknown>();
   await serveWeb(({ headers }, response) => {
-    asked.add(headers["accept-encoding"]);
+    asked.add(headers["accept-encoding"]).add(headers["user-agent"]);
     response.setHeader("content-encoding", coding).setHeader("content-type", "application/json");
     response.end(encode(document));
   });
 
   const { status } = await walker.begin(client);
 
-  expect([status, ...asked]).toEqual([coding === "identity" ? 303 : 400, "identity"]);
+  expect([status, ...asked]).toEqual([coding === "identity" ? 303 : 400, "identity", "memory-graph-gateway"]);
 });
 
 it.each<[string, (response: ServerResponse) => void]>([
   ["redirects", (response) => response.writeHead(302, { location: "/" }).end()],
+  ["changes to another protocol", (response) => response.writeHead(101, { connection: "upgrade", upgrade: "x" }).end()],
   ["begins a refusal and never ends it", (response) => response.writeHead(403).write("<")],
   ["breaks off a document", (response) => response.writeHead(200).write("{", () => response.destroy())],
   ["never ends a document", (response) => response.writeHead(200).write("{")],
@@ -125,7 +130,7 @@ it.each<[string, (response: ServerResponse) => void]>([
     answer(response);
   });
 
-  const { status } = await walker.begin(`https://client.example.com/${randomUUID()}.json`);
+  const { status } = await walker.begin(`https://broken.example.com/${randomUUID()}.json`);
 
   expect(status).toBe(400);
   expect(left.length).toBeGreaterThan(0);
@@ -266,9 +271,12 @@ it.each([
   expect(read[0]).toBe(client);
 });
 
+const COMPRESSED = { "content-encoding": "gzip", "content-type": "application/json" };
+
 it.each<[string, (response: ServerResponse) => void]>([
   ["is not found", (response) => response.writeHead(404).end()],
   ["is a page", (response) => response.setHeader("content-type", "text/html").end("<title>Codex</title>")],
+  ["is compressed", (response) => response.writeHead(200, COMPRESSED).end(gzipSync("{}"))],
   ["cannot be reached", (response) => response.destroy()],
 ])("takes the known document where it %s", async (_what, answer) => {
   const client = "https://chatgpt.com/oauth/codex/client.json";

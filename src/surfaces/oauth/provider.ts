@@ -237,7 +237,7 @@ function refuseForNow(error: unknown, context: KoaContextWithOIDC): never {
 
 /**
  * Whether a client's metadata document may be fetched: from a host name with a dot, at the default port. If the name
- * resolves to an internal address, oidc-provider closes the connection before it sends anything.
+ * leads to an internal address, nothing connects to it (`readPublic`).
  */
 function isAtPublicHost(clientId: string): boolean {
   const { hostname, port } = new URL(clientId);

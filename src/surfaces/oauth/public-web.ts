@@ -1,7 +1,7 @@
 import dns from "node:dns";
 import type { IncomingMessage } from "node:http";
 import https from "node:https";
-import { BlockList, type LookupFunction } from "node:net";
+import { BlockList, type LookupFunction, isIP } from "node:net";
 import { Readable } from "node:stream";
 
 /**
@@ -33,35 +33,46 @@ function networks(family: "ipv4" | "ipv6", prefixes: readonly string[]): BlockLi
 const lookUpPublic: LookupFunction = (host, options, done) => {
   dns.lookup(host, { ...options, all: true }, (error, found) => {
     if (error) return done(error, []);
-    const open = found.filter(({ address, family }) => !INTERNAL[family]?.check(address, `ipv${family as 4 | 6}`));
+    const open = found.filter(
+      ({ address, family }) => INTERNAL[family]?.check(address, `ipv${family as 4 | 6}`) === false,
+    );
     done(open.length > 0 ? null : new Error(`${host} leads to no public address`), open);
   });
 };
 
+/** Firewalls of sites often refuse programs without a name, and oidc-provider gives none. */
+const OURS = { "accept-encoding": "identity", "user-agent": "memory-graph-gateway" };
+
 /**
- * Reads what a site that anybody may name sends at an `https:` address whose host is a name. `fetch` would decompress it:
- * it asks for Brotli, and does as the site says in any case. Node's decoder let a site take over the process
- * (CVE-2026-111497), which version 20 keeps. Here an answer that is compressed all the same stays so.
- * @throws Error unless it is at a public address, and the status is 200.
+ * Reads what a site that anybody may name sends at an `https:` address. `fetch` would decompress it: it asks for Brotli,
+ * and does as the site says in any case. Node's decoder let a site take over the process (CVE-2026-111497), which
+ * version 20 keeps.
+ * @throws Error unless the host is a name that leads to a public address, the status is 200, and nothing is compressed.
  */
-export function readPublic(url: string, { headers, signal }: RequestInit): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const options = {
-      headers: { ...Object.fromEntries(new Headers(headers)), "accept-encoding": "identity" },
-      ...(signal && { signal }),
-      // Each connection is looked up, and for one request.
-      ...{ agent: false, lookup: lookUpPublic, autoSelectFamily: true },
-    };
-    const receive = (answer: IncomingMessage) => {
-      if (answer.statusCode === 200) return resolve(responseOf(answer));
-      answer.destroy();
-      reject(new Error(`the status is ${answer.statusCode}`));
-    };
-    https.get(url, options, receive).on("error", reject);
+export async function readPublic(url: string, { headers, signal }: RequestInit): Promise<Response> {
+  // Node looks up nothing for an address.
+  const { hostname } = new URL(url);
+  if (isIP(hostname) || hostname.startsWith("[")) throw new Error(`${hostname} is no name`);
+  const answer = await answerOf(url, {
+    headers: { ...Object.fromEntries(new Headers(headers)), ...OURS },
+    ...(signal && { signal }),
+    // Each connection is looked up, and for one request.
+    ...{ agent: false, lookup: lookUpPublic, autoSelectFamily: true },
   });
+  const { statusCode, headers: received } = answer;
+  const coding = received["content-encoding"] ?? "identity";
+  if (statusCode !== 200 || coding !== "identity") {
+    answer.destroy();
+    throw new Error(`the status is ${statusCode}, the coding ${coding}`);
+  }
+  const pairs = Object.entries(received).map(([name, value]): [string, string] => [name, String(value)]);
+  return new Response(Readable.toWeb(answer) as ReadableStream<Uint8Array>, { headers: pairs });
 }
 
-function responseOf(answer: IncomingMessage): Response {
-  const headers = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
-  return new Response(Readable.toWeb(answer) as ReadableStream<Uint8Array>, { headers });
+function answerOf(url: string, options: https.RequestOptions): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = https.get(url, options, resolve).on("error", reject);
+    // Without an answer or an error, as if the site changes to another protocol.
+    request.on("close", () => reject(new Error("the connection ended without an answer")));
+  });
 }
