@@ -35,7 +35,7 @@ export function control(standIn: StandInStripe): Router {
     response.json({ url, secretKey, webhookSecret, priceId, stateFile, now: standIn.now().toISOString() });
   });
   router.get("/requests", (_request, response) => void response.json(standIn.requests));
-  router.use(express.json({ limit: BODY_MAX_BYTES }));
+  router.use(express.json({ inflate: false, limit: BODY_MAX_BYTES }));
   for (const [path, act] of Object.entries(actionsOf(standIn))) router.post(`/${path}`, does(act));
   return router;
 }

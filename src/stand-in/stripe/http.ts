@@ -13,7 +13,7 @@ export function application(scene: Scene, api: Api, standIn: StandInStripe): Exp
   app.disable("x-powered-by");
   app.disable("etag");
   app.use("/_stand-in", control(standIn));
-  app.use("/v1", express.text({ type: () => true, limit: BODY_MAX_BYTES }), serveApi(api));
+  app.use("/v1", express.text({ type: () => true, inflate: false, limit: BODY_MAX_BYTES }), serveApi(api));
   app.use(pages(scene));
   return app;
 }

@@ -16,7 +16,7 @@ type Act = (scene: Scene, request: Request, response: Response) => void;
 /** The pages for buyers, and what their buttons do. */
 export function pages(scene: Scene): Router {
   const router = Router();
-  const readForm = express.urlencoded({ extended: false, limit: FORM_MAX_BYTES });
+  const readForm = express.urlencoded({ inflate: false, extended: false, limit: FORM_MAX_BYTES });
   router.get("/checkout/:id", serve(scene, showCheckout));
   router.post("/checkout/:id/pay", readForm, serve(scene, payCheckout));
   router.post("/checkout/:id/decline", serve(scene, declineCheckout));
