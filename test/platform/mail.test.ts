@@ -116,7 +116,9 @@ it("retries a refused mail with longer waits, logs the reason, gives up after a 
   // Counted, and logged, a moment after it was deleted.
   await expect.poll(() => mailsBy(metricsUrl)).toEqual({ sent: 1, retried: 5, refused: 0, given_up: 1 });
   expect(told.subject).toBe(`Your invitation to ${BOB} could not be delivered`);
-  expect(told.text).toContain(`It was tried for 24 hours, and no mail server took the mail to ${BOB}`);
+  expect(told.text).toContain(
+    `For 24 hours no mail server took the mail to ${BOB}, so your invitation did not arrive.`,
+  );
   const { invitations } = await owner.did(teamInvitations, { teamId: invitation.teamId });
   expect(invitations).toMatchObject([{ status: "pending", bouncedAt: expect.any(Date) as Date }]);
   expect(waitOfNew).toBeLessThanOrEqual(5);

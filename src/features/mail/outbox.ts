@@ -7,7 +7,7 @@ import type { Mailer } from "../../platform/mailer.js";
 import { measureOutgoing } from "../../platform/telemetry/meter.js";
 import { isWarningDue, warnSeldom } from "../../platform/telemetry/warn-seldom.js";
 import { newSignUpCode } from "../access/index.js";
-import { markBounced, newInvitationToken } from "../teams/index.js";
+import { type Bounce, markBounced, newInvitationToken } from "../teams/index.js";
 import { invitationMail } from "./invitation-mail.js";
 import type { Letter } from "./letter.js";
 import { CLAIM_MS, type ClaimedMail, claimDueMails } from "./mail-statements.js";
@@ -110,11 +110,7 @@ async function giveUpAddress(outbox: Outbox, mail: ClaimedMail): Promise<void> {
  * Deletes the mail, unless it was withdrawn meanwhile, or requested again. Marks its invitation, and tells the person
  * who invited. Returns whether it was deleted.
  */
-async function giveUp(
-  { database, newId }: Outbox,
-  mail: ClaimedMail,
-  reason: Parameters<typeof markBounced>[2],
-): Promise<boolean> {
+async function giveUp({ database, newId }: Outbox, mail: ClaimedMail, reason: Bounce): Promise<boolean> {
   return await database.transaction(async (inner) => {
     const { count } = await inner.models.mail.deleteMany({ where: claimOf(mail) });
     if (count > 0 && mail.invitationId !== null) {

@@ -23,7 +23,7 @@ export { teamChores } from "./chores.js";
 export { answerByCode } from "./invitations/answer-by-code.js";
 export { Invitation, readInvitations } from "./invitations/invitation.js";
 export { forgetInvitationsTo, withdrawInvitationTo, withdrawInvitationsBy } from "./invitations/invitations-of-user.js";
-export { markBounced } from "./invitations/mark-bounced.js";
+export { type Bounce, markBounced } from "./invitations/mark-bounced.js";
 export { type InvitationToSend, newInvitationToken } from "./invitations/invitation-token.js";
 export { OwnerMustTransfer } from "./leave-team.js";
 export { AuditEntry } from "./list-audit.js";

@@ -3,12 +3,14 @@ import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import { queueNotice } from "../../../operation/notice.js";
 
-/** Why an invitation's mail is given up: what the inviter is told of the mail to this address. */
+/** What the inviter is told of the mail to this address, by why it is given up. */
 const REASONS = {
   refused: (email: string) => `The mail server of ${email} accepts no mail for this address`,
-  tooLate: (email: string) =>
-    `It was tried for ${LIMITS.mails.givenUpAfterHours} hours, and no mail server took the mail to ${email}`,
+  tooLate: (email: string) => `For ${LIMITS.mails.givenUpAfterHours} hours no mail server took the mail to ${email}`,
 };
+
+/** Why the mail of an invitation is given up. */
+export type Bounce = keyof typeof REASONS;
 
 /**
  * Marks a pending invitation whose mail is given up, and tells the inviter: once, until the inviter sends it again, also
@@ -17,7 +19,7 @@ const REASONS = {
 export async function markBounced(
   { database, newId }: Pick<Services, "database" | "newId">,
   id: string,
-  reason: keyof typeof REASONS,
+  reason: Bounce,
 ): Promise<void> {
   const { models } = database;
   const [bounced] = await models.invitation.updateManyAndReturn({
