@@ -46,6 +46,18 @@ it("has exactly the columns, indexes, foreign keys and enums of the models, and 
   expect(migrated).toEqual([...declared, ...Object.values(BY_HAND).flat()].sort());
 });
 
+it("names in the documentation the GIN indexes that operators build again after an update of PostgreSQL", async () => {
+  await using world = await createWorld();
+  const named = readFileSync("docs/operations.md", "utf8").matchAll(/REINDEX INDEX CONCURRENTLY (\w+)/g);
+
+  const { rows } = await world.database.pool.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_am a ON a.oid = c.relam
+     WHERE c.relkind = 'i' AND a.amname = 'gin' AND c.relnamespace = 'public'::regnamespace`,
+  );
+
+  expect([...named].map(([, name]) => name)).toEqual(rows.map(({ name }) => name));
+});
+
 it("finds what refers to a row by an index, so that deleting the row reads no whole table", async () => {
   await using world = await createWorld();
 
