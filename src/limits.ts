@@ -251,7 +251,7 @@ export const LIMITS = {
   similar: {
     most: 3,
     scoreMin: 0.45, // How much of two texts' words must be the same, by weight, to count as similar.
-    scoreMinOfReplaced: 0.25, // The same for one of its type that it may replace: 1 in 20 notes has another so alike.
+    scoreMinOfReplaced: 0.25, // The same for one of its type that it may replace: 16 of 19 are so alike, 9 by scoreMin.
     waitMs: 250, // How long storing a memory waits for them.
     queryLength: 300, // Characters of the new memory whose rarest words are searched for.
     compared: 8, // The best hits, whose texts are compared with its own.

@@ -18,7 +18,7 @@ export const Embedded = (...fields: readonly string[]): PropertyDecorator => Ext
 /** Marks an embedded field that REST's answers contain as null where there is nothing. */
 export const NullWhereNothing: PropertyDecorator = Extensions({ mayBeNull: true });
 
-/** Marks a relation of GraphQL that agents' answers contain, too, null where there is nothing; REST's never do. */
+/** Marks a field of GraphQL that agents' answers may contain, too, null where there is nothing; REST's never do. */
 export const ForAgents: PropertyDecorator = Extensions({ embedded: [], mayBeNull: true, isForAgents: true });
 
 /**

@@ -24,6 +24,8 @@ export interface ToolRoute {
   readonly leftOut?: readonly string[];
   /** The descriptions of inputs for agents, instead of those for programmers. */
   readonly inputs?: Readonly<Record<string, string>>;
+  /** What agents take for an input, and what they have to give instead: said where it is refused. */
+  readonly instead?: Readonly<Record<string, string>>;
   /** The maximum of a number, smaller than at the other doors; also its default, unless the default is smaller. */
   readonly most?: Readonly<Record<string, number>>;
   /** The default of a number, smaller than at the other doors. */
@@ -39,7 +41,7 @@ export interface ToolRoute {
    * Says how to get the rest: of an answer that had no room, or whose output `truncated` is true at the other doors.
    * Every tool that reads needs it; after a change there is a text for all.
    */
-  readonly ifCut?: string;
+  readonly ifCut?: string | ((answer: Readonly<Record<string, unknown>>) => string);
   /** Inputs that narrow the result: an answer whose lists are all empty names those of them that were given. */
   readonly narrowing?: readonly string[];
   /**

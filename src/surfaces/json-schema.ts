@@ -231,13 +231,10 @@ export function answerSchema(type: GraphQLOutputType, described: Described): Jso
  */
 function typeSchema(type: GraphQLObjectType, described: Described, only?: readonly string[]): JsonSchema {
   const followed = followedFields(type);
-  const partsOf = ({ extensions }: Field) =>
-    extensions["isForAgents"] && !described.isForAgents
-      ? undefined
-      : (extensions["embedded"] as readonly string[] | undefined);
-  const fields = Object.values(type.getFields()).filter((field) =>
-    only ? only.includes(field.name) : !followed.has(field.name) || partsOf(field),
-  );
+  const partsOf = ({ extensions }: Field) => extensions["embedded"] as readonly string[] | undefined;
+  const fields = Object.values(type.getFields())
+    .filter(({ extensions }) => described.isForAgents || !extensions["isForAgents"])
+    .filter((field) => (only ? only.includes(field.name) : !followed.has(field.name) || partsOf(field)));
   const fieldSchema = (field: Field): JsonSchema => {
     const parts = partsOf(field);
     const inner = getNullableType(field.type);

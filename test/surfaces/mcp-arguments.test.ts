@@ -4,7 +4,7 @@ import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import { ask } from "../support/http.js";
 import { anAgent, callTool } from "../support/mcp.js";
-import { memoriesTitled } from "../support/memories.js";
+import { aLink, memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
 
 it.each([
@@ -79,6 +79,28 @@ it("converts arguments in other forms when it stores and links", async () => {
   expect(link).toMatchObject({ from: stored["id"], to: other.id, type: "RELATED_TO" });
   const part = await call("get_memory", { id: stored["id"], content_from: "1" });
   expect(part["content"]).toBe("2]");
+});
+
+it.each([
+  ["both", ["in", "out"]],
+  ["all", ["in", "out"]],
+  ["outgoing", ["out"]],
+  ["Outbound", ["out"]],
+  ["incoming", ["in"]],
+  ["inbound", ["in"]],
+])("follows relationships %s by another word for a direction", async (direction, found) => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [before, here, after] = await memoriesTitled(ann, "Before", "Here", "After");
+  await aLink(ann, before, here);
+  await aLink(ann, here, after);
+
+  const { memories } = await call("get_related_memories", { id: here.id, direction });
+
+  expect((memories as Array<{ direction: string }>).map((one) => one.direction).toSorted()).toEqual(found);
+  // A text that is no choice stays what it is.
+  const { type } = await call("store_memory", { type: "incoming", title: "A mail", content: "x" });
+  expect(type).toBe("incoming");
 });
 
 it("takes a whole number where the tool takes a text, as clients send that read each argument as JSON", async () => {
@@ -231,6 +253,14 @@ it("names every mistake of a call in one refusal, and each once", async () => {
     "max_limit: is unknown; known are id, graph, content_from; " +
       "content_from: must be a whole number, at least 0; graph: must be one of personal, team; id: is required",
   );
+  expect(await refusal("store_memory", { ...note, importance: "high" })).toContain(
+    "importance: must be a number from 0 to 1;",
+  );
+  for (const name of ["store_memory", "update_memory"])
+    expect(await refusal(name, { project: "acme/app" })).toMatch(
+      /^project: is unknown; known are .*; for project give \{"project_path": …\} in context; /,
+    );
+  expect(await refusal("store_memory", { add_tags: "a" })).not.toContain("; for ");
   expect(await refusal("store_memory", { "title.x": 1, title: "" })).toContain("title: must have 1 to 500");
   expect(await refusal("search_memories", { query: "", limit: 0, offset: "x" })).toBe(
     "offset: must be a whole number; limit: must be from 1 to 20; query: must have 1 to 1,000 characters",

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { recentActivity } from "../../src/features/views/recent-activity.js";
 import { anAgent } from "../support/mcp.js";
 import { aLink, aMemory, manyMemories, memoriesTitled } from "../support/memories.js";
@@ -184,6 +185,13 @@ it.each([
   ["what changed in mails", true],
   ["what\u2019s new: mails", true],
   ["recent changes mails", true],
+  ["mails not solved", true],
+  ["whats new: mails", true],
+  ["what is new in mails", true],
+  ["open tasks mails", false],
+  ["open error log mails", false],
+  ["mails: host not resolved", false],
+  ["what new hires know of mails", false],
   ["mails unresolved external symbol", false],
   ["mails: too many open files, error 24", false],
   ["recent mails", false],
@@ -205,7 +213,9 @@ it("says where it is listed what is open, if nothing has such words", async () =
 
   expect(await call("search_memories", { query: "what is still unsolved" })).toMatchObject({
     memories: [],
-    hint: expect.stringContaining(STATE) as string,
+    hint: expect.stringMatching(
+      new RegExp(`${STATE}.* If that lists nothing either, maybe nothing is stored yet`),
+    ) as string,
   });
 });
 
@@ -216,9 +226,24 @@ it("says how to move a memory to the other graph, where a call names only the gr
 
   expect(await call("update_memory", { id, graph: "team" })).toMatchObject({
     error: {
-      message: expect.stringContaining("to move it, store it in the other graph and delete it here") as string,
+      message: expect.stringContaining(
+        "store it in the other graph, then delete it here, which ends its links",
+      ) as string,
     },
   });
+});
+
+it.each([false, true])("speaks of relationships that had no room only where there are any: %s", async (isLinked) => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const { id } = await aMemory(ann, { content: "A line.\n".repeat(LIMITS.mcp.answerBytes / 8) });
+  if (isLinked) await aLink(ann, { id }, await aMemory(ann));
+
+  const { truncated, hint } = await call("get_memory", { id });
+
+  expect(truncated).toBe(true);
+  expect(hint).toContain("content_from");
+  expect(String(hint).includes("relationships")).toBe(isLinked);
 });
 
 it("says which words of a search no memory has, also where nothing is found", async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { ask } from "../support/http.js";
 import { anAgent, callTool } from "../support/mcp.js";
 import { aLink, aMemory, memoriesTitled } from "../support/memories.js";
 import { aTeam } from "../support/teams.js";
@@ -59,6 +60,26 @@ it.each([
   expect((await aLink(ann, problem, solution, { relationshipType: relationship_type })).type).toBe(relationship_type);
 });
 
+it("names both ends of a new link, so that an agent notices a wrong id, if its key may read", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const [ann, writer] = [await world.user(), await world.user({ scopes: ["memories:write"] })];
+  const linkOf = async (actor: typeof ann) => {
+    const [one, other] = await memoriesTitled(actor, "One", "Other");
+    const ends = { from_memory_id: one.id, to_memory_id: other.id, relationship_type: "CAUSES" };
+    return (await callTool(url, actor.key, "create_relationship", ends)).answer;
+  };
+
+  expect(await linkOf(ann)).toMatchObject({ type: "CAUSES", from_title: "One", to_title: "Other" });
+  const unread = await linkOf(writer);
+  expect(unread).toMatchObject({ type: "CAUSES" });
+  expect(JSON.stringify(unread)).not.toContain("Other");
+  // REST answers as documented.
+  const [three, four] = await memoriesTitled(ann, "Three", "Four");
+  const body = { from_memory_id: three.id, to_memory_id: four.id, relationship_type: "CAUSES" };
+  expect((await ask(`${url}/v1/relationships`, { key: ann.key, body })).body).not.toHaveProperty("to_title");
+});
+
 it.each([
   ["SOLVES", "problem"],
   ["ADDRESSES", "error"],
@@ -81,6 +102,10 @@ it.each([
   await call("update_memory", { id: task.id, type: "solution" });
   expect(await call("create_relationship", { ...ends, relationship_type })).toHaveProperty("id");
   expect(await open()).toEqual([]);
+  const todo = { from_memory_id: (await aMemory(ann, { type: "todo" })).id, to_memory_id: problem.id };
+  expect(await call("create_relationship", { ...todo, relationship_type })).toMatchObject({
+    error: { message: expect.stringMatching(/^from_memory_id: is a todo, which may be only planned/) as string },
+  });
   // A program may store what it has, as it is.
   const other = await aMemory(ann, { type: "task" });
   expect((await aLink(ann, other, problem, { relationshipType: relationship_type })).type).toBe(relationship_type);

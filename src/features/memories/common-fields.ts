@@ -76,3 +76,7 @@ export function hintOfTypes(types: unknown): string {
   });
   return hints.join("");
 }
+
+/** For agents, who take `project` of searches for an input of changes, too. */
+const PROJECT = '{"project_path": …} in context';
+export const PROJECT_IN_CONTEXT = { project: PROJECT, project_path: PROJECT };

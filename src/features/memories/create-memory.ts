@@ -11,7 +11,7 @@ import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { NewMemory, assertHolds } from "./memory-input.js";
 import { insertMemory } from "./insert-memory.js";
 import { findSimilar } from "./search/find-similar.js";
-import { ClientIdField } from "./common-fields.js";
+import { ClientIdField, PROJECT_IN_CONTEXT } from "./common-fields.js";
 import { hintOfType } from "./memory-types.js";
 
 @InputType({ description: "A memory to store." })
@@ -55,6 +55,7 @@ export const createMemory = defineOperation({
       expiresAt: "Until when it holds, if it ends.",
       graph: GRAPH_FOR_AGENTS,
     },
+    instead: PROJECT_IN_CONTEXT,
     outputs: ["id", "type", "title", "tags", "createdAt", "version", "similar"],
     hintOf: ({ type, similar }) =>
       [hintOfType(String(type)), similar ? undefined : NOT_COMPARED].filter(Boolean).join(" ") || undefined,

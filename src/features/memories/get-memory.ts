@@ -36,10 +36,12 @@ export const memory = defineOperation({
       ...["type", "direction", "strength", "context", "memory"].map((name) => `relationships.${name}`),
     ],
     inParts: "content",
-    ifCut:
-      "To read on in a cut content, call get_memory with content_from: the character at which it was cut. " +
-      "get_related_memories lists relationships that had no room, find_path between both memories reads on in a cut " +
-      "context of one.",
+    ifCut: ({ relationships_total: links }) =>
+      "To read on in a cut content, call get_memory with content_from: the character at which it was cut." +
+      (links === 0
+        ? ""
+        : " get_related_memories lists relationships that had no room, find_path between both memories reads on in a " +
+          "cut context of one."),
   },
   example: {
     input: { id: MEMORY_EXAMPLE.id },

@@ -28,15 +28,15 @@ const eachOf = (list: string, column: string): string => `
 /** PostgreSQL knows the length of a long text without reading it. */
 const TEXT_BYTES = "octet_length(title) + octet_length(content) + coalesce(octet_length(summary), 0)";
 
-/** The memories that have one of these ids, or one of these client ids, with the bytes of their texts. SQL for `rowsWith`. */
+/** The memories that have one of these ids, or one of these client ids, with the bytes of all texts. SQL for `rowsWith`. */
 export const memoriesByIds = defineStatement({
   name: "meant_memories",
   values: { ...OF_MANY, clientIds: "text[]" },
-  row: { id: "uuid", clientId: "text?", bytes: "int4" },
+  row: { id: "uuid", clientId: "text?", type: "text", title: "text", bytes: "int4" },
   text: `
-    SELECT id, client_id AS "clientId", ${TEXT_BYTES} AS bytes FROM (${eachOf("ids", "id")}) by_id
+    SELECT id, client_id AS "clientId", type, title, ${TEXT_BYTES} AS bytes FROM (${eachOf("ids", "id")}) by_id
     UNION
-    SELECT id, client_id, ${TEXT_BYTES} FROM (${eachOf("clientIds", "client_id")}) by_client_id`,
+    SELECT id, client_id, type, title, ${TEXT_BYTES} FROM (${eachOf("clientIds", "client_id")}) by_client_id`,
 });
 
 /** Those of some memories that pass a filter, see `filterOf`. SQL for `rowsWith`. */

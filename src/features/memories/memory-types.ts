@@ -36,8 +36,15 @@ const SOLVING_TYPES: readonly string[] = ["solution", "fix"] satisfies MemoryTyp
 /** Relationships that close what they lead to. `solvingMemories` and `search_hits` of the database know them, too. */
 export const CLOSING: readonly string[] = ["SOLVES", "ADDRESSES"];
 
-/** Whether it says how things are, until another says it otherwise: a problem and its solution just happened. */
-export const isLasting = (type: string): boolean => !OPEN_TYPES.includes(type) && !SOLVING_TYPES.includes(type);
+/** Types of memories that say what happened or is to be done. All others say how things are, until another does. */
+const PASSING_TYPES: readonly string[] = [
+  ...OPEN_TYPES,
+  ...SOLVING_TYPES,
+  ...(["task", "conversation"] satisfies MemoryType[]),
+];
+
+/** Whether a later memory of the type may replace it. */
+export const isLasting = (type: string): boolean => !PASSING_TYPES.includes(SYNONYMS.get(type) ?? type);
 
 /** Whether a problem would solve its solution. */
 export const isTurned = (fromType: string, relationship: string, toType: string): boolean =>
@@ -45,7 +52,7 @@ export const isTurned = (fromType: string, relationship: string, toType: string)
 
 /** Whether what is only planned would close a problem. */
 export const isPlanned = (fromType: string, toType: string): boolean =>
-  fromType === ("task" satisfies MemoryType) && OPEN_TYPES.includes(toType);
+  (SYNONYMS.get(fromType) ?? fromType) === ("task" satisfies MemoryType) && OPEN_TYPES.includes(toType);
 
 /** What an agent has to know of a type that nobody looks for; undefined for all others. Every type can be stored. */
 export function hintOfType(type: string): string | undefined {

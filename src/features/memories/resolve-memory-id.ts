@@ -1,5 +1,6 @@
 import { UUID } from "../../operation/id.js";
 import type { Context } from "../../operation/context.js";
+import type { RowOf } from "../../platform/database/statement.js";
 import { memoriesByIds } from "./many-statements.js";
 import { MemoryNotFound } from "./memory.js";
 import type { Place } from "./read-memories.js";
@@ -44,18 +45,30 @@ export async function findExistingIds(
 
 /** Maps each id or client id that a client gives to the id of its memory. Unknown ones are missing. One query. */
 export async function resolveMemoryIds(
-  { database }: Pick<Context, "database">,
+  context: Pick<Context, "database">,
   graphId: string,
   given: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
+  const meant = await meantMemories(context, graphId, given);
+  return new Map([...meant].map(([one, { id }]) => [one, id]));
+}
+
+type MeantMemory = RowOf<typeof memoriesByIds>;
+
+/** The memory of each id or client id that a client gives. */
+async function meantMemories(
+  { database }: Pick<Context, "database">,
+  graphId: string,
+  given: readonly string[],
+): Promise<ReadonlyMap<string, MeantMemory>> {
   const ids = given.filter((one) => UUID.test(one)).map((id) => id.toLowerCase());
   const found = await database.run(memoriesByIds, { graphId, ids, clientIds: given });
-  const known = new Set(found.map(({ id }) => id));
-  const byClientId = new Map(found.map(({ id, clientId }) => [clientId, id]));
+  const byId = new Map(found.map((memory) => [memory.id, memory]));
+  const byClientId = new Map(found.map((memory) => [memory.clientId, memory]));
   return new Map(
-    given.flatMap((one): [string, string][] => {
-      const id = known.has(one.toLowerCase()) ? one.toLowerCase() : byClientId.get(one);
-      return id === undefined ? [] : [[one, id]];
+    given.flatMap((one): [string, MeantMemory][] => {
+      const memory = byId.get(one.toLowerCase()) ?? byClientId.get(one);
+      return memory === undefined ? [] : [[one, memory]];
     }),
   );
 }
@@ -75,8 +88,10 @@ export async function resolveEveryId(
   return [...new Set(resolved.values())].sort();
 }
 
+type End = Pick<MeantMemory, "id" | "type" | "title">;
+
 /**
- * The ids of the two memories that a relationship or a path joins.
+ * The two memories that a relationship or a path joins.
  * @throws MemoryNotFound unless both exist.
  */
 export async function resolveEnds(
@@ -84,9 +99,9 @@ export async function resolveEnds(
   graphId: string,
   { fromMemoryId, toMemoryId }: { readonly fromMemoryId: string; readonly toMemoryId: string },
   joined: "relationship" | "path",
-): Promise<{ readonly from: string; readonly to: string }> {
-  const resolved = await resolveMemoryIds(context, graphId, [fromMemoryId, toMemoryId]);
-  const [from, to] = [resolved.get(fromMemoryId), resolved.get(toMemoryId)];
+): Promise<{ readonly from: End; readonly to: End }> {
+  const meant = await meantMemories(context, graphId, [fromMemoryId, toMemoryId]);
+  const [from, to] = [meant.get(fromMemoryId), meant.get(toMemoryId)];
   const notFound = (does: string, path: string) =>
     new MemoryNotFound(`the id that the ${joined} ${does}; both must be in one graph`, path);
   if (from === undefined) throw notFound("starts from", "fromMemoryId");

@@ -15,7 +15,7 @@ import { withResolvedId } from "./resolve-memory-id.js";
 import { CONTENTS, CONTENT_TYPES, changesOf } from "./memory-columns.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { ChangedMemory } from "./memory-input.js";
-import { ClientIdField } from "./common-fields.js";
+import { ClientIdField, PROJECT_IN_CONTEXT } from "./common-fields.js";
 
 @InputType({
   description:
@@ -42,7 +42,8 @@ const EITHER = new Intl.ListFormat("en-GB", { type: "disjunction" });
 /** For agents: the door takes null and `""` of most fields as left out, so the call may have named some. */
 const HOW_TO_CLEAR =
   ` tags: [] removes all tags; null removes the ${EITHER.format(REMOVABLE.map(snakeCase))}, ` +
-  "if nothing else is null. graph says where it is: to move it, store it in the other graph and delete it here.";
+  "if nothing else is null. graph says where it is: to move it, store it in the other graph, then delete it here, " +
+  "which ends its links.";
 
 export const updateMemory = defineOperation({
   name: "updateMemory",
@@ -71,6 +72,7 @@ export const updateMemory = defineOperation({
       expectedVersion: "The version you read: refused if it changed since.",
       graph: GRAPH_FOR_AGENTS,
     },
+    instead: PROJECT_IN_CONTEXT,
     // With importance and expiry, since `""` for one of them changes nothing.
     outputs: ["id", "type", "title", "summary", "tags", "importance", "expiresAt", "updatedAt", "version"],
     // Lists show the summary instead of the content, so an old one hides what the content says now.

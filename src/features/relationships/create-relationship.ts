@@ -116,16 +116,19 @@ export const createRelationship = defineOperation({
     const [id, createdAt, bytes] = [newId(), now(), linkBytes({ type, ...said })];
     const row = { id, ...said, createdBy: caller.userId, createdAt };
     for (;;) {
-      const { from, to } = await findEnds(context, graphId, input);
+      const ends = await findEnds(context, graphId, input);
+      const [from, to] = [ends.from.id, ends.to.id];
       const link = { graphId, fromId: from, type, toId: to };
       const full = await findFullEnd(database, link);
       if (context.door === "mcp") {
-        await assertCloses(database, link);
+        assertCloses(ends, type);
         await assertNotReplaced(database, link);
       }
       if (full === undefined && (await makeLink(database, { ...link, ...row }))) {
         await settle(context, graphId, { bytes });
-        return { graphId, id, from, to, type, ...said, createdAt };
+        const showsEnds = context.door !== "rest" && caller.scopes.has("memories:read");
+        const titles = showsEnds && { fromTitle: ends.from.title, toTitle: ends.to.title };
+        return { graphId, id, from, to, type, ...said, createdAt, ...titles };
       }
       await refuseExisting(database, link);
       if (full !== undefined) throw new TooManyRelationships(full);
@@ -135,12 +138,12 @@ export const createRelationship = defineOperation({
 });
 
 /**
- * Finds the ids of the two memories.
+ * Finds the two memories.
  * @throws MemoryNotFound if one of them does not exist; InvalidInput if both are the same.
  */
 async function findEnds(context: Context, graphId: string, input: CreateRelationshipInput) {
   const ends = await resolveEnds(context, graphId, input, "relationship");
-  if (ends.from === ends.to) throw InvalidInput.at("toMemoryId", MUST_DIFFER);
+  if (ends.from.id === ends.to.id) throw InvalidInput.at("toMemoryId", MUST_DIFFER);
   return ends;
 }
 
@@ -163,14 +166,9 @@ function assertFollowed(type: string): void {
  * would look at the problem any more while the task is only planned. Agents cannot delete the relationship.
  * @throws InvalidInput
  */
-async function assertCloses({ models }: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
+function assertCloses(ends: Awaited<ReturnType<typeof findEnds>>, type: string): void {
   if (!CLOSING.includes(type)) return;
-  const ends = await models.memory.findMany({
-    where: { graphId, id: { in: [fromId, toId] } },
-    select: { id: true, type: true },
-  });
-  const typeOf = (id: string) => ends.find((end) => end.id === id)?.type ?? "";
-  const [from, to] = [typeOf(fromId), typeOf(toId)];
+  const [from, to] = [ends.from.type, ends.to.type];
   if (isTurned(from, type, to))
     throw InvalidInput.at("fromMemoryId", `is the ${from}, which the ${to} ${type}: swap the two ids`);
   if (isPlanned(from, to)) throw InvalidInput.at("fromMemoryId", `is a ${from}, which may be only planned: ${PLANNED}`);

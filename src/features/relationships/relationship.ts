@@ -2,6 +2,7 @@ import { Field, Float, ID, ObjectType } from "type-graphql";
 import type { Context } from "../../operation/context.js";
 import { Failure } from "../../operation/failure.js";
 import { type Batch, load } from "../../operation/load.js";
+import { ForAgents } from "../../operation/output.js";
 import { defineRelation } from "../../operation/relation.js";
 import type { Relationship as RelationshipRow } from "../../platform/prisma/client.js";
 import {
@@ -13,6 +14,8 @@ import {
   idsByGraph,
   linkContentsOf,
 } from "../memories/index.js";
+
+const JUST_CREATED = "Only where it was just created, for a key with the scope `memories:read`.";
 
 @ObjectType({ description: "A typed link from one memory to another." })
 export class Relationship {
@@ -39,6 +42,14 @@ export class Relationship {
 
   @Field(() => Date, { description: "When it was created." })
   createdAt!: Date;
+
+  @Field(() => String, { nullable: true, description: `The title of the memory it starts from. ${JUST_CREATED}` })
+  @ForAgents
+  fromTitle?: string | null;
+
+  @Field(() => String, { nullable: true, description: `The title of the memory it leads to. ${JUST_CREATED}` })
+  @ForAgents
+  toTitle?: string | null;
 
   /** The graph of its memories. Not a declared field, so no client sees it. */
   graphId!: string;

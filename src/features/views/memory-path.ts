@@ -158,16 +158,16 @@ export const memoryPath = defineOperation({
     const graphId = chosenGraphId(context.caller, input);
     // The path is read after it was found. If a part of it was deleted in between, the search begins again.
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const ends = await resolveEnds(context, graphId, input, "path");
+      const { from, to } = await resolveEnds(context, graphId, input, "path");
       const { relationshipIds, isCapped } = await findPath(context.database, {
         graphId,
-        ...ends,
+        ...{ from: from.id, to: to.id },
         types,
         direction,
         maxDepth,
       });
       if (!relationshipIds) return { length: null, steps: [], isCapped };
-      const steps = await readSteps(context, { graphId, id: ends.from }, relationshipIds);
+      const steps = await readSteps(context, { graphId, id: from.id }, relationshipIds);
       if (steps) return { length: relationshipIds.length, steps, isCapped };
     }
     throw new Unavailable();

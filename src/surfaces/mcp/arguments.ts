@@ -96,6 +96,20 @@ const splitList = (text: string): string[] =>
     .map((item) => item.trim())
     .filter(Boolean);
 
+/** Other words for a choice: which way to follow relationships. */
+const OTHER_CHOICES: ReadonlyMap<string, string> = new Map([
+  ...([
+    ["both", "any"],
+    ["all", "any"],
+    ["outgoing", "out"],
+    ["incoming", "in"],
+  ] as const),
+  ...([
+    ["outbound", "out"],
+    ["inbound", "in"],
+  ] as const),
+]);
+
 /** Converts a name such as `Code Pattern` or `solves` to the tool's own form of it. */
 function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown {
   if (typeof value !== "string") return value;
@@ -103,7 +117,8 @@ function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown
   const isRight = (text: string): boolean =>
     choices ? choices.includes(text) : typeof pattern !== "string" || new RegExp(pattern).test(text);
   const name = value.trim().replaceAll(/[\s-]+/g, "_");
-  return [value, name.toLowerCase(), name.toUpperCase()].find(isRight) ?? value;
+  const meant = OTHER_CHOICES.get(name.toLowerCase());
+  return [value, name.toLowerCase(), name.toUpperCase(), ...(choices && meant ? [meant] : [])].find(isRight) ?? value;
 }
 
 /** Whether an argument is the id of a memory. */

@@ -103,7 +103,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   });
   const isChange = operation.kind === "mutation" && names.includes("graph");
   const meantBy = (args: Output) => {
-    const { known, unknown } = splitByName(nameArguments(args, fields), fields);
+    const { known, unknown } = splitByName(nameArguments(args, fields), fields, tool);
     return { meant: readArguments(known, fields, { isReading: operation.kind === "query" }), unknown };
   };
   return {
@@ -123,7 +123,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       const { meant, unknown } = meantBy(args);
       const part = takePart(meant, inParts === undefined ? "" : partName(inParts));
       const { from, others } = part;
-      const found = [...unknown, ...issuesOfCuts(meant), ...part.issues];
+      const found = [...unknown, ...issuesOfCuts(meant), ...issuesOfWords(meant, fields), ...part.issues];
       const plain = await run(services, scope, { path: {}, query: {}, body: others }, { found });
       const picked = pick(plain, given) as Output;
       // Which graph that is by default changes when a user joins or leaves a team.
@@ -152,7 +152,7 @@ type Output = Readonly<Record<string, unknown>>;
 
 interface CutTexts {
   readonly inParts: string | undefined;
-  readonly ifCut: string | undefined;
+  readonly ifCut: ToolRoute["ifCut"];
 }
 
 interface Extent {
@@ -172,7 +172,8 @@ function answerOf(output: Output, { inParts, ifCut }: CutTexts, { from, endsEarl
   const path = inParts === undefined ? undefined : pathOf(inParts);
   const asked =
     path && from > 0 ? (mapTexts(output, path, (text) => text.slice(from).toWellFormed()) as Output) : output;
-  const cut = { truncated: true, hint: [...hints, ifCut ?? []].flat().join(" ") };
+  const rest = typeof ifCut === "function" ? ifCut(output) : ifCut;
+  const cut = { truncated: true, hint: [...hints, rest ?? []].flat().join(" ") };
   const hint = hints.length > 0 && { hint: hints.join(" ") };
   const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
@@ -260,7 +261,11 @@ const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(v
  * Separates the known arguments, and names all unknown ones in one issue. With the known ones after each of them, a
  * refusal would be longer than the description of the tool.
  */
-function splitByName(args: Output, fields: readonly PlainField[]): { known: Output; unknown: readonly InputIssue[] } {
+function splitByName(
+  args: Output,
+  fields: readonly PlainField[],
+  { instead = {} }: Pick<ToolRoute, "instead">,
+): { known: Output; unknown: readonly InputIssue[] } {
   const names = fields.map(({ name }) => name);
   const unknown = Object.keys(args).filter((name) => !names.includes(name));
   if (unknown.length === 0) return { known: args, unknown: [] };
@@ -268,7 +273,17 @@ function splitByName(args: Output, fields: readonly PlainField[]): { known: Outp
   const known = names.filter((name) => Object.hasOwn(args, name)).map((name) => [name, args[name]] as const);
   return {
     known: Object.fromEntries(known),
-    unknown: [{ path: unknown.join(", "), message: describeUnknown(names, unknown.length) }],
+    unknown: [
+      {
+        path: unknown.join(", "),
+        message: [
+          describeUnknown(names, unknown.length),
+          ...Object.keys(instead)
+            .filter((name) => unknown.includes(name))
+            .map((name) => `for ${name} give ${instead[name]}`),
+        ].join("; "),
+      },
+    ],
   };
 }
 
@@ -288,6 +303,14 @@ const issuesOfCuts = (args: Output): InputIssue[] =>
       message:
         "contains the note that an answer was cut there: read the rest first, and send the whole, or leave it out",
     }));
+
+/** Finds words where a number is to be, as `importance: high`, and names its bounds: the next guess may be 9. */
+const issuesOfWords = (args: Output, fields: readonly PlainField[]): InputIssue[] =>
+  fields.flatMap(({ name, schema: { type, minimum, maximum } }) =>
+    type === "number" && maximum !== undefined && typeof args[name] === "string"
+      ? [{ path: name, message: `must be a number from ${String(minimum)} to ${String(maximum)}` }]
+      : [],
+  );
 
 /** Checks numbers whose maximum is smaller here: the operation's own refusal would name the maximum of other doors. */
 function issuesOfLimits(input: object, type: GraphQLInputObjectType, names: readonly string[]): InputIssue[] {

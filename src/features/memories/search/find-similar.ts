@@ -38,7 +38,9 @@ async function search(context: Context, graphId: string, memory: TypedText): Pro
       context.database.search((run) => findSimilarByWords(run, graphId, memory, wishes)),
       findSimilarByMeaning(context, graphId, memory, wishes),
     ]);
-    return [...byWords, ...byMeaning.filter(({ id }) => !byWords.some((hit) => hit.id === id))]
+    // What shares only some words may mean the same: the higher score counts.
+    const rising = [...byWords, ...byMeaning].toSorted((one, other) => one.relevance - other.relevance);
+    return [...new Map(rising.map((hit) => [hit.id, hit])).values()]
       .map(({ id: memoryId, title, relevance }) => ({
         memoryId,
         title,

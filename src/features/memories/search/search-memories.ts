@@ -40,12 +40,16 @@ const WEAK = 0.2;
 const FEW_WORDS =
   "These have few of the words, so it may be in none of them: try other or fewer words, or another language.";
 
-/** Asks for what memories do not say in words: what is open, or what changed. No "unresolved external symbol". */
+/**
+ * Asks for what memories do not say in words: which problems are open, or what changed. No "unresolved external symbol",
+ * "host not resolved", "open error log" or "open tasks", which are not listed.
+ */
 const ASKS_FOR_STATE = new RegExp(
   [
-    String.raw`\b(?:open|unsolved|unresolved|outstanding|remaining)\s+(?:problem|issue|error|bug|incident|task)s?\b`,
-    String.raw`\bstill\s+(?:open|unsolved|unresolved|broken)\b|\bnot (?:yet )?(?:solved|resolved)\b`,
-    String.raw`\bwhat(?:'s|\u2019s| is| has| have)?\s+(?:changed|happened|new)\b|\brecent(?:ly)? (?:change|activit)`,
+    String.raw`\b(?:open|unsolved|unresolved|outstanding|remaining)\s+(?:problems|issues|errors|bugs|incidents)\b`,
+    String.raw`\bstill\s+(?:open|unsolved|unresolved|broken)\b|\bnot (?:solved|yet (?:solved|resolved|fixed))\b`,
+    String.raw`\bwhat(?:'?s|\u2019s| is| has| have)?\s+(?:changed|happened)\b|\bwhat(?:'?s|\u2019s| is)\s+new\s*(?:$|\W|in\b)`,
+    String.raw`\brecent(?:ly)? (?:changes?\b|changed\b|activit)`,
   ].join("|"),
   "i",
 );
@@ -185,8 +189,8 @@ export const searchMemories = defineOperation({
     name: "search_memories",
     alsoNamed: ["recall_memories"],
     description:
-      "Finds memories by words, best first; misspelt and missing words are tolerated. Call it before work on a task, " +
-      "an error or a decision, and before storing. `total` counts hits with all words. get_memory reads a hit whole.",
+      "Finds memories by words, best first; words may be misspelt or missing. Call it before work on a task, an error " +
+      "or a decision, and before storing. `total` counts hits with all words, else with any. get_memory reads a hit whole.",
     leftOut: ["minImportance", "createdBefore", "tagsMatch", "explain", "full", "includeExpired"],
     inputs: {
       query: "Words to find, in any order; quotes hold a phrase together.",
@@ -221,7 +225,8 @@ export const searchMemories = defineOperation({
     narrowing: ["types", "tags", "project", "createdAfter"],
     whenEmpty: ({ query }) =>
       (UUID.test(String(query).trim()) ? "To read a memory by its id, call get_memory. " : "") +
-      `Search goes by words: try other or fewer ones, or another language. ${WHERE_STATE_IS}`,
+      `Search goes by words: try other or fewer ones, or another language. ${WHERE_STATE_IS} ` +
+      "If that lists nothing either, maybe nothing is stored yet.",
     hintOf: ({ memories, total }, { query }) => {
       const hits = memories as ReadonlyArray<{ relevance: number }>;
       if (hits.length === 0) return Number(total) > 0 ? "There are no more hits: give a smaller offset." : undefined;
