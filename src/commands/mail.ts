@@ -58,8 +58,8 @@ const rowOf = ({ id, kind, attempts, due_at, last_error: why, email }: WaitingMa
   id,
   kind === "sign_up" ? "sign-up" : kind,
   String(attempts),
-  // During an attempt, it is due when another server may try: that is no time at which anything happens otherwise.
-  attempts > 0 && why === null ? "being sent" : minuteOf(due_at),
+  // During an attempt, it is due when another server may try. Later, the one that tried has ended.
+  attempts > 0 && why === null && due_at.getTime() > Date.now() ? "being sent" : minuteOf(due_at),
   email,
 ];
 

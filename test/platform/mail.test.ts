@@ -539,13 +539,13 @@ it("ends a run only when all of its mails have ended, even if one of them fails"
 it("lists mails that wait, the oldest first, with the reasons, and retries the one that is named", async () => {
   await using world = await createWorld();
   const { mail } = world.database.models;
-  const ids = Array.from({ length: 4 }, () => world.services.newId());
-  const later = new Date("2030-01-02T03:04:05Z");
+  const ids = Array.from({ length: 5 }, () => world.services.newId());
+  const [past, later] = [new Date("2020-01-02T03:04:05Z"), new Date("2030-01-02T03:04:05Z")];
   await mail.createMany({
     data: ids.map((id, n) => ({
-      ...{ id, kind: "sign_up", email: `p${n}@example.com`, attempts: n, dueAt: later },
-      // The first is new, and the last is just being sent again.
-      ...{ lastError: n % 3 === 0 ? null : `550 No, ${n}`, createdAt: new Date(Date.now() - 1_000 * n) },
+      ...{ id, kind: "sign_up", email: `p${n}@example.com`, attempts: n, dueAt: n === 4 ? past : later },
+      // The first is new, the last but one is just being sent again, and the process that was sending the last one ended.
+      ...{ lastError: [1, 2].includes(n) ? `550 No, ${n}` : null, createdAt: new Date(Date.now() - 1_000 * n) },
     })),
   });
 
@@ -554,8 +554,8 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
   const mails = await mail.findMany({ orderBy: { id: "asc" } });
   const all = await inWords(world, "retry");
 
-  const rows = [3, 2, 1, 0].map((n) => {
-    const next = n === 3 ? "being sent          " : "2030-01-02 03:04 UTC";
+  const rows = [4, 3, 2, 1, 0].map((n) => {
+    const next = n === 3 ? "being sent          " : `${n === 4 ? 2020 : 2030}-01-02 03:04 UTC`;
     return `${ids[n]}  sign-up  ${n}      ${next}  p${n}@example.com\n`;
   });
   const reasons = [2, 1].map((n) => `${ids[n]}  550 No, ${n}\n`);
@@ -568,6 +568,7 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
     [0, true],
     [2, false],
     [3, false],
+    [4, true],
   ]);
   expect(all).toBe("Mails that are retried now: 2.\n");
   await mail.deleteMany();
