@@ -204,7 +204,7 @@ it("says in words what it has done", async () => {
   expect(shown).toMatch(/\nmg_live_\w{4} +Laptop +never +never +\S{36}\nmg_live_\w{4} +First key +never +never /);
   expect(done).toEqual([
     ...[`Plan pro: ${EMAIL}.\n`, `Renamed: ${EMAIL}.\n`, `Verified: ${EMAIL}.\n`, `Suspended: ${EMAIL}.\n`],
-    expect.stringMatching(/^Suspended +since \d{4}-\d\d-\d\dT\S+Z\n$/),
+    expect.stringMatching(/^Suspended +since \d{4}-\d\d-\d\d \d\d:\d\d UTC\n$/),
     ...[`No longer suspended: ${EMAIL}.\n`, `Revoked keys of ${EMAIL}: 2.\n`, `Changed: ${EMAIL}.\n`],
     `Deleted the user ${EMAIL}.\n`,
   ]);
