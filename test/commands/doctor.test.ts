@@ -224,6 +224,38 @@ it.each([
   expect(by.get("mail")).toMatchObject({ state: "wrong", says: expect.stringMatching(says) as string });
 });
 
+it("says that a mail server accepts the connection, but refuses the mails", async () => {
+  await using world = await createWorld();
+  await using smtp = await startMailServer();
+  const { mail } = world.database.models;
+  const said = async () => {
+    const { by } = await examine({
+      ...{ DATABASE_URL: world.databaseUrl, SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
+      PUBLIC_URL: "http://127.0.0.1:1",
+    });
+    return `${by.get("mail")?.state}: ${by.get("mail")?.says}`;
+  };
+  const dueAt = new Date("2030-01-02T03:04:05Z");
+  const createdAt = new Date("2020-01-02T03:04:05Z");
+  const row = (id = world.services.newId()) => ({ id, kind: "sign_up", email: `${id}@example.com`, dueAt });
+  // New, being tried for the first time, and failed a moment ago, as where a server greets strangers later.
+  await mail.createMany({
+    data: [...[row(), { ...row(), attempts: 1, createdAt }], { ...row(), attempts: 3, lastError: "450 Later." }],
+  });
+  expect(await said()).toMatch(/^ok: The mail server accepts the connection; mails come from \S+\.$/);
+
+  await mail.createMany({
+    data: [
+      { ...row(), attempts: 2, lastError: "550 No.", createdAt },
+      { ...row(), attempts: 4, createdAt },
+    ],
+  });
+
+  expect(await said()).toMatch(
+    /^wrong: The mail .* But mails wait after failed tries: 2, the oldest since 2020-01-02 03:04 UTC, the last error was: 550 No\. `npm run mail -- list`/,
+  );
+});
+
 it("says that a mail server lets clients sign in, but SMTP_URL has no user", async () => {
   const smtp = new SMTPServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true, authOptional: true });
   onTestFinished(() => smtp.close());

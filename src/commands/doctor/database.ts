@@ -17,7 +17,7 @@ import { THROUGH_POOLER, placeOf } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
 import { assertKept } from "./upkeep.js";
 
-const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
+export const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
 
 /** How much clocks may differ: codes, sessions and signed events depend on them. */
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
@@ -25,12 +25,14 @@ const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 /** A setting of the connection, to find out whether a pooler drops it. */
 const STATEMENT_MS = 4_000;
 
+/** Whether there is a database. To open an embedded one that is not there would create it. */
+export const hasDatabase = ({ databaseUrl, directDatabaseUrl = databaseUrl, dataDir }: Config): boolean =>
+  directDatabaseUrl !== undefined || existsSync(join(dataDir, "postgres"));
+
 export async function checkDatabase(config: Config): Promise<string> {
-  const { databaseUrl, directDatabaseUrl = databaseUrl, dataDir } = config;
-  // To open it would create it.
-  if (directDatabaseUrl === undefined && !existsSync(join(dataDir, "postgres"))) {
+  if (!hasDatabase(config)) {
     throw new Problem(
-      `There is no database in ${dataDir} yet: start the service, which creates one, or set DATABASE_URL.`,
+      `There is no database in ${config.dataDir} yet: start the service, which creates one, or set DATABASE_URL.`,
     );
   }
   await using dataFolder = await openDataFolder(config);

@@ -1,12 +1,30 @@
 import type { Config } from "../../config.js";
 import { adviceForCertificate } from "../../platform/certificate-advice.js";
+import { openDataFolder, variableOf } from "../../platform/data-folder.js";
+import { onConnection } from "../../platform/database/one-connection.js";
 import { verifyMailServer } from "../../platform/mailer.js";
+import { minuteOf } from "../../wording.js";
+import { CONNECTION, hasDatabase } from "./database.js";
 import { Problem } from "./problem.js";
 
-export async function checkMail({ smtpUrl, ...config }: Config): Promise<string | undefined> {
+/** A server that accepts the connection may still refuse each mail, so this also looks at the mails that wait. */
+export async function checkMail(config: Config): Promise<string | undefined> {
+  const { smtpUrl } = config;
   if (smtpUrl === undefined) return undefined;
+  const says = await connectToServer({ ...config, smtpUrl });
+  // `database` reports a database that does not answer.
+  const failing = hasDatabase(config) ? await readFailing(config).catch(() => undefined) : undefined;
+  if (!failing?.since) return says;
+  const why = failing.error === null ? "" : `, the last error was: ${failing.error.trim().replace(/\.$/, "")}`;
+  throw new Problem(
+    `${says} But mails wait after failed tries: ${failing.count}, the oldest since ${minuteOf(failing.since)}${why}. ` +
+      "`npm run mail -- list` shows them all.",
+  );
+}
+
+async function connectToServer(config: Config & { readonly smtpUrl: string }): Promise<string> {
   try {
-    const { lacksUser } = await verifyMailServer({ ...config, smtpUrl });
+    const { lacksUser } = await verifyMailServer(config);
     const hint = lacksUser
       ? " It lets clients sign in, and SMTP_URL has no user: it may refuse mails without one."
       : "";
@@ -16,6 +34,26 @@ export async function checkMail({ smtpUrl, ...config }: Config): Promise<string 
     const said = message.trim().replace(ANSWER, ": ").replace(/\.$/, "");
     throw new Problem(`The mail server cannot be used: ${said}. ${mailAdvice(said, code)}`);
   }
+}
+
+interface Failing {
+  readonly count: number;
+  /** Null if no mail is failing. */
+  readonly since: Date | null;
+  /** Null while each is tried again. */
+  readonly error: string | null;
+}
+
+/** By then, the second try has failed. */
+const FAILING = `
+  SELECT count(*)::int AS count, min(created_at) AS since,
+         (array_agg(last_error ORDER BY due_at DESC) FILTER (WHERE last_error IS NOT NULL))[1] AS error
+  FROM mail WHERE attempts > 1 AND created_at < now() - interval '2 minutes'`;
+
+async function readFailing(config: Config): Promise<Failing | undefined> {
+  await using dataFolder = await openDataFolder(config);
+  const address = { url: dataFolder.databaseUrl, variable: variableOf(config) };
+  return onConnection(address, CONNECTION, async (client) => (await client.query<Failing>(FAILING)).rows[0]);
 }
 
 /** Nodemailer repeats an answer that is no greeting. */
