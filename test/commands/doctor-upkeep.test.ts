@@ -91,8 +91,9 @@ it("counts connections and names who blocks a statement, although sessions of ot
   );
   const url = Object.assign(new URL(world.databaseUrl), { username: role, password: "hush" }).href;
   await using lock = await lockMemories(world);
-  const [reader, client] = [new pg.Client(url), new pg.Client(url)];
-  await Promise.all([reader.connect(), client.connect()]);
+  const clients = [url, url, world.databaseUrl, world.databaseUrl].map((each) => new pg.Client(each));
+  const [reader, client, second, third] = clients as [pg.Client, pg.Client, pg.Client, pg.Client];
+  for (const each of clients) await each.connect();
   // As the service, whose statements give up long before anybody has blocked them for 20 s.
   const statement = `SET lock_timeout = ${LIMITS.database.lockWaitMs}; SELECT count(*) FROM memory`;
   const read = (): Promise<unknown> =>
@@ -101,11 +102,22 @@ it("counts connections and names who blocks a statement, although sessions of ot
 
   const said = () => assertKept(client).then(String, ({ message }: Error) => message);
   await expect.poll(said).toMatch(/^Process \d+ \(.*state not visible\) blocks others \(1\):/);
+  // Who comes later waits behind this one, too, which is not the cause.
+  const locking = second.query("BEGIN; LOCK TABLE memory; COMMIT");
+  await expect.poll(() => lock.waiting()).toBe(2);
+  const waiting = third.query("SELECT count(*) FROM memory");
+  const long = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'memory'::regclass AND mode = 'AccessShareLock'
+    AND waitstart < clock_timestamp() - interval '${BOUNDS.waitingSeconds} s'`;
+  await expect.poll(async () => (await pool.query(long)).rowCount).toBeGreaterThan(1);
+  // It sees that sessions of others wait: all see all locks.
+  expect(await said()).toMatch(
+    /^Process \d+ \(.*state not visible\) blocks others \([2-9]\): [^:]* ends it, run as \w+ or a superuser\.$/,
+  );
   await lock.release();
-  await reading;
+  await Promise.all([reading, locking, waiting]);
   const used = assertKept(client, { ...BOUNDS, connectionsShare: 0 });
   await expect(used).rejects.toThrow(/^([3-9]|\d{2,}) of PostgreSQL's/);
-  await Promise.all([reader.end(), client.end()]);
+  await Promise.all(clients.map((each) => each.end()));
   await pool.query(`DROP OWNED BY ${role}`);
 });
 

@@ -48,8 +48,9 @@ export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Pr
   if (problems.length > 0) throw new Problem(problems.join(" "));
 }
 
-/** The type is not visible of sessions of other roles. */
-const IS_CLIENT = "coalesce(backend_type, 'client backend') = 'client backend' AND datname IS NOT NULL";
+/** The type is not visible of sessions of other roles; autovacuum has no role. */
+const IS_CLIENT =
+  "coalesce(backend_type, 'client backend') = 'client backend' AND datname IS NOT NULL AND usename IS NOT NULL";
 
 /** `pg_stats` is what the planner knows. */
 const tables = ({ liveRows, deadRows }: Bounds) => `
@@ -84,25 +85,30 @@ const tables = ({ liveRows, deadRows }: Bounds) => `
 
 /**
  * Of sessions of other roles only the process is visible, unless ours is a member of pg_read_all_stats: then the time
- * that a statement has waited for one counts, of which the service's own wait no longer than `lockWaitMs`.
+ * that a statement has waited for one counts, of which the service's own wait no longer than `lockWaitMs`. Locks are
+ * visible to all. Who waits, too, is not the cause, though others wait behind it.
  */
 const transactions = ({ blockingSeconds, waitingSeconds, openSeconds }: Bounds) => `
-  WITH blocked AS (
-    SELECT blocker, count(*) AS statements, min(query_start) AS waiting_since
-    FROM pg_stat_activity, unnest(pg_blocking_pids(pid)) AS blocker
-    WHERE datname = current_database() AND wait_event_type = 'Lock'
+  WITH waiting AS (SELECT pid, waitstart FROM pg_locks WHERE NOT granted),
+  blocked AS (
+    SELECT blocker, count(*) AS statements, min(waitstart) AS waiting_since
+    FROM waiting JOIN pg_stat_activity USING (pid), unnest(pg_blocking_pids(pid)) AS blocker
+    WHERE datname = current_database() AND blocker NOT IN (SELECT pid FROM waiting)
     GROUP BY blocker
   )
-  SELECT format('Process %s (%s, %s, %s)%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it.',
+  SELECT format('Process %s (%s, %s, %s)%s: it keeps locks, and dead rows. SELECT pg_terminate_backend(%s) ends it%s.',
                 pid, usename, coalesce(nullif(application_name, ''), 'no name'), coalesce(state, 'state not visible'),
                 concat_ws(', and',
                           ' has had a transaction open for ' || round(extract(epoch FROM now() - xact_start)) || ' s',
-                          ' blocks others (' || statements || ')'), pid) AS problem
+                          ' blocks others (' || statements || ')'), pid,
+                CASE WHEN NOT pg_has_role(usesysid, 'USAGE') THEN ', run as ' || usename || ' or a superuser' END)
+         AS problem
   FROM pg_stat_activity LEFT JOIN blocked ON blocker = pid
   WHERE pid <> pg_backend_pid() AND ${IS_CLIENT}
     AND (datname = current_database() AND xact_start < now() - interval '${openSeconds} s'
-         OR coalesce(xact_start < now() - interval '${blockingSeconds} s',
-                     waiting_since < now() - interval '${waitingSeconds} s') AND statements > 0)
+         OR coalesce(xact_start, waiting_since)
+            < now() - CASE WHEN state IS NULL THEN interval '${waitingSeconds} s' ELSE '${blockingSeconds} s' END
+            AND statements > 0)
   ORDER BY statements DESC NULLS LAST, xact_start`;
 
 const preparedTransactions = ({ openSeconds }: Bounds) => `
