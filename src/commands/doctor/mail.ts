@@ -48,7 +48,7 @@ interface Failing {
 const FAILING = `
   SELECT count(*)::int AS count, min(created_at) AS since,
          (array_agg(last_error ORDER BY due_at DESC) FILTER (WHERE last_error IS NOT NULL))[1] AS error
-  FROM mail WHERE attempts > 1 AND created_at < now() - interval '2 minutes'`;
+  FROM mail WHERE attempts > 1 AND created_at < now() - interval '1 minute'`;
 
 async function readFailing(config: Config): Promise<Failing | undefined> {
   await using dataFolder = await openDataFolder(config);
