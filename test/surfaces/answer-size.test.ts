@@ -439,6 +439,34 @@ it("reads small rows after large ones in few statements", async () => {
   expect(reads).toBeLessThanOrEqual(17);
 });
 
+it("makes no page of ordinary memories shorter than its limit, however many tags and relationships they have", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  await storeMemories(world, ann, 201, "some words ".repeat(500));
+  await linkMemories(world, ann, 50);
+  const tags = Array.from({ length: LIMITS.memory.tags }, (_, number) => `an ordinary tag ${number}`);
+  const context = { branch: "main", files: ["a.ts", "b.ts"], author: { name: "Ann" } };
+  await world.database.pool.query("UPDATE memory SET tags = $1, context = $2", [tags, context]);
+
+  const { rows } = await world.database.pool.query<{ id: string }>(
+    "SELECT id FROM memory ORDER BY id OFFSET 100 LIMIT 1",
+  );
+  for (const [path, field] of [
+    ["/v1/memories?limit=100", "memories"],
+    ["/v1/memories/search?query=words&limit=100&full=true", "memories"],
+    ["/v1/export/records?limit=100", "records"],
+    ["/v1/relationships?limit=100", "relationships"],
+    [`/v1/memories/${rows[0]?.id}`, "relationships"],
+    [`/v1/memories/${rows[0]?.id}/related?limit=100&full=true`, "memories"],
+  ] as const) {
+    const { body } = await ask(url + path, { key: ann.key });
+    const { length } = (body as Record<typeof field, readonly object[]>)[field];
+    // The first record of an export describes it.
+    expect([path, length]).toEqual([path, field === "records" ? 101 : 100]);
+  }
+});
+
 /** Items of 200 kB that fit into a page, and as many that are read before their size is known. */
 const LARGEST_READ = 30;
 
