@@ -95,6 +95,7 @@ export const LIMITS = {
     introspectionPerRequest: 2_000, // Without a key, so many values that are not cached cost one request more.
     cost: 20_000, // The expected values in an answer; lists count with their limit.
     smallCost: 2_000, // As many values as a page of 100 memories by REST, which takes no slot of `graphqlPerAccount`.
+    repeatedUnits: 1_048_576, // Of variables that are used again: as many as a body may have. Objects as in `nestedBytes`.
     coercionErrors: 3, // Errors of variables; reading them stops there.
   },
   mcp: {

@@ -49,6 +49,37 @@ it("serves a document within the limits", async () => {
   );
 });
 
+it.each([
+  ["texts", { content: "x".repeat(20_000) }, 52],
+  ["contexts", { context: { values: Array.from({ length: 2_000 }, () => ({})) } }, 14],
+])("refuses large variables that are used again and again before they are read: %s", async (_what, large, most) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user({ plan: "pro" });
+  const m = { type: "general", title: "A", content: "B", ...large };
+  const send = (times: number) => {
+    const change = `createMemories(input: { memories: [${"$m ".repeat(times)}] }) { memoryIds }`;
+    return ask(`${url}/graphql`, {
+      key: ann.key,
+      body: { query: `mutation($m: BulkMemoryInput!) { ${change} }`, variables: { m } },
+    });
+  };
+  const byDefault = `query($q: String! = "${"x".repeat(40_000)}") {
+    searchMemories(query: $q, tags: [${"$q ".repeat(40)}]) { total }
+  }`;
+
+  const fits = await send(most);
+  const refused = await send(most + 2);
+  const refusedDefault = await ask(`${url}/graphql`, { key: ann.key, body: { query: byDefault } });
+
+  expect(fits.body).toMatchObject({ data: { createMemories: { memoryIds: { length: most } } } });
+  for (const { status, body } of [refused, refusedDefault]) {
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain("Variables that are used several times may come to 1 MiB more");
+  }
+  expect(world.bugs).toEqual([]);
+});
+
 it("refuses to follow a relation from more than 1,000 memories, even if the estimate was lower", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();

@@ -15,7 +15,7 @@ import { chargeCaller, chargeKeylessWork } from "../rate-limit.js";
 import type { RequestContext } from "./context.js";
 import { assertAffordable, introspectionIn } from "./cost.js";
 import { causeOf, codeOf, httpError, limitErrors } from "./errors.js";
-import { assertVariablesFit } from "./variables.js";
+import { assertFewRepeated, assertVariablesFit } from "./variables.js";
 
 const { introspectionPerRequest } = LIMITS.graphql;
 
@@ -66,6 +66,7 @@ export async function admit(
     await chargeCaller(budgets, scope, count);
     if (operation) {
       const parsed = { document, operation, given: variables ?? {} };
+      assertFewRepeated(parsed);
       assertVariablesFit(schema, parsed);
       assertAffordable(schema, parsed);
       // Any change of the document makes another answer, which takes as long as some hundred small requests.

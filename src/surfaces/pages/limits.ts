@@ -143,7 +143,9 @@ export const STEPS: readonly Step[] = [
   },
   {
     step: "GraphQL: variables",
-    bound: `${graphql.coercionErrors} errors, then reading stops`,
+    bound:
+      `${graphql.coercionErrors} errors, then reading stops; ${size(graphql.repeatedUnits)} more by using large ones ` +
+      "several times",
     time: "linear in their values",
     memory: "linear in their values",
     beyond: "400",
