@@ -96,6 +96,17 @@ it.each(["1.1.1.1", "2606:4700::1111", ...INTERNAL])(
   },
 );
 
+it("logs why a document could not be read, and does not say it to people", async () => {
+  await serveWeb((_request, response) => void response.writeHead(418).end());
+
+  const { text } = await walker.begin(`https://${"a".repeat(40)}.example.com/${randomUUID()}`);
+
+  const lines = world.log.map((line) => JSON.parse(line) as { host?: string; reason?: string });
+  const logged = { host: `${"a".repeat(40)}.example.com`, reason: "the status is 418, the coding identity" };
+  expect(lines).toContainEqual(expect.objectContaining(logged));
+  expect(text).not.toContain("418");
+});
+
 it.each<[string, (text: string) => Buffer]>([
   ["identity", Buffer.from],
   ["br", brotliCompressSync],

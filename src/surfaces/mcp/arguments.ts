@@ -97,18 +97,9 @@ const splitList = (text: string): string[] =>
     .filter(Boolean);
 
 /** Other words for a choice: which way to follow relationships. */
-const OTHER_CHOICES: ReadonlyMap<string, string> = new Map([
-  ...([
-    ["both", "any"],
-    ["all", "any"],
-    ["outgoing", "out"],
-    ["incoming", "in"],
-  ] as const),
-  ...([
-    ["outbound", "out"],
-    ["inbound", "in"],
-  ] as const),
-]);
+const OTHER_CHOICES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ both: "any", all: "any", outgoing: "out", incoming: "in", outbound: "out", inbound: "in" }),
+);
 
 /** Converts a name such as `Code Pattern` or `solves` to the tool's own form of it. */
 function inForm(value: unknown, { pattern, enum: choices }: JsonSchema): unknown {

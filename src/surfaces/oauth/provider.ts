@@ -37,6 +37,8 @@ export interface ProviderParts {
   note(error: unknown, response: ServerResponse): object;
   /** Notes the code of an error that the client caused. */
   noteRefusal(code: string, response: ServerResponse): void;
+  /** Logs why the document of a client could not be read, of which people are told only that it could not. */
+  noteUnreadable(host: string, reason: string): void;
 }
 
 /**
@@ -94,10 +96,15 @@ const REFUSALS = ["authorization.error", "grant.error", "registration_create.err
 const INVALID_GRANT =
   "The code or token is wrong, was used before, has expired, or was revoked. Connect the program again.";
 
-function configurationOf({ urls, scopes, store, documents, renderProblem }: ProviderParts): Configuration {
+function configurationOf(parts: ProviderParts): Configuration {
+  const { urls, scopes, store, documents, renderProblem } = parts;
   return {
     adapter: (kind) => adapterOf(kind, store),
-    fetch: (address, options = {}) => fetchDocument(address as string, options),
+    fetch: (address, options = {}) =>
+      fetchDocument(address as string, options).catch((error: Error) => {
+        parts.noteUnreadable(new URL(address).host, error.message);
+        throw error;
+      }),
     jwks: { keys: [unusedKey()] },
     enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
     clientAuthMethods: ["none"],

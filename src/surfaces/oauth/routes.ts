@@ -113,8 +113,13 @@ async function loadServer({ urls, scopes, services, store, pages }: OAuthParts):
       return oauthError(failure, response as Response);
     },
     noteRefusal: (code, response) => scopeOf(response as Response).noteCode(code),
+    noteUnreadable: (host, reason) =>
+      services.log.info({ host: shorten(host), reason: shorten(reason) }, "a client's document could not be read"),
   });
 }
+
+/** Nobody has longer names; an error may repeat whatever is asked for. */
+const shorten = (text: string): string => text.slice(0, 300);
 
 /** oidc-provider checks the resource only after it has used up the token or the code: a typo would end a connection. */
 const refuseOtherResources =
