@@ -242,15 +242,19 @@ it("looks for words of another version in some pages only, whatever lies before,
       `INSERT INTO memory (id, ${names}) SELECT gen_random_uuid(), ${names} FROM memory, generate_series(1, 12000)`,
     );
     await client.query("DELETE FROM memory");
-    const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
-      "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT is_search_outdated(10)",
-    );
-    const plan = rows[0]?.["QUERY PLAN"][0].Plan;
-    const pages = Number(plan?.["Shared Hit Blocks"]) + Number(plan?.["Shared Read Blocks"]);
+    const pages: number[] = [];
+    // Of several calls, since one may also read the catalogue, after another session has changed something there.
+    for (let call = 0; call < 3; call++) {
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT is_search_outdated(10)",
+      );
+      const plan = rows[0]?.["QUERY PLAN"][0].Plan;
+      pages.push(Number(plan?.["Shared Hit Blocks"]) + Number(plan?.["Shared Read Blocks"]));
+    }
     const { rows: sizes } = await client.query<{ pages: number }>(
       "SELECT pg_relation_size('memory')::int / 8192 AS pages",
     );
     expect(sizes[0]?.pages).toBeGreaterThan(400);
-    expect(pages).toBeLessThan(100);
+    expect(Math.min(...pages)).toBeLessThan(100);
   });
 });
