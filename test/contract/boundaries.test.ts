@@ -128,6 +128,17 @@ it("lets only environment.ts read environment variables", () => {
   expect(readers).toEqual(["environment.ts"]);
 });
 
+it("lets only servers that the operator names send what `fetch` decompresses", () => {
+  const fetching = /\bfetch\([^)]|"undici"/;
+  const callers = files.filter((file) => fetching.test(readFileSync(join("src", file), "utf8")));
+  // Addresses that anybody may name are read by `public-web.ts`. The snippets are a text of a page.
+  expect(callers.sort()).toEqual([
+    ...["commands/doctor/public-address.ts", "commands/tour/walk-billing.ts", "import/call-service.ts"],
+    ...["platform/meaning/embeddings.ts", "stand-in/stripe/delivery.ts", "stand-in/stripe/shared.ts"],
+    "surfaces/pages/graphql-snippets.ts",
+  ]);
+});
+
 it("lets operations and features take the time only from the clock that all servers share", () => {
   const own = /new Date\(\)|Date\.now\(\)|uuidv7\(\)/;
   const readers = files.filter(
