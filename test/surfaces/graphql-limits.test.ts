@@ -64,8 +64,9 @@ it.each([
       body: { query: `mutation($m: BulkMemoryInput!) { ${change} }`, variables: { m } },
     });
   };
-  const byDefault = `query($q: String! = "${"x".repeat(40_000)}") {
-    searchMemories(query: $q, tags: [${"$q ".repeat(40)}]) { total }
+  // A name that every object has.
+  const byDefault = `query($toString: String! = "${"x".repeat(40_000)}") {
+    searchMemories(query: $toString, tags: [${"$toString ".repeat(40)}]) { total }
   }`;
 
   const fits = await send(most);

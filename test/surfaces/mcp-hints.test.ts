@@ -192,6 +192,7 @@ it.each([
   ["open error log mails", false],
   ["mails: host not resolved", false],
   ["what new hires know of mails", false],
+  ["what is new feature flag mails", false],
   ["mails unresolved external symbol", false],
   ["mails: too many open files, error 24", false],
   ["recent mails", false],

@@ -15,7 +15,7 @@ export async function checkMail(config: Config): Promise<string | undefined> {
   // `database` reports a database that does not answer.
   const failing = hasDatabase(config) ? await readFailing(config).catch(() => undefined) : undefined;
   if (!failing?.since) return says;
-  const why = failing.error === null ? "" : `, the last error was: ${failing.error.trim().replace(/\.$/, "")}`;
+  const why = failing.error === null ? "" : `, with errors such as: ${failing.error.trim().replace(/\.$/, "")}`;
   throw new Problem(
     `${says} But mails wait after failed tries: ${failing.count}, the oldest since ${minuteOf(failing.since)}${why}. ` +
       "`npm run mail -- list` shows them all.",
@@ -40,14 +40,14 @@ interface Failing {
   readonly count: number;
   /** Null if no mail is failing. */
   readonly since: Date | null;
-  /** Null while each is tried again. */
+  /** One of them; null while each is tried again. */
   readonly error: string | null;
 }
 
 /** By then, the second try has failed. */
 const FAILING = `
   SELECT count(*)::int AS count, min(created_at) AS since,
-         (array_agg(last_error ORDER BY due_at DESC) FILTER (WHERE last_error IS NOT NULL))[1] AS error
+         (array_agg(last_error ORDER BY created_at) FILTER (WHERE last_error IS NOT NULL))[1] AS error
   FROM mail WHERE attempts > 1 AND created_at < now() - interval '1 minute'`;
 
 async function readFailing(config: Config): Promise<Failing | undefined> {

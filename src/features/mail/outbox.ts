@@ -44,7 +44,7 @@ async function deliver(outbox: Outbox, claimed: ClaimedMail): Promise<void> {
       log.info({ mail_id: id, kind, domain: domainOf(email), attempts }, "a mail was sent");
     }
   } catch (error) {
-    return isRefusedForGood(error) ? giveUpAddress(outbox, mail) : postpone(outbox, mail, error);
+    return isRefusedForGood(error) ? giveUpRefused(outbox, mail) : postpone(outbox, mail, error);
   }
   await database.models.mail.deleteMany({ where: { id } });
 }
@@ -98,19 +98,19 @@ function isBecauseOfSender(response: string): boolean {
   return OF_SENDER.test(status) || WORDS_OF_SENDER.some((pattern) => pattern.test(words));
 }
 
-async function giveUpAddress(outbox: Outbox, mail: ClaimedMail): Promise<void> {
+async function giveUpRefused(outbox: Outbox, mail: ClaimedMail): Promise<void> {
   const { log, meter } = outbox;
   const { id, kind, email } = mail;
   log.warn({ mail_id: id, kind, domain: domainOf(email) }, "a mail server refused an address permanently");
   meter?.mail("refused");
-  await giveUp(outbox, mail, "refused");
+  await deleteGivenUp(outbox, mail, "refused");
 }
 
 /**
  * Deletes the mail, unless it was withdrawn meanwhile, or requested again. Marks its invitation, and tells the person
  * who invited. Returns whether it was deleted.
  */
-async function giveUp({ database, newId }: Outbox, mail: ClaimedMail, reason: Bounce): Promise<boolean> {
+async function deleteGivenUp({ database, newId }: Outbox, mail: ClaimedMail, reason: Bounce): Promise<boolean> {
   return await database.transaction(async (inner) => {
     const { count } = await inner.models.mail.deleteMany({ where: claimOf(mail) });
     if (count > 0 && mail.invitationId !== null) {
@@ -163,7 +163,7 @@ async function postpone(outbox: Outbox, mail: ClaimedMail, error: unknown): Prom
   const isGivenUp = wasRetriedEnough(mail);
   // Unless it was withdrawn meanwhile, or requested again: then it is due already, or another process sends it.
   const isStillOurs = isGivenUp
-    ? await giveUp(outbox, mail, "tooLate")
+    ? await deleteGivenUp(outbox, mail, "tooLate")
     : (await database.models.mail.updateMany({ where: claimOf(mail), data: { lastError, dueAt } })).count > 0;
   if (!isStillOurs) return;
   // Mail servers often repeat the address in their messages, so only their codes are logged.

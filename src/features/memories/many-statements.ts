@@ -28,7 +28,7 @@ const eachOf = (list: string, column: string): string => `
 /** PostgreSQL knows the length of a long text without reading it. */
 const TEXT_BYTES = "octet_length(title) + octet_length(content) + coalesce(octet_length(summary), 0)";
 
-/** The memories that have one of these ids, or one of these client ids, with the bytes of all texts. SQL for `rowsWith`. */
+/** The memories that have one of these ids, or one of these client ids, and what is known of them. SQL for `rowsWith`. */
 export const memoriesByIds = defineStatement({
   name: "meant_memories",
   values: { ...OF_MANY, clientIds: "text[]" },

@@ -51,8 +51,10 @@ export const isTurned = (fromType: string, relationship: string, toType: string)
   CLOSING.includes(relationship) && OPEN_TYPES.includes(fromType) && SOLVING_TYPES.includes(toType);
 
 /** Whether what is only planned would close a problem. */
-export const isPlanned = (fromType: string, toType: string): boolean =>
-  (SYNONYMS.get(fromType) ?? fromType) === ("task" satisfies MemoryType) && OPEN_TYPES.includes(toType);
+export const isPlanned = (fromType: string, relationship: string, toType: string): boolean =>
+  CLOSING.includes(relationship) &&
+  (SYNONYMS.get(fromType) ?? fromType) === ("task" satisfies MemoryType) &&
+  OPEN_TYPES.includes(toType);
 
 /** What an agent has to know of a type that nobody looks for; undefined for all others. Every type can be stored. */
 export function hintOfType(type: string): string | undefined {

@@ -1,7 +1,7 @@
 import type { Context } from "../../operation/context.js";
 import { Direction, type Memory, type MemoryRelationship } from "./memory.js";
 import { jsonUnits, paceBy } from "../../operation/pieces.js";
-import { type ContentName, type MemoryRow } from "./memory-columns.js";
+import type { ContentName, MemoryRow } from "./memory-columns.js";
 import {
   type LinkItem,
   memoriesAlone,

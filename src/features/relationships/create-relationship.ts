@@ -6,7 +6,6 @@ import { lockRow } from "../../operation/lock-row-statement.js";
 import { defineOperation } from "../../operation/operation.js";
 import type { Database } from "../../platform/database/database.js";
 import {
-  CLOSING,
   GRAPH_FOR_AGENTS,
   GraphFull,
   GraphInput,
@@ -121,7 +120,7 @@ export const createRelationship = defineOperation({
       const link = { graphId, fromId: from, type, toId: to };
       const full = await findFullEnd(database, link);
       if (context.door === "mcp") {
-        assertCloses(ends, type);
+        assertMayClose(ends, type);
         await assertNotReplaced(database, link);
       }
       if (full === undefined && (await makeLink(database, { ...link, ...row }))) {
@@ -166,12 +165,14 @@ function assertFollowed(type: string): void {
  * would look at the problem any more while the task is only planned. Agents cannot delete the relationship.
  * @throws InvalidInput
  */
-function assertCloses(ends: Awaited<ReturnType<typeof findEnds>>, type: string): void {
-  if (!CLOSING.includes(type)) return;
+function assertMayClose(ends: Awaited<ReturnType<typeof findEnds>>, type: string): void {
   const [from, to] = [ends.from.type, ends.to.type];
-  if (isTurned(from, type, to))
+  if (isTurned(from, type, to)) {
     throw InvalidInput.at("fromMemoryId", `is the ${from}, which the ${to} ${type}: swap the two ids`);
-  if (isPlanned(from, to)) throw InvalidInput.at("fromMemoryId", `is a ${from}, which may be only planned: ${PLANNED}`);
+  }
+  if (isPlanned(from, type, to)) {
+    throw InvalidInput.at("fromMemoryId", `is a ${from}, which may be only planned: ${PLANNED}`);
+  }
 }
 
 const PLANNED = "say RELATED_TO, or, if it is done, first change its type to solution by update_memory";

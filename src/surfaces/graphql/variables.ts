@@ -20,7 +20,7 @@ import {
 } from "graphql";
 import { InvalidInput } from "../../operation/failure.js";
 import { GRAPHQL_WORDS, type InputField, Issues, beyondProblem, readValue } from "../../operation/read-value.js";
-import { unitsOf } from "../../operation/pieces.js";
+import { jsonUnits, unitsOf } from "../../operation/pieces.js";
 import { LIMITS } from "../../limits.js";
 import type { ParsedRequest } from "./cost.js";
 
@@ -33,9 +33,12 @@ import type { ParsedRequest } from "./cost.js";
 export function assertFewRepeated({ document, operation, given }: ParsedRequest): void {
   let room: number = LIMITS.graphql.repeatedUnits;
   for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
-    const again = (usesIn(document, operation).get(variable.name.value) ?? 0) - 1;
+    const name = variable.name.value;
+    const again = (usesIn(document, operation).get(name) ?? 0) - 1;
     if (again < 1) continue;
-    room -= again * unitsOf(given[variable.name.value] ?? (defaultValue && valueFromASTUntyped(defaultValue)), room);
+    const value = Object.hasOwn(given, name) ? given[name] : defaultValue && valueFromASTUntyped(defaultValue);
+    const estimate = again * unitsOf(value, room);
+    room -= estimate > room ? again * jsonUnits(value) : estimate;
     if (room >= 0) continue;
     throw InvalidInput.at(
       "",

@@ -37,7 +37,7 @@ export interface ProviderParts {
   note(error: unknown, response: ServerResponse): object;
   /** Notes the code of an error that the client caused. */
   noteRefusal(code: string, response: ServerResponse): void;
-  /** Logs why the document of a client could not be read, of which people are told only that it could not. */
+  /** Logs why the site of a client gave no answer, of which people are told only that it cannot be read. */
   noteUnreadable(host: string, reason: string): void;
 }
 
@@ -101,7 +101,7 @@ function configurationOf(parts: ProviderParts): Configuration {
   return {
     adapter: (kind) => adapterOf(kind, store),
     fetch: (address, options = {}) =>
-      fetchDocument(address as string, options).catch((error: Error) => {
+      fetchDocument(String(address), options).catch((error: Error) => {
         parts.noteUnreadable(new URL(address).host, error.message);
         throw error;
       }),

@@ -48,7 +48,8 @@ const ASKS_FOR_STATE = new RegExp(
   [
     String.raw`\b(?:open|unsolved|unresolved|outstanding|remaining)\s+(?:problems|issues|errors|bugs|incidents)\b`,
     String.raw`\bstill\s+(?:open|unsolved|unresolved|broken)\b|\bnot (?:solved|yet (?:solved|resolved|fixed))\b`,
-    String.raw`\bwhat(?:'?s|\u2019s| is| has| have)?\s+(?:changed|happened)\b|\bwhat(?:'?s|\u2019s| is)\s+new\s*(?:$|\W|in\b)`,
+    String.raw`\bwhat(?:'?s|\u2019s| is| has| have)?\s+(?:changed|happened)\b`,
+    String.raw`\bwhat(?:'?s|\u2019s| is)\s+new(?:\s*(?:$|[^\w\s])|\s+in\b)`,
     String.raw`\brecent(?:ly)? (?:changes?\b|changed\b|activit)`,
   ].join("|"),
   "i",
