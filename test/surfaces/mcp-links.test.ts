@@ -115,6 +115,7 @@ it.each([
   ["problem", "CAUSES", "solution"],
   ["problem", "SOLVES", "problem"],
   ["task", "SOLVES", "solution"],
+  ["task", "RELATED_TO", "problem"],
   ["solution", "SOLVES", "fix"],
 ])("lets an agent say that a memory of type %s %s one of type %s", async (from, relationship_type, to) => {
   await using world = await createWorld();
