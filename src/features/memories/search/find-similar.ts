@@ -61,8 +61,8 @@ const wordsOf = ({ title, summary, content }: MemoryText): string =>
 
 /**
  * Searches for the rarest words of the memory, and compares the texts of the best hits with its own: relevance tells
- * what share of the searched words a hit has, not what else it says. A decision may share few words
- * with the one that it replaces.
+ * what share of the searched words a hit has, not what else it says. A decision may share few words with the one that
+ * it replaces.
  */
 async function findSimilarByWords(
   run: Database["run"],
