@@ -32,7 +32,8 @@ for (const name of withDependencies(PACKAGES)) copy(join("node_modules", name));
 
 function copy(path) {
   cpSync(join(root, path), join(target, path), {
-    ...{ recursive: true, dereference: true },
+    recursive: true,
+    dereference: true,
     filter: (source) => isPresent(join(root, "dist"), source),
   });
 }

@@ -34,8 +34,11 @@ export default defineConfig({
   },
   plugins: [
     keepAsFile(/query_compiler_\w+\.postgresql\.wasm-base64\.mjs$/),
-    ...[allocate(/obuf\/index\.js$/), makeSparse(/client\/runtime\/client\.js$/), runOnNode(/pg\/lib\/stream\.js$/)],
-    ...[executeWhole(/incrementalDeliveryPolyfill\.js$/), hashByNode(/utils\.createhash\/dist\/index\.js$/)],
+    allocate(/obuf\/index\.js$/),
+    makeSparse(/client\/runtime\/client\.js$/),
+    runOnNode(/pg\/lib\/stream\.js$/),
+    executeWhole(/incrementalDeliveryPolyfill\.js$/),
+    hashByNode(/utils\.createhash\/dist\/index\.js$/),
   ],
   // Copies the files of worker threads, named by their content.
   experimental: { resolveNewUrlToAsset: true },

@@ -84,7 +84,9 @@ export async function startApp(
   const work = new Work(http);
   const handler = await createDoors({ config, services, http, work, health, waitMs: waits.connectionWaitMs });
   const server = createExpressServer(handler, {
-    ...{ limits: http, log, form: formatUnreadable },
+    limits: http,
+    log,
+    form: formatUnreadable,
     behindProxies: config.trustedProxies > 0,
     turns: work.turns,
     isStopping: health.isStopping,
@@ -122,7 +124,11 @@ export async function startApp(
   let stopped: Promise<void> | undefined;
   const wasQuiet = () => work.wasQuiet();
   return {
-    ...{ url: life.url, isOnAll: isOnAll(server), metricsUrl, services, wasQuiet },
+    url: life.url,
+    isOnAll: isOnAll(server),
+    metricsUrl,
+    services,
+    wasQuiet,
     [Symbol.asyncDispose]: () => (stopped ??= stop()),
   };
 }
@@ -173,8 +179,10 @@ async function openServices(config: Config, where: DatabaseUrl | OpenDatabase, {
   await clock.read().catch(() => {});
   const services = createServices({
     database,
-    ...{ now: clock.now, newId: idsBy(clock.now) },
-    ...{ meter: metrics, tracer },
+    now: clock.now,
+    newId: idsBy(clock.now),
+    meter: metrics,
+    tracer,
     older: replica && olderReads(replica, database, waits, tracer),
     shares: new DatabaseShares(database, waits, tracer),
     budgets,

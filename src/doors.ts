@@ -110,7 +110,8 @@ export async function createDoors({ config, services, http, work, health, waitMs
       billingPages((address, sessionId) => refreshCheckout(servicesFor(services, "checkouts"), address, sessionId)),
       homePage(chargeAddress(budgets)),
       agentsPage(operations, {
-        ...{ publicUrl: services.publicUrl, offersOAuth: urls !== undefined },
+        publicUrl: services.publicUrl,
+        offersOAuth: urls !== undefined,
         charge: chargeAddress(budgets),
       }),
       graphqlPage(services.publicUrl),
@@ -149,7 +150,10 @@ export async function createDoors({ config, services, http, work, health, waitMs
 function serveOAuth(urls: OAuthUrls, shared: Services): Promise<Handler> {
   const services = servicesFor(shared, "oauth");
   return oauthRoutes({
-    ...{ urls, services, signUp, connect: connectClient },
+    urls,
+    services,
+    signUp,
+    connect: connectClient,
     scopes: SCOPES.filter((scope) =>
       operations.some(({ mcp, permission }) => mcp && scopesOf(permission).includes(scope)),
     ),

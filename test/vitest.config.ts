@@ -62,10 +62,25 @@ const isStrict = process.env["CI_STRICT"] === "1";
  * installs the packages of `clients/` meanwhile; the others there would wait for it.
  */
 const LONG = [
-  ...["clients/mcp", "platform/lifecycle", "billing/faults", "billing/killed", "contract/contention", "bench/floor"],
-  ...["model/model", "platform/hostile-requests", "platform/start-process", "commands/tour", "model/pairs"],
-  ...["platform/embedded-supervision", "surfaces/honest-use", "contract/openapi", "search-quality/exhaustive"],
-  ...["clients/snippets", "clients/openapi-fetch", "clients/graphql", "stand-in/shapes"],
+  "clients/mcp",
+  "platform/lifecycle",
+  "billing/faults",
+  "billing/killed",
+  "contract/contention",
+  "bench/floor",
+  "model/model",
+  "platform/hostile-requests",
+  "platform/start-process",
+  "commands/tour",
+  "model/pairs",
+  "platform/embedded-supervision",
+  "surfaces/honest-use",
+  "contract/openapi",
+  "search-quality/exhaustive",
+  "clients/snippets",
+  "clients/openapi-fetch",
+  "clients/graphql",
+  "stand-in/shapes",
 ];
 
 class LongestFirst extends BaseSequencer {

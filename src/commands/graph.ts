@@ -59,7 +59,9 @@ const rowOf = ({ graphId, memories, bytes, owner }: LargeGraph): string[] => {
 };
 
 const largeToJson = ({ graphId, memories, bytes, owner }: LargeGraph) => ({
-  ...{ graph_id: graphId, memories, bytes },
+  graph_id: graphId,
+  memories,
+  bytes,
   user_id: owner?.userId ?? null,
   team_id: owner?.teamId ?? null,
   email: owner?.email ?? null,

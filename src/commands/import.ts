@@ -158,7 +158,8 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
     console.error(`Found an export of ${countInWords(records, "record", "records")}: this takes ${time}.`);
     progress?.[Symbol.dispose]();
     progress = showProgress({
-      ...{ total: records, stream: process.stderr },
+      total: records,
+      stream: process.stderr,
       secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client.budget, each }),
     });
   };
@@ -206,7 +207,8 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
   console.error(client ? `${found}. Reading the existing memories …` : `${found}: ${timeByPlan(graph)}.`);
   const work = workOf(graph);
   using progress = showProgress({
-    ...{ total: work.items, stream: process.stderr },
+    total: work.items,
+    stream: process.stderr,
     secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client?.budget, each }),
   });
   await runImport(graph, {

@@ -50,7 +50,9 @@ async function forward(line: string, options: ServiceOptions): Promise<void> {
 async function send(body: string, message: Forwarded, { url, key = "" }: ServiceOptions): Promise<object> {
   if (key) assertKeyFits(key);
   const headers = {
-    ...{ Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
+    Authorization: `Bearer ${key}`,
+    "Content-Type": "application/json",
+    "Idempotency-Key": randomUUID(),
     ...headersOf(message),
   };
   const ask = async () => {

@@ -236,8 +236,21 @@ function printKey({ userId, email, apiKey }: Made, { json }: Common, sentence: s
 const userToJson = ({ id, email, name, plan, keys, team, memories, bytes, ...others }: ShownUser) => {
   const { activeKeys, mails, mailsTotal, lastUsedAt, emailVerifiedAt, suspendedAt, createdAt } = others;
   return inSnakeCase({
-    ...{ userId: id, email, name, plan, keys, team, memories, bytes, activeKeys, mails, mailsTotal },
-    ...{ lastUsedAt, emailVerifiedAt, suspendedAt, createdAt },
+    userId: id,
+    email,
+    name,
+    plan,
+    keys,
+    team,
+    memories,
+    bytes,
+    activeKeys,
+    mails,
+    mailsTotal,
+    lastUsedAt,
+    emailVerifiedAt,
+    suspendedAt,
+    createdAt,
   });
 };
 

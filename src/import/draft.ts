@@ -301,9 +301,13 @@ export class GraphDraft {
     }
     const earlier = named === type ? [] : [{ type: named, isTurned }];
     this.#links.set(place, {
-      ...{ earlier: [...(same?.earlier ?? []), ...earlier] },
-      ...{ from: from.key, to: to.key, type, label: same?.label ?? label },
-      ...{ strength: same?.strength ?? found.strength, confidence: same?.confidence ?? found.confidence },
+      earlier: [...(same?.earlier ?? []), ...earlier],
+      from: from.key,
+      to: to.key,
+      type,
+      label: same?.label ?? label,
+      strength: same?.strength ?? found.strength,
+      confidence: same?.confidence ?? found.confidence,
       createdAt: same?.createdAt ?? found.createdAt,
       context: context === undefined ? undefined : cut(context, CONTEXT_MAX),
     });

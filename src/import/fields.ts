@@ -22,8 +22,17 @@ export const plainName = (label: string): string => label.replaceAll(/[\s_-]/g, 
 /** Nested objects whose fields count as fields of the record itself. */
 const MAPS = new Set(
   [
-    ...["properties", "attributes", "metadata", "context", "props", "attrs", "meta", "content", "data"],
-    ...["payload", "source_payload"],
+    "properties",
+    "attributes",
+    "metadata",
+    "context",
+    "props",
+    "attrs",
+    "meta",
+    "content",
+    "data",
+    "payload",
+    "source_payload",
   ].map(plainName),
 );
 

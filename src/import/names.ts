@@ -1,3 +1,8 @@
+/** The words of a list that is written as a text. */
+function words(list: string): string[] {
+  return list.split(" ");
+}
+
 /**
  * Names of fields in memory files, normalised by `plainName`, the most usual first. They are from the knowledge-graph
  * memory server, its forks, and exports of other memory tools.
@@ -6,29 +11,26 @@ export const NAMES = ["name", "entityname", "title", "entity", "subject", "label
 export const IDS = ["id", "uuid", "entityid", "memoryid", "nodeid"];
 export const TYPES = ["entitytype", "memorytype", "nodetype", "objecttype", "type", "category", "kind"];
 export const TEXTS = [
-  ...["observations", "observation", "facts", "fact", "contents", "content", "text", "memory", "details", "detail"],
-  ...["description", "document", "body", "message", "notes", "note", "value", "data"],
+  ...words("observations observation facts fact contents content text memory details detail"),
+  ...words("description document body message notes note value data"),
 ];
 /** When a memory was stored, and when it was changed last. */
 export const CREATED = [
-  ...["created", "createdat", "createdon", "createddate", "datecreated", "creationdate", "createdatiso", "createtime"],
-  ...["createdtime", "ctime"],
+  ...words("created createdat createdon createddate datecreated creationdate createdatiso createtime"),
+  ...words("createdtime ctime"),
   // As Notion and others name it in Chinese, Japanese and Korean.
-  ...["创建时间", "创建日期", "建立時間", "作成日時", "생성일시"],
+  ...words("创建时间 创建日期 建立時間 作成日時 생성일시"),
 ];
 export const UPDATED = [
-  ...["updated", "updatedat", "updatedon", "updatedatiso", "dateupdated", "lastupdated", "modified", "modifiedat"],
-  ...["datemodified", "lastmodified", "lastmod", "modificationdate", "mtime"],
-  ...["lasteditedtime", "lastedited"],
-  ...["更新时间", "修改时间", "上次编辑时间", "上次編輯時間", "更新日時", "最終更新日時", "최종편집일시"],
+  ...words("updated updatedat updatedon updatedatiso dateupdated lastupdated modified modifiedat"),
+  ...words("datemodified lastmodified lastmod modificationdate mtime"),
+  ...words("lasteditedtime lastedited"),
+  ...words("更新时间 修改时间 上次编辑时间 上次編輯時間 更新日時 最終更新日時 최종편집일시"),
 ];
 export const TAGS = ["tags", "keywords", "categories", "topics"];
 
-const ENDS = [
-  ...["", "entity", "name", "entityname", "memoryid", "id", "uuid", "entityid", "memory", "node", "nodeid", "nodeuuid"],
-  "hash",
-];
-const endsOf = (...words: string[]) => words.flatMap((word) => ENDS.map((end) => word + end));
+const ENDS = ["", ...words("entity name entityname memoryid id uuid entityid memory node nodeid nodeuuid"), "hash"];
+const endsOf = (...begins: string[]) => begins.flatMap((begin) => ENDS.map((end) => begin + end));
 export const SUBJECT = "subject";
 export const OBJECT = "object";
 export const FROM = [...endsOf("from", "source"), "head", "start", SUBJECT];
@@ -37,14 +39,14 @@ export const TO = [...TARGETS, "tail", "end", OBJECT];
 /** For relationships inside a memory, which start at that memory by default. */
 export const OTHER_END = [...TO, "entity", "entityname", "name", "id", "memory"];
 export const RELATION_TYPES = [
-  ...["relationtype", "relationshiptype", "relation", "relationship", "predicate", "edgetype", "linktype"],
-  ...["type", "label", "kind", "name", "verb", "rel"],
+  ...words("relationtype relationshiptype relation relationship predicate edgetype linktype"),
+  ...words("type label kind name verb rel"),
 ];
 
 /** Lists of memories, and of relationships, in a file that is one object. */
 export const MEMORY_LISTS = new Set([
-  ...["entities", "nodes", "memories", "vertices", "results", "items", "records", "documents", "concepts"],
-  ...["shorttermmemory", "longtermmemory", "archivedmemory", "blocks", "passages", "points"],
+  ...words("entities nodes memories vertices results items records documents concepts"),
+  ...words("shorttermmemory longtermmemory archivedmemory blocks passages points"),
 ]);
 /** The same names where they may also be fields of a single memory. */
 export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);
@@ -61,14 +63,14 @@ export const NESTED_RELATIONS = new Set([...RELATION_LISTS, "related", "relatedt
 export const WRAPPERS = new Set(["graph", "knowledgegraph", "data", "result", "export", "memory", "payload"]);
 /** Fields that describe the file, and fields of the service's own export that contain no memories. */
 export const FILE_FIELDS = new Set([
-  ...["metadata", "meta", "stats", "statistics", "info", "schema", "config", "exportmetadata", "exported"],
-  ...["profile", "membership", "keys", "invitationsreceived", "invitationssent", "events", "versions"],
+  ...words("metadata meta stats statistics info schema config exportmetadata exported"),
+  ...words("profile membership keys invitationsreceived invitationssent events versions"),
 ]);
 
 /** Fields of an answer that has one page of a list, if there are more pages. */
 export const FOLLOWING = new Set([
-  ...["next", "nextcursor", "nextpage", "nextpagetoken", "nextpageoffset", "nextoffset"],
-  ...["hasmore", "hasnext", "hasnextpage"],
+  ...words("next nextcursor nextpage nextpagetoken nextpageoffset nextoffset"),
+  ...words("hasmore hasnext hasnextpage"),
 ]);
 /** How many pages there are, beside the number of this one in `page`. */
 export const PAGE_COUNTS = new Set(["pages", "totalpages"]);

@@ -155,7 +155,17 @@ class FolderReader {
       const kept = { ...note.kept, createdAt: note.kept.createdAt ?? timeOfName(nameOf(path)) };
       const texts = [body === "" ? name : body];
       this.#draft.addMemory({
-        ...{ place: path, name, id: idOf(path), type, texts, details, tags, summary, importance, kept, grows: false },
+        place: path,
+        name,
+        id: idOf(path),
+        type,
+        texts,
+        details,
+        tags,
+        summary,
+        importance,
+        kept,
+        grows: false,
       });
     }
     for (const { path, links, tags } of this.#notes) {

@@ -73,8 +73,13 @@ export function readRelationship(
     draft.notCarry(label);
   }
   draft.addRelationship({
-    ...{ place, from: fromKey, to: toKey, type: said ?? owner?.type ?? "related to" },
-    ...{ strength, confidence, createdAt },
+    place,
+    from: fromKey,
+    to: toKey,
+    type: said ?? owner?.type ?? "related to",
+    strength,
+    confidence,
+    createdAt,
     context: [
       ...(context === undefined ? [] : [context]),
       ...(from?.rest ?? []),

@@ -25,7 +25,11 @@ export function rightOf({ permission, team }: Guarded, asker: Asker): Right {
 }
 
 const HEADS: Readonly<Record<Asker, string>> = {
-  ...{ owner: "Owner", admin: "Admin", member: "Member", outsider: "Outsider", nobody: "No key" },
+  owner: "Owner",
+  admin: "Admin",
+  member: "Member",
+  outsider: "Outsider",
+  nobody: "No key",
 };
 
 const SHOWN: Readonly<Record<Right, string>> = {

@@ -104,7 +104,8 @@ function optionsOf({ headBytes, headTimeoutMs, bodyTimeoutMs }: HttpLimits, behi
     requestTimeout: bodyTimeoutMs,
     connectionsCheckingInterval: Math.min(CHECK_MS, headTimeoutMs, bodyTimeoutMs),
     keepAliveTimeout: KEEP_ALIVE_MS[behindProxies ? "proxies" : "clients"],
-    ...{ keepAlive: behindProxies, keepAliveInitialDelay: PROBE_MS },
+    keepAlive: behindProxies,
+    keepAliveInitialDelay: PROBE_MS,
     // Otherwise the parser itself answers, not in the documented format.
     requireHostHeader: false,
   };

@@ -114,8 +114,12 @@ export function openWork({ databaseUrl, pool: options, statements }: Order) {
   async function related(caller: Caller, id: unknown): Promise<{ memories: Related[]; truncated: boolean }> {
     requireScope(caller, "memories:read");
     const rows = await run<Related, object>(statements.related, {
-      ...{ graphId: graphOf(caller), start: idOf(id), types: null, direction: "any", limit: RELATED_LIMIT + 1 },
-      ...{ now: new Date() },
+      graphId: graphOf(caller),
+      start: idOf(id),
+      types: null,
+      direction: "any",
+      limit: RELATED_LIMIT + 1,
+      now: new Date(),
     });
     if (rows.length === 0) throw new Refusal(404);
     const memories = rows.slice(0, RELATED_LIMIT).filter((row) => row.id !== null);

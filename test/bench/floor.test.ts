@@ -24,7 +24,10 @@ it(`measures servers that answer alike${arePeersInstalled ? "" : ", without the 
     "--profile",
     "--rounds",
     "1",
-    ...["--connections", "4", "--connections", "8"],
+    "--connections",
+    "4",
+    "--connections",
+    "8",
     "--json",
     "--out",
     out,
@@ -73,7 +76,8 @@ it("counts each moment of a profile for the function that ran, and none without 
   };
   const ids = Object.fromEntries(Object.keys(frames).map((name, id) => [name, id]));
   const nodes = Object.values(frames).map(([functionName = "", url = ""], id) => ({
-    ...{ id, children: [] },
+    id,
+    children: [],
     callFrame: { functionName, url, scriptId: "0", lineNumber: 1, columnNumber: 1 },
   }));
   const samples = ["idle", "doors", "pg", "idle", "doors", "writing", "garbage", "rest", "doors", "pg"].map(

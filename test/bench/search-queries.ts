@@ -92,7 +92,9 @@ const inLongTexts: readonly SearchQuestion[] = Object.entries({
   "denied words of long texts": `not ${LONG_TEXT_WORDS.join(" without ")}`,
 }).flatMap(([name, query]) =>
   Object.entries(LONG_TEXT_FILTERS).map(([filter, wishes]) => ({
-    ...{ name: `${name}; ${filter}`, query, inLongTexts: true },
+    name: `${name}; ${filter}`,
+    query,
+    inLongTexts: true,
     ...wishes,
   })),
 );

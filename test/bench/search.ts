@@ -91,7 +91,12 @@ const wishesOf = (
   { name: _name, aged, inLongTexts: _long, ...wishes }: SearchQuestion,
   memories: number,
 ): SearchWishes => ({
-  ...{ offset: 0, explain: false, withText: true, withUnknownWords: true, limit: 20, expired: new Date() },
+  offset: 0,
+  explain: false,
+  withText: true,
+  withUnknownWords: true,
+  limit: 20,
+  expired: new Date(),
   ...(aged && { createdAfter: timeAt(aged[0] * memories), createdBefore: timeAt(aged[1] * memories) }),
   // Only exporters ask for so many, and they show none.
   withLinks: (wishes.limit ?? 20) <= LIMITS.answer.pageItems,

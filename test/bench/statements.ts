@@ -111,7 +111,8 @@ const NO_BILLING: Billing = {
 
 const now = () => new Date();
 const OTHERS = {
-  ...{ now, newId: idsBy(now) },
+  now,
+  newId: idsBy(now),
   budgets: new ProcessBudgets(),
   log: loggerTo(process.stderr, "warn"),
   publicUrl: () => "",

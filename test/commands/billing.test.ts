@@ -43,21 +43,24 @@ describe("setup", () => {
     expect(endpoint?.enabled_events).toContain("customer.subscription.deleted");
     const portal = await stripe.billingPortal.configurations.retrieve(made["portal_id"] ?? "");
     expect(portal.features).toMatchObject({
-      ...{
-        subscription_cancel: { enabled: true, mode: "at_period_end" },
-        subscription_update: {
-          ...{ enabled: true, default_allowed_updates: ["price"], proration_behavior: "always_invoice" },
-          billing_cycle_anchor: "now",
-        },
+      subscription_cancel: { enabled: true, mode: "at_period_end" },
+      subscription_update: {
+        enabled: true,
+        default_allowed_updates: ["price"],
+        proration_behavior: "always_invoice",
+        billing_cycle_anchor: "now",
       },
-      ...{ invoice_history: { enabled: true }, payment_method_update: { enabled: true } },
+      invoice_history: { enabled: true },
+      payment_method_update: { enabled: true },
     });
     for (const [price, unit_amount, interval] of [
       [made["monthly_price_id"] ?? "", 800, "month"],
       [made["yearly_price_id"] ?? "", 8_000, "year"],
     ] as const) {
       expect(await stripe.prices.retrieve(price)).toMatchObject({
-        ...{ unit_amount, currency: "usd", recurring: { interval } },
+        unit_amount,
+        currency: "usd",
+        recurring: { interval },
       });
     }
   });
@@ -206,7 +209,10 @@ describe("setup", () => {
       features: {
         customer_update: { enabled: true, allowed_updates: [...allowed] },
         subscription_update: {
-          ...{ enabled: true, default_allowed_updates: ["price"], proration_behavior: "always_invoice", products },
+          enabled: true,
+          default_allowed_updates: ["price"],
+          proration_behavior: "always_invoice",
+          products,
           billing_cycle_anchor: anchor,
         },
       },
@@ -245,7 +251,10 @@ describe("setup", () => {
       const customer = (await stripe.customers.create({})).id;
       const lines = [{ price, quantity: 3 }];
       const session = await stripe.checkout.sessions.create({
-        ...{ customer, mode: "subscription", line_items: lines, success_url: "https://x.example.com" },
+        customer,
+        mode: "subscription",
+        line_items: lines,
+        success_url: "https://x.example.com",
       });
       expect(session).toMatchObject({ currency: currency.toLowerCase(), amount_total: 2_700 });
       expect(await (await fetch(session.url ?? "")).text()).toContain(shown);
@@ -319,7 +328,9 @@ describe("reconcile", () => {
     expect(second.output).toBe(`${paid.teamId}  active, 99 seats → active, 7 seats\nTeams: 1, failed: 0.\n`);
     expect(again.output).toBe(`${paid.teamId}  active, 7 seats\nTeams: 1, failed: 0.\n`);
     expect(unknown).toEqual({
-      ...{ code: 1, output: "", errors: "No team with this id has used Stripe. Check the id.\n" },
+      code: 1,
+      output: "",
+      errors: "No team with this id has used Stripe. Check the id.\n",
     });
     for (const [{ code, output }, why] of [
       [refused, "the payment provider refused: the warning on standard error says why"],

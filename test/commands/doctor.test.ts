@@ -35,9 +35,14 @@ it("finds no problem in a healthy installation, and says what is not configured"
   await using embeddings = await startEmbeddingsServer();
   await using collector = await startCollector();
   const { code, errors, by } = await examine({
-    ...{ DATABASE_URL: databaseUrl.href, PUBLIC_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
-    ...{ EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one", EMBEDDINGS_QUERY_PREFIX: "query: " },
-    ...{ SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
+    DATABASE_URL: databaseUrl.href,
+    PUBLIC_URL: url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    EMBEDDINGS_URL: embeddings.url,
+    EMBEDDINGS_MODEL: "one",
+    EMBEDDINGS_QUERY_PREFIX: "query: ",
+    SMTP_URL: smtp.url,
+    MAIL_FROM: "mail@example.com",
   });
 
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
@@ -122,11 +127,18 @@ it("says what is wrong with each part and what to do, and exits with 1", async (
   await using standIn = await startStandInStripe();
   const stripe = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: standIn.webhookSecret };
   const { code, errors, by } = await examine({
-    ...{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1" },
+    DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
+    REDIS_URL: "redis://127.0.0.1:1",
     DATABASE_REPLICA_URL: "postgres://nobody@127.0.0.1:1/none",
-    ...{ SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "mail@example.com", PUBLIC_URL: "http://127.0.0.1:1" },
-    ...{ EMBEDDINGS_URL: "http://127.0.0.1:1", EMBEDDINGS_MODEL: "one", EMBEDDINGS_KEY: "a-secret" },
-    ...{ ...stripe, STRIPE_TEAM_PRICE_ID: "price_of_nobody", STRIPE_API_BASE: standIn.url },
+    SMTP_URL: "smtp://127.0.0.1:1",
+    MAIL_FROM: "mail@example.com",
+    PUBLIC_URL: "http://127.0.0.1:1",
+    EMBEDDINGS_URL: "http://127.0.0.1:1",
+    EMBEDDINGS_MODEL: "one",
+    EMBEDDINGS_KEY: "a-secret",
+    ...stripe,
+    STRIPE_TEAM_PRICE_ID: "price_of_nobody",
+    STRIPE_API_BASE: standIn.url,
   });
 
   expect({ code, errors }).toEqual({ code: 1, errors: "" });
@@ -217,7 +229,8 @@ it.each([
   onTestFinished(() => void server.close());
 
   const { by } = await examine({
-    ...{ SMTP_URL: `smtp://127.0.0.1:${await listen(server)}`, MAIL_FROM: "mail@example.com" },
+    SMTP_URL: `smtp://127.0.0.1:${await listen(server)}`,
+    MAIL_FROM: "mail@example.com",
     PUBLIC_URL: "http://127.0.0.1:1",
   });
 
@@ -230,7 +243,9 @@ it("says that a mail server accepts the connection, but refuses the mails", asyn
   const { mail } = world.database.models;
   const said = async () => {
     const { by } = await examine({
-      ...{ DATABASE_URL: world.databaseUrl, SMTP_URL: smtp.url, MAIL_FROM: "mail@example.com" },
+      DATABASE_URL: world.databaseUrl,
+      SMTP_URL: smtp.url,
+      MAIL_FROM: "mail@example.com",
       PUBLIC_URL: "http://127.0.0.1:1",
     });
     return `${by.get("mail")?.state}: ${by.get("mail")?.says}`;
@@ -240,7 +255,7 @@ it("says that a mail server accepts the connection, but refuses the mails", asyn
   const row = (id = world.services.newId()) => ({ id, kind: "sign_up", email: `${id}@example.com`, dueAt });
   // New, being tried for the first time, and failed a moment ago, as where a server greets strangers later.
   await mail.createMany({
-    data: [...[row(), { ...row(), attempts: 1, createdAt }], { ...row(), attempts: 3, lastError: "450 Later." }],
+    data: [row(), { ...row(), attempts: 1, createdAt }, { ...row(), attempts: 3, lastError: "450 Later." }],
   });
   expect(await said()).toMatch(/^ok: The mail server accepts the connection; mails come from \S+\.$/);
 
@@ -263,7 +278,9 @@ it("says that a mail server lets clients sign in, but SMTP_URL has no user", asy
 
   const { port } = smtp.server.address() as AddressInfo;
   const { by } = await examine({
-    ...{ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: "mail@example.com", PUBLIC_URL: "http://127.0.0.1:1" },
+    SMTP_URL: `smtp://127.0.0.1:${port}`,
+    MAIL_FROM: "mail@example.com",
+    PUBLIC_URL: "http://127.0.0.1:1",
   });
 
   expect(by.get("mail")).toMatchObject({
@@ -399,8 +416,10 @@ it.each([
 ])("says what to do about a mail server that does not offer $setting", async ({ setting, says }) => {
   await using smtp = await startMailServer();
   const { by } = await examine({
-    ...{ SMTP_URL: `${smtp.url.replace("smtp:", setting)}?requireTLS=true`, MAIL_FROM: "mail@example.com" },
-    ...{ NODE_ENV: "production", PUBLIC_URL: "http://127.0.0.1:1" },
+    SMTP_URL: `${smtp.url.replace("smtp:", setting)}?requireTLS=true`,
+    MAIL_FROM: "mail@example.com",
+    NODE_ENV: "production",
+    PUBLIC_URL: "http://127.0.0.1:1",
   });
 
   expect(`${by.get("mail")?.state}: ${by.get("mail")?.says}`).toMatch(says);
@@ -417,7 +436,8 @@ it("says what to do about a mail server with an untrusted certificate, or that r
     return `${by.get("mail")?.state}: ${by.get("mail")?.says}`;
   };
   const refusing: SMTPServerOptions = {
-    ...{ allowInsecureAuth: true, disabledCommands: ["STARTTLS"] },
+    allowInsecureAuth: true,
+    disabledCommands: ["STARTTLS"],
     onAuth: (_auth, _session, done) => done(new Error("Not you.")),
   };
   const later: SMTPServerOptions["onAuth"] = (_auth, _session, done) =>
@@ -466,8 +486,13 @@ it("says in plain words that a server speaks no TLS, and which status a public a
   const secure = url.replace("http:", "https:");
   const stripe = { STRIPE_SECRET_KEY: "sk_test_x", STRIPE_WEBHOOK_SECRET: "whsec_x", STRIPE_TEAM_PRICE_ID: "price_x" };
   const parts = {
-    ...{ PUBLIC_URL: secure, REDIS_URL: url.replace("http:", "rediss:"), OTEL_EXPORTER_OTLP_ENDPOINT: secure },
-    ...{ SMTP_URL: url.replace("http:", "smtps:"), MAIL_FROM: "mail@example.com", ...stripe, STRIPE_API_BASE: secure },
+    PUBLIC_URL: secure,
+    REDIS_URL: url.replace("http:", "rediss:"),
+    OTEL_EXPORTER_OTLP_ENDPOINT: secure,
+    SMTP_URL: url.replace("http:", "smtps:"),
+    MAIL_FROM: "mail@example.com",
+    ...stripe,
+    STRIPE_API_BASE: secure,
   };
 
   const { by } = await examine(parts);
@@ -494,8 +519,11 @@ it("checks each price and the customer portal", async () => {
   const said = async (environment: Record<string, string>) => {
     const settings = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x" };
     const { by } = await examine({
-      ...{ ...settings, STRIPE_API_BASE: standIn.url, STRIPE_TEAM_PRICE_ID: standIn.priceId },
-      ...{ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", ...environment },
+      ...settings,
+      STRIPE_API_BASE: standIn.url,
+      STRIPE_TEAM_PRICE_ID: standIn.priceId,
+      DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
+      ...environment,
     });
     return `${by.get("stripe")?.state}: ${by.get("stripe")?.says}`;
   };
@@ -543,7 +571,7 @@ it("checks each price and the customer portal", async () => {
   expect(await said({ STRIPE_PORTAL_ID: bothIntervals })).toMatch(/^wrong: .* keeps .* `npm run billing -- setup`/);
   const quantity = await portalOf("quantity", standIn.priceId);
   expect(await said({ STRIPE_PORTAL_ID: quantity })).toMatch(/^wrong: .* take the quantity from/);
-  const wishes = { ...{ monthly: 800, yearly: 8_000, currency: "usd" }, url: "https://memory.example.com" };
+  const wishes = { monthly: 800, yearly: 8_000, currency: "usd", url: "https://memory.example.com" };
   const { portalId } = await setUpAccount(stripe, wishes);
   expect(await said({ STRIPE_PORTAL_ID: portalId })).toBe(works);
   for (const kind of ["429", "500"] as const) {
@@ -588,7 +616,9 @@ it("checks that Stripe Tax can compute taxes, if they are asked for", async () =
   const said = async (tax: string) => {
     const settings = { STRIPE_SECRET_KEY: standIn.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x", BILLING_TAX: tax };
     const { by } = await examine({
-      ...{ ...settings, STRIPE_API_BASE: standIn.url, STRIPE_TEAM_PRICE_ID: standIn.priceId },
+      ...settings,
+      STRIPE_API_BASE: standIn.url,
+      STRIPE_TEAM_PRICE_ID: standIn.priceId,
       DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
     });
     return `${by.get("stripe")?.state}: ${by.get("stripe")?.says}`;

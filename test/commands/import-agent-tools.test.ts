@@ -17,8 +17,12 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
     ],
     edges: [
       {
-        ...{ uuid: "5", source_node_uuid: ann, target_node_uuid: acme, name: "WORKS_AT" },
-        ...{ fact_embedding: [0.3, 0.4], fact: "Ann works at Acme" },
+        uuid: "5",
+        source_node_uuid: ann,
+        target_node_uuid: acme,
+        name: "WORKS_AT",
+        fact_embedding: [0.3, 0.4],
+        fact: "Ann works at Acme",
       },
     ],
   };
@@ -27,7 +31,12 @@ it("reads the nodes and edges of Graphiti, and the memory blocks of a Letta agen
       { id: "agent-0", name: "Support", block_ids: ["block-0"], messages: [] },
       { id: "agent-1", name: "Sales", block_ids: ["block-0", "block-1"] },
     ],
-    ...{ groups: [], files: [], sources: [], mcp_servers: [], metadata: {}, created_at: "2025-07-01T00:00:00Z" },
+    groups: [],
+    files: [],
+    sources: [],
+    mcp_servers: [],
+    metadata: {},
+    created_at: "2025-07-01T00:00:00Z",
     blocks: [
       { id: "block-0", label: "human", value: "Is Ann" },
       { id: "block-1", label: "persona", value: "Sells" },
@@ -69,8 +78,13 @@ it("reads issues of Beads with their types, and what they depend on as relations
     jsonLines(
       issueOf("shop-1", "Sell online", { issue_type: "epic" }),
       issueOf("shop-2", "Choose a bank", {
-        ...{ labels: ["money"], description: "Compare the fees.", compaction_level: 0, original_size: 0 },
-        ...{ dependency_count: 0, dependent_count: 2, comment_count: 0 },
+        labels: ["money"],
+        description: "Compare the fees.",
+        compaction_level: 0,
+        original_size: 0,
+        dependency_count: 0,
+        dependent_count: 2,
+        comment_count: 0,
       }),
       issueOf("shop-2.1", "Take cards", {
         issue_type: "bug",
@@ -115,7 +129,11 @@ it("reads issues of Beads with their types, and what they depend on as relations
   expect([...graph.links.values()][0]?.createdAt).toEqual(new Date("2026-01-09T07:00:00Z"));
   expect([...graph.notCarried.keys()]).toEqual([
     "id",
-    ...["compaction_level", "original_size", "dependency_count", "dependent_count", "comment_count"],
+    "compaction_level",
+    "original_size",
+    "dependency_count",
+    "dependent_count",
+    "comment_count",
   ]);
   expect(leftOut(graph)).toEqual([
     'memory "Dropped" (line 5): it is marked as deleted',
@@ -136,7 +154,8 @@ it("reads an export of Engram: its observations, and what it says of sessions", 
   };
   const times = { created_at: "2026-02-16 12:10:00", updated_at: "2026-02-17 12:10:00" };
   const file = {
-    ...{ version: "0.1.0", exported_at: "2026-03-01 10:00:00" },
+    version: "0.1.0",
+    exported_at: "2026-03-01 10:00:00",
     sessions: [
       {
         id: "s1",
@@ -169,51 +188,59 @@ it("reads an export of Engram: its observations, and what it says of sessions", 
   const rest = "session_id: s1\nscope: project\nproject: shop";
   expect([...graph.notes.values()]).toMatchObject([
     {
-      ...{ type: "decision", title: "One bank", tags: [], content: `**What**: one\n**Why**: fees\n\n${rest}` },
+      type: "decision",
+      title: "One bank",
+      tags: [],
+      content: `**What**: one\n**Why**: fees\n\n${rest}`,
       kept: { createdAt: new Date("2026-02-16T12:10:00Z"), updatedAt: new Date("2026-02-17T12:10:00Z") },
     },
     { type: "bugfix", title: "Round prices", content: `Cents were lost.\n\n${rest}` },
     {
-      ...{ type: "session", title: "Session s1", content: "Built the cart\n\nproject: shop\ndirectory: /shop" },
+      type: "session",
+      title: "Session s1",
+      content: "Built the cart\n\nproject: shop\ndirectory: /shop",
       kept: { createdAt: new Date("2026-02-16T12:00:00Z"), updatedAt: new Date("2026-02-16T13:00:00Z") },
     },
   ]);
   expect(graph.notes.size).toBe(3);
   expect(leftOut(graph)).toEqual([expect.stringMatching(/^memory "Old" .*: it is marked as deleted$/)]);
   expect([...graph.notCarried]).toEqual([
-    ...[
-      ["version", 1],
-      ["exported_at", 1],
-      ["prompts", 1],
-      ["sessions", 1],
-    ],
-    ...[
-      ["revision_count", 2],
-      ["duplicate_count", 2],
-      ["sync_id", 2],
-      ["last_seen_at", 2],
-      ["id", 2],
-    ],
+    ["version", 1],
+    ["exported_at", 1],
+    ["prompts", 1],
+    ["sessions", 1],
+
+    ["revision_count", 2],
+    ["duplicate_count", 2],
+    ["sync_id", 2],
+    ["last_seen_at", 2],
+    ["id", 2],
   ]);
 });
 
 it("reads an export of claude-mem: its observations with their facts, and its summaries", () => {
   const written = { memory_session_id: "s1", project: "shop", created_at: "2026-02-16T12:10:00Z", created_at_epoch: 1 };
   const file = {
-    ...{ exportedAt: "2026-03-01T10:00:00Z", exportedAtEpoch: 1, query: "cart", totalObservations: 2 },
+    exportedAt: "2026-03-01T10:00:00Z",
+    exportedAtEpoch: 1,
+    query: "cart",
+    totalObservations: 2,
     observations: [
       {
-        ...{
-          id: 7,
-          ...written,
-          text: "Since May.",
-          type: "discovery",
-          title: "Cents get lost",
-          subtitle: "In the cart",
-        },
-        ...{ narrative: "It adds floats.", facts: '["Prices are floats, all of them","Totals differ"]' },
-        ...{ concepts: '["gotcha","how-it-works"]', files_read: '["src/cart.ts"]', files_modified: "[]" },
-        ...{ prompt_number: 2, discovery_tokens: 120, content_hash: "5f1d7a84" },
+        id: 7,
+        ...written,
+        text: "Since May.",
+        type: "discovery",
+        title: "Cents get lost",
+        subtitle: "In the cart",
+        narrative: "It adds floats.",
+        facts: '["Prices are floats, all of them","Totals differ"]',
+        concepts: '["gotcha","how-it-works"]',
+        files_read: '["src/cart.ts"]',
+        files_modified: "[]",
+        prompt_number: 2,
+        discovery_tokens: 120,
+        content_hash: "5f1d7a84",
       },
       {
         id: 8,
@@ -241,23 +268,29 @@ it("reads an export of claude-mem: its observations with their facts, and its su
     [...graph.notes.values()].map(({ type, title, content, tags }) => [type, title, content, tags.join()]),
   ).toEqual([
     [
-      ...["discovery", "Cents get lost"],
+      "discovery",
+      "Cents get lost",
       "Since May.\nIt adds floats.\n- Prices are floats, all of them\n- Totals differ\n\n" +
         `${rest}\nsubtitle: In the cart\nfiles_read: src/cart.ts`,
       "gotcha,how-it-works",
     ],
     ["change", "Integers", `Integers\n\n${rest}\nfiles_modified: src/a, b.ts`, ""],
-    [
-      ...["session_summary", "Fix the cart"],
-      `request: Fix the cart\nlearned: Floats\nnext_steps: Taxes\n\n${rest}`,
-      "",
-    ],
+    ["session_summary", "Fix the cart", `request: Fix the cart\nlearned: Floats\nnext_steps: Taxes\n\n${rest}`, ""],
     ["session_summary", "learned: Cents", `learned: Cents\ncompleted: Rounding\n\n${rest}`, ""],
   ]);
   expect(leftOut(graph)).toEqual([]);
   expect([...graph.notCarried.keys()]).toEqual([
-    ...["exportedAt", "exportedAtEpoch", "query", "totalObservations", "prompts", "sessions"],
-    ...["created_at_epoch", "prompt_number", "discovery_tokens", "content_hash", "id"],
+    "exportedAt",
+    "exportedAtEpoch",
+    "query",
+    "totalObservations",
+    "prompts",
+    "sessions",
+    "created_at_epoch",
+    "prompt_number",
+    "discovery_tokens",
+    "content_hash",
+    "id",
   ]);
 });
 
@@ -265,8 +298,14 @@ const LOG = { observations: [{ title: "Cents", content: "Lost." }], sessions: [{
 
 it.each([
   { prompts: undefined },
-  ...[{ name: "Ann" }, { text: "Is CEO" }, { id: "a" }, { entities: [{ name: "Ann" }] }, { relations: [] }],
-  ...[{ observations: "Lost." }, { sessions: "s1" }, { summaries: "Cart" }],
+  { name: "Ann" },
+  { text: "Is CEO" },
+  { id: "a" },
+  { entities: [{ name: "Ann" }] },
+  { relations: [] },
+  { observations: "Lost." },
+  { sessions: "s1" },
+  { summaries: "Cart" },
 ])("counts nothing as the sessions of a log, in a file that resembles one of Engram: %o", (fields) => {
   const graph = readText(JSON.stringify({ ...LOG, ...fields }));
 
@@ -279,7 +318,9 @@ it("loses nothing of records in a log that have other fields than those of Engra
     JSON.stringify({
       ...LOG,
       observations: [
-        ...["Plain", { title: "Cents", ...told, content: "Lost." }, { title: "Cart", ...told, tags: ["money"] }],
+        "Plain",
+        { title: "Cents", ...told, content: "Lost." },
+        { title: "Cart", ...told, tags: ["money"] },
         { session_id: "s1", scope: "all", title: "Cat", content: "Black", last_seen_at: "May" },
       ],
       sessions: ["Monday", null, { id: "s1", summary: "Built it", content: "All day" }],

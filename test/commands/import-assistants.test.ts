@@ -143,8 +143,9 @@ it("reads what claude.ai remembers of a person, and of each project", () => {
   expect([...graph.notes.values()]).toMatchObject([
     { title: "Claude's memory of conversations", content: "**Work context**\n\nAnn works on payments." },
     {
-      ...{ title: "Claude's memory of project 0199aaaa-1111-7000-8000-000000000001" },
-      ...{ content: "**Purpose**\n\nThe shop.", kept: { clientId: "0199aaaa-1111-7000-8000-000000000001" } },
+      title: "Claude's memory of project 0199aaaa-1111-7000-8000-000000000001",
+      content: "**Purpose**\n\nThe shop.",
+      kept: { clientId: "0199aaaa-1111-7000-8000-000000000001" },
     },
   ]);
   expect([leftOut(graph), [...graph.notCarried]]).toEqual([[], [["account_uuid", 1]]]);
@@ -209,7 +210,9 @@ it("creates the entities of mem0's graph with their relationships, if requested"
 it("takes what a nested object repeats only once", () => {
   const stored = { user_id: "alex", created_at: "2026-01-02T03:04:05-08:00" };
   const record = {
-    ...{ id: "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a31", memory: "Likes tea", ...stored },
+    id: "4d4b3c0a-9f5e-4b0e-9a3b-0c8a5d0f6a31",
+    memory: "Likes tea",
+    ...stored,
     source_payload: { data: "Likes tea", hash: "5f1d", text_lemmatized: "like tea", ...stored },
     metadata: { data: "Green", user_id: "alexander" },
   };
@@ -272,9 +275,17 @@ const OPEN_MEMORY = {
   categories: [{ id: "c1", name: "preferences", description: "Automatically created category" }],
   memories: [
     {
-      ...{ id: "0d1f2a3b-1111-4222-8333-444455556661", user_id: "u1", app_id: "a1", category_ids: ["c1"] },
-      ...{ content: "Prefers dark mode", metadata: {}, state: "active", archived_at: null, deleted_at: null },
-      ...{ created_at: "2025-05-11T08:00:00+00:00", updated_at: "2025-05-12T08:00:00+00:00" },
+      id: "0d1f2a3b-1111-4222-8333-444455556661",
+      user_id: "u1",
+      app_id: "a1",
+      category_ids: ["c1"],
+      content: "Prefers dark mode",
+      metadata: {},
+      state: "active",
+      archived_at: null,
+      deleted_at: null,
+      created_at: "2025-05-11T08:00:00+00:00",
+      updated_at: "2025-05-12T08:00:00+00:00",
     },
     { id: "m2", user_id: "u1", app_id: null, content: "Lives in Berlin", state: "deleted", category_ids: [] },
     { app_id: "a9", content: "Drinks tea", category_ids: ["c9"] },
@@ -290,7 +301,8 @@ it("reads a backup of OpenMemory: names of apps and categories instead of ids, a
 
   expect([...graph.notes.values()]).toMatchObject([
     {
-      ...{ title: "Prefers dark mode", tags: ["preferences"] },
+      title: "Prefers dark mode",
+      tags: ["preferences"],
       content: "Prefers dark mode\n\nuser_id: u1\nstate: active\napp: cursor",
       kept: { createdAt: new Date("2025-05-11T08:00:00Z"), updatedAt: new Date("2025-05-12T08:00:00Z") },
     },
@@ -309,7 +321,8 @@ it("reads the points of Qdrant, where mem0 keeps memories", () => {
 
   expect([...graph.notes.values()]).toMatchObject([
     {
-      ...{ title: "Has a dog", content: "Has a dog\n\nuser_id: bob" },
+      title: "Has a dog",
+      content: "Has a dog\n\nuser_id: bob",
       kept: { clientId: "21111111-2222-4333-8444-555555555551", createdAt: new Date("2025-01-03T03:04:05Z") },
     },
   ]);

@@ -322,7 +322,8 @@ describe("the command", () => {
     expect(said.err.join("\n")).toMatch(message);
     expect(said.out.map((line) => JSON.parse(line) as object)).toEqual([
       {
-        ...{ complete: false, memories: { restored: 500, existing: 0 } },
+        complete: false,
+        memories: { restored: 500, existing: 0 },
         relationships: { restored: 0, existing: 0, skipped: 0 },
       },
     ]);

@@ -87,8 +87,14 @@ it("reads what a search of mcp-memory-service or of this service found", () => {
 it("reads a backup of mcp-memory-service: documents, tags in JSON, and its own fields among the metadata", () => {
   const id = "9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de";
   const metadata = {
-    ...{ content_hash: id, memory_type: "reference", timestamp: 1746000000, created_at: 1746000000.5 },
-    ...{ created_at_iso: "2025-04-30T08:00:00Z", tags: '["vpn", "network"]', tags_str: "vpn,network", source: "chat" },
+    content_hash: id,
+    memory_type: "reference",
+    timestamp: 1746000000,
+    created_at: 1746000000.5,
+    created_at_iso: "2025-04-30T08:00:00Z",
+    tags: '["vpn", "network"]',
+    tags_str: "vpn,network",
+    source: "chat",
   };
   const backup = {
     timestamp: "2025-05-01T10:00:00",
@@ -100,7 +106,9 @@ it("reads a backup of mcp-memory-service: documents, tags in JSON, and its own f
 
   expect([...graph.notes.values()]).toMatchObject([
     {
-      ...{ type: "reference", title: "The VPN needs port 1194.", tags: ["vpn", "network"] },
+      type: "reference",
+      title: "The VPN needs port 1194.",
+      tags: ["vpn", "network"],
       content: "The VPN needs port 1194.\n\nsource: chat",
       kept: { createdAt: new Date("2025-04-30T08:00:00.500Z") },
     },

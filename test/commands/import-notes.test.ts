@@ -161,10 +161,19 @@ it.each([
 ])("reads the parts of a note that MemoryGraph exported %s", (_where, title, arrow) => {
   const quote = (text: string) => (arrow === "->" ? JSON.stringify(text) : text);
   const front = [
-    ...["---", `title: ${quote(title)}`, `id: ${quote("f47ac10b-58cc-4372-a567-0e02b2c3d479")}`, "type: solution"],
+    "---",
+    `title: ${quote(title)}`,
+    `id: ${quote("f47ac10b-58cc-4372-a567-0e02b2c3d479")}`,
+    "type: solution",
     "importance: 0.9",
-    ...["confidence: 0.8", "tags: [net, two words]", "created_at: 2025-11-30T10:00:00+00:00"],
-    ...["updated_at: 2025-12-01T10:00:00+00:00", "project: /src/app", "languages: [go, rust]", "---", ""],
+    "confidence: 0.8",
+    "tags: [net, two words]",
+    "created_at: 2025-11-30T10:00:00+00:00",
+    "updated_at: 2025-12-01T10:00:00+00:00",
+    "project: /src/app",
+    "languages: [go, rust]",
+    "---",
+    "",
   ];
   const content = "One.\n\n## Content\n\n## Relationships\n\nTwo.";
   const list = `## Relationships\n\n- **SOLVES** ${arrow} [[Draft] Slow](0e02b2c3-58cc-4372-a567-f47ac10bd479)\n`;
@@ -417,7 +426,8 @@ it("reads the memories of Claude Code: their types, times and links by name", as
   expect(Array.from(graph.notes.values(), ({ type, title, content }) => [type, title, content])).toEqual([
     ["note", "MEMORY", "- [Freeze](project_freeze.md) — no merges"],
     [
-      ...["project", "project_freeze"],
+      "project",
+      "project_freeze",
       "Until May.\n\nname: merge-freeze\ndescription: No merges\nnode_type: memory\noriginSessionId: 7",
     ],
     ["feedback", "tests", "See [[merge-freeze]].\n\nname: Tests\nmetadata.type: x"],

@@ -282,7 +282,11 @@ describe("reading", () => {
     expect(graph.memories).toEqual({ read: 4, merged: 1 });
     expect(graph.relationships).toEqual({ read: 3, merged: 1 });
     expect([...graph.notCarried.keys()]).toEqual([
-      ...["format_version", "export_version", "backend_type", "id", "evidence_count"],
+      "format_version",
+      "export_version",
+      "backend_type",
+      "id",
+      "evidence_count",
     ]);
     expect(leftOut(graph)).toEqual([
       'memories[3]: another memory already has the id "m2"',
@@ -326,7 +330,9 @@ describe("reading", () => {
     );
 
     expect([...graph.notes.values()][0]).toMatchObject({
-      ...{ summary: "First", importance: 0.9, tags: ["a", "b"] },
+      summary: "First",
+      importance: 0.9,
+      tags: ["a", "b"],
       kept: { clientId: one, context: { project_path: "/a", of: "b" } },
     });
     expect([...graph.links.values()]).toMatchObject([

@@ -152,12 +152,15 @@ describe("importing into the service", () => {
     const [id, other] = ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "F47AC10B-58CC-4372-A567-0E02B2C3D480"];
     const text = JSON.stringify([
       {
-        ...{ id, title: "Retry", content: "Wait.", created_at: "2025-11-30T10:00:00.123456+01:00", confidence: 0.7 },
-        ...{
-          updated_at: 1_764_500_000.5,
-          context: { project_path: "/app", deep: [{ a: null }] },
-          expires_at: "2999-01-01",
-        },
+        id,
+        title: "Retry",
+        content: "Wait.",
+        created_at: "2025-11-30T10:00:00.123456+01:00",
+        confidence: 0.7,
+
+        updated_at: 1_764_500_000.5,
+        context: { project_path: "/app", deep: [{ a: null }] },
+        expires_at: "2999-01-01",
       },
       {
         id: other,
@@ -181,9 +184,14 @@ describe("importing into the service", () => {
     expect(again.memories).toMatchObject({ created: 0, existing: 3 });
     const { Retry, Later, Third } = await memoriesOf(ann);
     expect(Retry).toMatchObject({
-      ...{ clientId: id, confidence: 0.7, context: { project_path: "/app", deep: [{ a: null }] } },
-      ...{ createdAt: new Date("2025-11-30T09:00:00.123Z"), updatedAt: new Date("2025-11-30T10:53:20.500Z") },
-      ...{ expiresAt: new Date("2999-01-01T23:59:59Z"), createdBy: ann.caller.userId, content: "Wait." },
+      clientId: id,
+      confidence: 0.7,
+      context: { project_path: "/app", deep: [{ a: null }] },
+      createdAt: new Date("2025-11-30T09:00:00.123Z"),
+      updatedAt: new Date("2025-11-30T10:53:20.500Z"),
+      expiresAt: new Date("2999-01-01T23:59:59Z"),
+      createdBy: ann.caller.userId,
+      content: "Wait.",
     });
     expect(Later).toMatchObject({ clientId: other, content: "Now.\n\nupdated_at: soon\nexpires_at: 2020-01-01" });
     expect(Later?.expiresAt).toBe(null);
@@ -237,7 +245,10 @@ describe("importing into the service", () => {
     await link(B, A, "CAUSED_BY");
     await link(C, A, "CAUSED_BY");
     const text = jsonLines(
-      ...[...notes, relation("A", "fixes", "B"), relation("B", "caused by", "A"), relation("A", "fixes", "C")],
+      ...notes,
+      relation("A", "fixes", "B"),
+      relation("B", "caused by", "A"),
+      relation("A", "fixes", "C"),
       { ...relation("C", "caused by", "A"), createdAt: "2025-01-01T00:00:00Z" },
     );
 
@@ -520,8 +531,10 @@ describe("existing relationships", () => {
     const onPlan = (plan: ImportWork) => void plans.push(plan);
     await runImport(graph, { store: isDry ? dryRun(client) : client, report, onStep: () => {}, onPlan });
     return {
-      ...{ ...report.relationships, planned: plans[0]?.items },
-      ...{ asked: asked.mock.calls.length, listed: listed.mock.calls.length },
+      ...report.relationships,
+      planned: plans[0]?.items,
+      asked: asked.mock.calls.length,
+      listed: listed.mock.calls.length,
       stored: stored.mock.calls.flatMap(([sent]) => sent).length,
     };
   }

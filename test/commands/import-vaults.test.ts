@@ -120,7 +120,8 @@ it("finds the note of a link to one of its blocks", async () => {
   const folder = await folderWith({
     "Note.md": "See [[Other#^a1b2c3]], [[other^37066d|it]], [[2^10]] and [[3^10]].",
     "Other.md": "Text ^37066d",
-    ...{ "2^10.md": "1024", "2.md": "Two" },
+    "2^10.md": "1024",
+    "2.md": "Two",
   });
 
   const graph = await readNotesFolder(folder, { createMissing: true });
@@ -130,8 +131,14 @@ it("finds the note of a link to one of its blocks", async () => {
 
 /** What is no day, has not come, or may be the day of an event, a number or a version. */
 const NO_TIMES = [
-  ...["2024-02-30", "2999-01-01", "1989-11-09 The wall falls", "2024-03_05", "202403", "2024-03-05.1"],
-  ...["2024030510111213", "202403051011a"],
+  "2024-02-30",
+  "2999-01-01",
+  "1989-11-09 The wall falls",
+  "2024-03_05",
+  "202403",
+  "2024-03-05.1",
+  "2024030510111213",
+  "202403051011a",
 ];
 
 it.each<readonly [name: string, time: string | undefined]>([
@@ -222,7 +229,10 @@ Text.
 `;
 
   expect(readMarkdownNote(text)).toMatchObject({
-    ...{ title: 'One: "two"', tags: ["alpha", "beta/gamma"], otherNames: ["uno"], body: "Text." },
+    title: 'One: "two"',
+    tags: ["alpha", "beta/gamma"],
+    otherNames: ["uno"],
+    body: "Text.",
     details: ["date: 2024-05-06T07:08:09Z", "draft: false", "aliases: uno", "extra.its owner: Ann"],
     kept: { createdAt: new Date("2024-05-06T07:08:09Z") },
   });
@@ -328,9 +338,15 @@ it.each([
 });
 
 it.each([
-  ...["created: 3/6/2024", "created: 45.03.2024", "modified: next week", "created: 2999-01-01"],
-  ...["created: 2023年2月29日", "created: 十三月 7日 2022"],
-  ...["created: 2023-02-29", "created: 31.04.2024 10:11", "modified: 2024-02-30T10:11:12+01:00"],
+  "created: 3/6/2024",
+  "created: 45.03.2024",
+  "modified: next week",
+  "created: 2999-01-01",
+  "created: 2023年2月29日",
+  "created: 十三月 7日 2022",
+  "created: 2023-02-29",
+  "created: 31.04.2024 10:11",
+  "modified: 2024-02-30T10:11:12+01:00",
 ])("keeps what is no time that has passed as text: %s", (line) => {
   expect(readMarkdownNote(`---\n${line}\n---\nText`)).toMatchObject({
     kept: { createdAt: undefined, updatedAt: undefined },

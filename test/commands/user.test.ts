@@ -203,9 +203,14 @@ it("says in words what it has done", async () => {
   expect(shown).toMatch(/\nKeys +2\nTeam +none\nOwn graph +0 memories, 0 bytes\n/);
   expect(shown).toMatch(/\nmg_live_\w{4} +Laptop +never +never +\S{36}\nmg_live_\w{4} +First key +never +never /);
   expect(done).toEqual([
-    ...[`Plan pro: ${EMAIL}.\n`, `Renamed: ${EMAIL}.\n`, `Verified: ${EMAIL}.\n`, `Suspended: ${EMAIL}.\n`],
+    `Plan pro: ${EMAIL}.\n`,
+    `Renamed: ${EMAIL}.\n`,
+    `Verified: ${EMAIL}.\n`,
+    `Suspended: ${EMAIL}.\n`,
     expect.stringMatching(/^Suspended +since \d{4}-\d\d-\d\d \d\d:\d\d UTC\n$/),
-    ...[`No longer suspended: ${EMAIL}.\n`, `Revoked keys of ${EMAIL}: 2.\n`, `Changed: ${EMAIL}.\n`],
+    `No longer suspended: ${EMAIL}.\n`,
+    `Revoked keys of ${EMAIL}: 2.\n`,
+    `Changed: ${EMAIL}.\n`,
     `Deleted the user ${EMAIL}.\n`,
   ]);
   // No mail tells of what an operator does.
@@ -367,7 +372,9 @@ it("shows by id or address who a user is: keys without secrets, last use, mails 
 
   expect(byId.output).toBe(byEmail.output);
   expect(byId.json()).toMatchObject({
-    ...{ user_id: id, keys: 1, last_used_at: usedAt.toISOString() },
+    user_id: id,
+    keys: 1,
+    last_used_at: usedAt.toISOString(),
     active_keys: [{ prefix: key.slice(0, 12), client: null, last_used_at: usedAt.toISOString(), expires_at: null }],
     mails: [{ kind: "sign_up", attempts: 3, last_error: "550 no" }],
   });
@@ -420,7 +427,8 @@ it("shows the largest graphs, and whose they are", async () => {
   );
   expect(one.output).toContain("\nThere are more: --limit shows up to 1000 of them.\n");
   expect([found["more"], (await run(world, "graph", "largest", "--limit", "1", "--json")).json()["more"]]).toEqual([
-    ...[false, true],
+    false,
+    true,
   ]);
   await world.database.models.graph.update({ where: { id: graph_id }, data: { userId: null } });
   expect((await run(world, "graph", "largest")).output).toMatch(new RegExp(`\n${graph_id} +1 +\\d+ +deleted\n$`));

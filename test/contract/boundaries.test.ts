@@ -133,8 +133,12 @@ it("lets only servers that the operator names send what `fetch` decompresses", (
   const callers = files.filter((file) => fetching.test(readFileSync(join("src", file), "utf8")));
   // Addresses that anybody may name are read by `public-web.ts`. The snippets are a text of a page.
   expect(callers.sort()).toEqual([
-    ...["commands/doctor/public-address.ts", "commands/tour/walk-billing.ts", "import/call-service.ts"],
-    ...["platform/meaning/embeddings.ts", "stand-in/stripe/delivery.ts", "stand-in/stripe/shared.ts"],
+    "commands/doctor/public-address.ts",
+    "commands/tour/walk-billing.ts",
+    "import/call-service.ts",
+    "platform/meaning/embeddings.ts",
+    "stand-in/stripe/delivery.ts",
+    "stand-in/stripe/shared.ts",
     "surfaces/pages/graphql-snippets.ts",
   ]);
 });

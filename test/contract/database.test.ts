@@ -83,7 +83,10 @@ async function sqlOfModels({ database }: World): Promise<string> {
   );
   const files = [{ path: "schema.prisma", content: readFileSync("prisma/schema.prisma", "utf8") }];
   const { stdout } = await engine.diff({
-    ...{ from: { tag: "empty" }, to: { tag: "schemaDatamodel", files }, script: true, exitCode: null },
+    from: { tag: "empty" },
+    to: { tag: "schemaDatamodel", files },
+    script: true,
+    exitCode: null,
     filters: { externalTables: [], externalEnums: [] },
   });
   return stdout ?? "";

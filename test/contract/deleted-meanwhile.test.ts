@@ -55,8 +55,11 @@ const cases = operations
   .flatMap((operation, index) =>
     waysOf(operation).flatMap(([door, send], at) =>
       Object.entries(DELETIONS).map(([what, deletion], place) => ({
-        ...{ name: `${operation.name} by ${door}: ${what}`, number: 5 * index + at + place },
-        ...{ operation, send, deletion },
+        name: `${operation.name} by ${door}: ${what}`,
+        number: 5 * index + at + place,
+        operation,
+        send,
+        deletion,
       })),
     ),
   )

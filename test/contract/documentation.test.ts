@@ -87,8 +87,16 @@ it("reaches every document from the README, directly or through another one", ()
 
 /** Names of other programs. */
 const OTHERS = [
-  ...["ts_headline", "readline", "insufficient_privilege", "entity_type", "_EntityType", "IS_SOLVED_BY", "F2"],
-  ...["MEMORYGRAPH_API_KEY", "MEMORYGRAPH_API_URL", "MEMORY_BACKEND"],
+  "ts_headline",
+  "readline",
+  "insufficient_privilege",
+  "entity_type",
+  "_EntityType",
+  "IS_SOLVED_BY",
+  "F2",
+  "MEMORYGRAPH_API_KEY",
+  "MEMORYGRAPH_API_URL",
+  "MEMORY_BACKEND",
 ];
 const COMMENT = /\/\*[^]*?\*\/|(?<=^|\s)(?:\/\/|--|#) [^\n]*/g;
 

@@ -84,7 +84,9 @@ const aliasCalls = [...sdkAliases, ...backendAliases].map(({ method, path, stand
     return { from_memory_id: one, to_memory_id: two, relationship_type: "ENABLES" };
   };
   return {
-    ...{ name: `${method} ${path}`, isWhole: true, isRepeatable: true },
+    name: `${method} ${path}`,
+    isWhole: true,
+    isRepeatable: true,
     send(key, { memories: [one = "", two = ""] }, headers) {
       const url = `${at.doors.url}${path.replace(":id", one)}`;
       if (method === "GET") return ask(`${url}?query=two`, { key, headers });
@@ -114,7 +116,9 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
 };
 const documentCalls = Object.entries(DOCUMENTS).flatMap(([name, query]) =>
   [{}, { extensions: {} }].map((more): Call => ({
-    ...{ name: `${name}${"extensions" in more ? ", through Apollo" : ""}`, isWhole: false, isRepeatable: true },
+    name: `${name}${"extensions" in more ? ", through Apollo" : ""}`,
+    isWhole: false,
+    isRepeatable: true,
     send: (key, { memories: [one, two] }, headers) =>
       ask(`${at.doors.url}/graphql`, { key, headers, body: { query, variables: { one, two }, ...more } }),
   })),

@@ -365,8 +365,13 @@ describe("messages", () => {
 
   it("name no operation on a page, whose reader is no program", () => {
     const onPages = [
-      ...["signUp", "confirmSignUp", "acceptInvitation", "declineInvitation"],
-      ...["invitation", "invitationById", "mailInvitation"],
+      "signUp",
+      "confirmSignUp",
+      "acceptInvitation",
+      "declineInvitation",
+      "invitation",
+      "invitationById",
+      "mailInvitation",
     ];
     const shown = onPages
       .flatMap((name) => operationNamed(name).failures.flatMap(examplesOf))

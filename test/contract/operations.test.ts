@@ -83,8 +83,15 @@ it("share a limit's count only if they count the same thing", () => {
 
 it("have an example for the generated tests", () => {
   const none: Things = {
-    ...{ memories: [], relationships: [], keys: [], teams: [], users: [] },
-    ...{ invitations: [], tokens: [], addresses: [], own: [] },
+    memories: [],
+    relationships: [],
+    keys: [],
+    teams: [],
+    users: [],
+    invitations: [],
+    tokens: [],
+    addresses: [],
+    own: [],
   };
   for (const operation of operations) expect(exampleInput(operation, none)).toBeTypeOf("object");
 });

@@ -50,15 +50,26 @@ const KEPT_WITH_TEAM = [
 const OF_MEMORIES = "It is made from the memories.";
 /** The part of an account's export that tells of the rows of each table. */
 const EXPORTED: Readonly<Record<string, keyof AccountExport>> = {
-  ...{ user_account: "profile", team: "membership", team_member: "membership", api_key: "keys" },
-  ...{ invitation: "invitationsSent", audit_entry: "events" },
-  ...{ memory: "memories", memory_version: "versions", relationship: "relationships" },
+  user_account: "profile",
+  team: "membership",
+  team_member: "membership",
+  api_key: "keys",
+  invitation: "invitationsSent",
+  audit_entry: "events",
+  memory: "memories",
+  memory_version: "versions",
+  relationship: "relationships",
 };
 
 /** Tables with rows of an account that its export leaves out, and why. */
 const NOT_EXPORTED: Readonly<Record<string, string>> = {
-  ...{ graph: OF_MEMORIES, graph_root: OF_MEMORIES, graph_usage: OF_MEMORIES, graph_vectors: OF_MEMORIES },
-  ...{ lexicon: OF_MEMORIES, lexicon_look: OF_MEMORIES, memory_vector: OF_MEMORIES },
+  graph: OF_MEMORIES,
+  graph_root: OF_MEMORIES,
+  graph_usage: OF_MEMORIES,
+  graph_vectors: OF_MEMORIES,
+  lexicon: OF_MEMORIES,
+  lexicon_look: OF_MEMORIES,
+  memory_vector: OF_MEMORIES,
   oauth_record: "It is the secret of a connection, whose key is exported.",
   idempotent_result: "It is what a change has answered, encrypted, for a day.",
   mail: "It waits to be sent to the user.",
@@ -70,15 +81,25 @@ const COLUMNS_NOT_EXPORTED: ReadonlyArray<{ readonly why: string; readonly colum
   {
     why: "It is always the user, or their own graph.",
     columns: [
-      ...["api_key.user_id", "team_member.user_id", "relationship.created_by", "memory.updated_by"],
-      ...["memory.graph_id", "memory_version.graph_id", "relationship.graph_id"],
+      "api_key.user_id",
+      "team_member.user_id",
+      "relationship.created_by",
+      "memory.updated_by",
+      "memory.graph_id",
+      "memory_version.graph_id",
+      "relationship.graph_id",
     ],
   },
   {
     why: "It is the team's, or somebody else's.",
     columns: [
-      ...["team.owner_id", "team.max_members", "team.member_count", "team.created_at"],
-      ...["invitation.team_id", "invitation.invited_by", "audit_entry.team_id"],
+      "team.owner_id",
+      "team.max_members",
+      "team.member_count",
+      "team.created_at",
+      "invitation.team_id",
+      "invitation.invited_by",
+      "audit_entry.team_id",
     ],
   },
   { why: OF_MEMORIES, columns: ["memory.search", "memory.project"] },
@@ -93,7 +114,8 @@ async function fillWorld() {
   const world = await createStripeWorld({ meaning });
   const staff = await fillTables(world, embedderOf(world, meaning));
   return {
-    ...{ world, staff },
+    world,
+    staff,
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();

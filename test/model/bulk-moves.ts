@@ -22,7 +22,10 @@ export const createMemories = defineMove<Bulk>({
   input(model, me, draw) {
     const graph = drawGraph(draw);
     const memories = ["one", "two"].map((ref) => ({
-      ...{ ref, type: draw.one(TYPES), title: `${model.newWord()} of many`, content: `About ${model.newWord()}.` },
+      ref,
+      type: draw.one(TYPES),
+      title: `${model.newWord()} of many`,
+      content: `About ${model.newWord()}.`,
       ...(draw.once(4) ? { clientId: drawClientId(model, draw) } : {}),
     }));
     const other = draw.once(2) ? drawMemory(model, me, draw, graph) : "two";
@@ -82,8 +85,12 @@ export const restoreMemories = defineMove<Choice & { memories: readonly (Wanted 
     graph: drawGraph(draw),
     memories: [
       {
-        ...{ id: model.newId(), type: draw.one(TYPES), title: `${model.newWord()} again`, content: "Of an export." },
-        ...{ createdAt: "2020-01-01T00:00:00.000Z", updatedAt: "2020-01-02T00:00:00.000Z" },
+        id: model.newId(),
+        type: draw.one(TYPES),
+        title: `${model.newWord()} again`,
+        content: "Of an export.",
+        createdAt: "2020-01-01T00:00:00.000Z",
+        updatedAt: "2020-01-02T00:00:00.000Z",
       },
     ],
   }),

@@ -210,8 +210,11 @@ const masked = (email: string): string => `${email[0] ?? ""}…@${email.split("@
 
 /** What the pages of an invitation show besides the inviter. */
 const offered = (model: Model, found: Invitation) => ({
-  ...{ teamName: found.team.name, role: found.role, maskedEmail: masked(found.email) },
-  ...{ expiresAt: model.toService(found.endsAt), status: model.statusOf(found) },
+  teamName: found.team.name,
+  role: found.role,
+  maskedEmail: masked(found.email),
+  expiresAt: model.toService(found.endsAt),
+  status: model.statusOf(found),
 });
 
 function inviterOf({ by, team }: Invitation, showAddress: (email: string) => string): string {

@@ -45,8 +45,14 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
 /** What changes a team's payments, or who may do so, each as often. */
 const OF_PAYMENTS = [
   ...operations.flatMap(({ name, permission }) => (permission.startsWith("billing:") ? [name] : [])),
-  ...["updateTeam", "deleteTeam", "leaveTeam", "transferTeam", "removeMember"],
-  ...["inviteMember", "acceptInvitation", "deleteAccount"],
+  "updateTeam",
+  "deleteTeam",
+  "leaveTeam",
+  "transferTeam",
+  "removeMember",
+  "inviteMember",
+  "acceptInvitation",
+  "deleteAccount",
 ];
 const choiceOfPayments: fc.Arbitrary<Choice> = fc.record({ name: fc.constantFrom(...OF_PAYMENTS), door, numbers });
 

@@ -59,8 +59,14 @@ export const createTeam = defineMove<{ name: string; maxMembers: number }>({
 function newTeam({ id, name, maxMembers, owner }: { id: string; name: string; maxMembers: number; owner: User }): Team {
   const graph: { team: Team | null } = { team: null };
   const billing: Billing = {
-    ...{ checkout: null, hasCustomer: false, status: "none" },
-    ...{ seats: null, nextSeats: null, ending: false, upgrades: 0, invoices: 0 },
+    checkout: null,
+    hasCustomer: false,
+    status: "none",
+    seats: null,
+    nextSeats: null,
+    ending: false,
+    upgrades: 0,
+    invoices: 0,
   };
   const members = new Map<User, TeamRole>([[owner, "owner"]]);
   const team: Team = { id, name, maxMembers, members, graph, billing, deleted: false };

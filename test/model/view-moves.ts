@@ -35,7 +35,9 @@ export const recentActivity = defineMove<Recent>({
     const open = changed.filter((memory) => ["problem", "error"].includes(presentOf(memory).type) && !isSolved(memory));
     return {
       output: {
-        ...{ total: changed.length, totalIsCapped: false, days },
+        total: changed.length,
+        totalIsCapped: false,
+        days,
         byType: countsOf(changed.map((memory) => presentOf(memory).type)),
         memories: changed.slice(offset, offset + 20).map(shown),
         unresolvedProblems: open

@@ -102,7 +102,9 @@ const TEXTS: ReadonlyArray<readonly [alert: string, readings: Readings, minute: 
   [
     "Slow",
     {
-      ...{ [took("1")]: "0+90x240", [took("2.5")]: "0+100x240", [took("+Inf")]: "0+100x240" },
+      [took("1")]: "0+90x240",
+      [took("2.5")]: "0+100x240",
+      [took("+Inf")]: "0+100x240",
       'memory_graph_waited_seconds_total{operation="memories",what="client"}': "0+900x240",
       'memory_graph_waited_seconds_total{operation="memories",what="turn"}': "0+1x240",
       'memory_graph_waited_seconds_total{operation="memories",what="lock"}': "0x240",

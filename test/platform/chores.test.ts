@@ -79,7 +79,8 @@ it("logs once a minute why jobs fail because of the database: for all of them to
   const tries = new Map(Object.keys(errors).map((name) => [name, 0]));
   const log = loggerTo({ write: (line) => void lines.push(line) }, "info");
   const chores = Object.entries(errors).map(([name, error]) => ({
-    ...{ name, intervalMs: 1 },
+    name,
+    intervalMs: 1,
     run: async () => {
       tries.set(name, (tries.get(name) ?? 0) + 1);
       throw error;
@@ -159,7 +160,8 @@ it("waits at its end for the runs, not for the next ones, and has as many jobs a
     return ++ended < 0;
   };
   const chores = Array.from({ length: 20 }, (_, index) => ({
-    ...{ name: `job ${index}`, intervalMs: 86_400_000 },
+    name: `job ${index}`,
+    intervalMs: 86_400_000,
     run: index === 0 ? slow : quick,
   }));
 

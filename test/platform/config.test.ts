@@ -218,11 +218,16 @@ it("is open to nobody else unless it is told to, and reads choices in capitals a
   expect(readConfig({ METRICS_PORT: "9000" })).toMatchObject({
     host: "127.0.0.1",
     metrics: { host: "127.0.0.1", port: 9_000 },
-    ...{ allowedOrigins: [], trustedProxies: 0, publicUrl: undefined, embeddedDatabaseAsRoot: false },
+    allowedOrigins: [],
+    trustedProxies: 0,
+    publicUrl: undefined,
+    embeddedDatabaseAsRoot: false,
   });
   const spelt = { PUBLIC_URL: " https://a.example/b// ", LOG_LEVEL: "WARN", BILLING_MAILS: "Payment_Failed" };
   expect(readConfig(spelt)).toMatchObject({
-    ...{ publicUrl: "https://a.example/b", logLevel: "warn", billingMails: ["payment_failed"] },
+    publicUrl: "https://a.example/b",
+    logLevel: "warn",
+    billingMails: ["payment_failed"],
   });
 });
 
@@ -279,8 +284,10 @@ it("sends every mail about payments, unless some are switched off", () => {
 it("keeps the spaces of prefixes, and knows none from those that are not set", () => {
   const embeddingsWith = (prefix?: string) =>
     readConfig({
-      ...{ EMBEDDINGS_URL: "http://127.0.0.1:1", EMBEDDINGS_MODEL: "one" },
-      ...{ EMBEDDINGS_QUERY_PREFIX: prefix, EMBEDDINGS_DOCUMENT_PREFIX: prefix },
+      EMBEDDINGS_URL: "http://127.0.0.1:1",
+      EMBEDDINGS_MODEL: "one",
+      EMBEDDINGS_QUERY_PREFIX: prefix,
+      EMBEDDINGS_DOCUMENT_PREFIX: prefix,
     }).embeddings;
 
   expect(embeddingsWith("query:\n ")).toMatchObject({ queryPrefix: "query:\n ", documentPrefix: "query:\n " });

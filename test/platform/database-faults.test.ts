@@ -107,7 +107,8 @@ it("leaves a database that accepts no changes, with connections that only read a
   await alterDatabase(world, "SET default_transaction_read_only = on");
   await using database = openDatabase(world.databaseUrl);
   const look: Statement<readonly [], { accepts: boolean }> = {
-    ...{ name: "look", text: "SELECT current_setting('transaction_read_only') = 'off' AS accepts" },
+    name: "look",
+    text: "SELECT current_setting('transaction_read_only') = 'off' AS accepts",
   };
   const looks = async () =>
     [

@@ -89,15 +89,13 @@ it("distributes what tables need and then the tables, in order; a repetition doe
   }
   const delegated = calls.filter(({ name, detail }) => name === "function" && detail === "p_graph_id graph_root");
   expect([...new Set(delegated.map(({ argument }) => argument.replace(/\(.*/, "")))].sort()).toEqual([
-    ...[
-      "create_memory",
-      "dated_search_hits",
-      "narrowed_memories",
-      "rare_memories",
-      "search_hits",
-      "search_words",
-      "words_alike",
-    ],
+    "create_memory",
+    "dated_search_hits",
+    "narrowed_memories",
+    "rare_memories",
+    "search_hits",
+    "search_words",
+    "words_alike",
   ]);
   // The last one is of an extension, the others are triggers.
   const others = ["forget_words(", "keep_graph_root(", "count_team_members(", "similarity("];

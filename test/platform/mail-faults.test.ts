@@ -170,7 +170,10 @@ const MAIL = {
 const mailerTo = (given: Partial<MailSettings>) =>
   createMailer(
     {
-      ...{ development: false, smtpUrl: undefined, mailFrom: "mail@example.com", dataDir: "" },
+      development: false,
+      smtpUrl: undefined,
+      mailFrom: "mail@example.com",
+      dataDir: "",
       ...given,
     },
     loggerTo({ write() {} }, "silent"),

@@ -423,13 +423,11 @@ it("sends those mails first that have been due for longest", async () => {
   const queued = Array.from({ length: 2 * batch }, (_, n) => n);
   await world.database.models.mail.createMany({
     data: queued.map((n) => ({
-      ...{
-        id: world.services.newId(),
-        kind: "notice",
-        email: `${n}@example.com`,
-        subject: "A notice",
-        body: "A text.",
-      },
+      id: world.services.newId(),
+      kind: "notice",
+      email: `${n}@example.com`,
+      subject: "A notice",
+      body: "A text.",
       dueAt: new Date(Date.now() - 1_000 * n),
     })),
   });
@@ -543,9 +541,14 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
   const [past, later] = [new Date("2020-01-02T03:04:05Z"), new Date("2030-01-02T03:04:05Z")];
   await mail.createMany({
     data: ids.map((id, n) => ({
-      ...{ id, kind: "sign_up", email: `p${n}@example.com`, attempts: n, dueAt: n === 4 ? past : later },
+      id,
+      kind: "sign_up",
+      email: `p${n}@example.com`,
+      attempts: n,
+      dueAt: n === 4 ? past : later,
       // The first is new, the last but one is just being sent again, and the process that was sending the last one ended.
-      ...{ lastError: [1, 2].includes(n) ? `550 No, ${n}` : null, createdAt: new Date(Date.now() - 1_000 * n) },
+      lastError: [1, 2].includes(n) ? `550 No, ${n}` : null,
+      createdAt: new Date(Date.now() - 1_000 * n),
     })),
   });
 

@@ -359,7 +359,9 @@ it("measures requests to every other server, and logs each mail", async () => {
   await using world = await createBillingWorld({
     environment: {
       ...mailSettings(smtp.url),
-      ...{ METRICS_PORT: "0", EMBEDDINGS_URL: embeddings.url, EMBEDDINGS_MODEL: "one" },
+      METRICS_PORT: "0",
+      EMBEDDINGS_URL: embeddings.url,
+      EMBEDDINGS_MODEL: "one",
     },
   });
   const { url, metricsUrl } = world.app;

@@ -156,7 +156,8 @@ it.each([
   [
     "both, but not use them",
     [
-      ...["REVOKE USAGE ON SCHEMA public FROM PUBLIC", "GRANT CREATE ON SCHEMA public TO ROLE"],
+      "REVOKE USAGE ON SCHEMA public FROM PUBLIC",
+      "GRANT CREATE ON SCHEMA public TO ROLE",
       "GRANT CREATE ON DATABASE DB TO ROLE",
     ],
   ],
@@ -271,8 +272,10 @@ it("serves as a role with rights on another's tables, and says which it lacks, o
 it("names the host of an address that has it among its parameters", async () => {
   const url = new URL(await oddDatabase("ENCODING 'LATIN1' LOCALE 'C'"));
   const parameters = new URLSearchParams({
-    ...{ host: url.hostname, port: url.port || "5432" },
-    ...{ user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+    host: url.hostname,
+    port: url.port || "5432",
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
   });
 
   await expect(migrate(`postgres://${url.pathname}?${parameters.toString()}`)).rejects.toThrow(

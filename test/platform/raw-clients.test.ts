@@ -13,26 +13,32 @@ const QUERY = '{"query":"{ __typename }"}';
 
 /** Requests, parts of requests, and what is none. */
 const PIECES = [
-  ...[
-    `${GET}\r\n`,
-    `${GET}\r\n`.repeat(40),
-    `${GET}Connection: close\r\n\r\n`,
-    GET.repeat(3),
-    "GET /docs HTTP/1.0\r\n\r\n",
-  ],
-  ...["GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /docs HTTP/1.1\r\nHost: a\r\n\r\n"],
-  ...["CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "TRACE / HTTP/1.1\r\n\r\n"],
-  ...[`${GET}Connection: upgrade\r\nUpgrade: websocket\r\n\r\n`, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
-  ...[`${POST}Content-Length: ${QUERY.length}\r\n\r\n${QUERY}`, `${POST}Content-Length: 99\r\n\r\n{`, QUERY],
-  ...[`${POST}Transfer-Encoding: chunked\r\n\r\n5\r\n{"que\r\n`, `${POST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-  ...[
-    `${POST}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
-    "5\r\n12345\r\n0\r\n\r\n",
-    "\r\n\r\n",
-    "\0\0",
-  ],
-  ...[`${POST}Expect: 100-continue\r\nContent-Length: ${QUERY.length}\r\n\r\n`, `${POST}Expect: 200-ok\r\n\r\n`],
-  ...[`${GET}X: ${"x".repeat(9_000)}\r\n\r\n`, "x".repeat(20_000)],
+  `${GET}\r\n`,
+  `${GET}\r\n`.repeat(40),
+  `${GET}Connection: close\r\n\r\n`,
+  GET.repeat(3),
+  "GET /docs HTTP/1.0\r\n\r\n",
+  "GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n",
+  "HEAD /docs HTTP/1.1\r\nHost: a\r\n\r\n",
+  "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
+  "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+  "TRACE / HTTP/1.1\r\n\r\n",
+  `${GET}Connection: upgrade\r\nUpgrade: websocket\r\n\r\n`,
+  "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  `${POST}Content-Length: ${QUERY.length}\r\n\r\n${QUERY}`,
+  `${POST}Content-Length: 99\r\n\r\n{`,
+  QUERY,
+  `${POST}Transfer-Encoding: chunked\r\n\r\n5\r\n{"que\r\n`,
+  `${POST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+
+  `${POST}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n`,
+  "5\r\n12345\r\n0\r\n\r\n",
+  "\r\n\r\n",
+  "\0\0",
+  `${POST}Expect: 100-continue\r\nContent-Length: ${QUERY.length}\r\n\r\n`,
+  `${POST}Expect: 200-ok\r\n\r\n`,
+  `${GET}X: ${"x".repeat(9_000)}\r\n\r\n`,
+  "x".repeat(20_000),
 ];
 
 /** A client that sends up to six pieces, some of them incomplete, and leaves in one of three ways. */

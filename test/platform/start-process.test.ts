@@ -111,7 +111,8 @@ it("exits with one sentence when it may not use the memory that Prisma needs, in
   await using world = await createWorld();
   const limited = (rest: string) =>
     spawnSync("sh", ["-c", `ulimit -v 3000000 && exec "${process.execPath}" ${rest}`], {
-      ...{ encoding: "utf8", timeout: 30_000 },
+      encoding: "utf8",
+      timeout: 30_000,
       env: { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, PORT: "0", NODE_ENV: "production" },
     });
   if (limited(`-e 'new WebAssembly.Memory({ initial: 1 })'`).status === 0) return skip("This Node.js reserves less.");

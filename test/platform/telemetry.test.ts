@@ -16,7 +16,8 @@ import { createWorld, environmentOf } from "../support/world.js";
 
 /** Short delays before sending, so that tests need not wait; in a form that they can read. */
 const SOON = {
-  ...{ OTEL_BSP_SCHEDULE_DELAY: "50", OTEL_BLRP_SCHEDULE_DELAY: "50" },
+  OTEL_BSP_SCHEDULE_DELAY: "50",
+  OTEL_BLRP_SCHEDULE_DELAY: "50",
   OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
 };
 const CALLER = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
@@ -38,8 +39,11 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
   await using collector = await startCollector();
   await using world = await createStripeWorld();
   await using server = await startServerProcess({
-    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...SOON },
-    ...{ ...environmentOf(world.stripe), OTEL_SERVICE_NAME: "graph-of-tests" },
+    DATABASE_URL: world.databaseUrl,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    ...SOON,
+    ...environmentOf(world.stripe),
+    OTEL_SERVICE_NAME: "graph-of-tests",
   });
   const { url } = server;
   const { owner, teamId } = await aPayer(world);
@@ -77,11 +81,15 @@ it("sends a span for each request, operation, statement and call of Stripe, at e
   );
   const request = requestOf(collector, "createMemory");
   expect(request).toMatchObject({
-    ...{ traceId: CALLER.trace, parentSpanId: CALLER.span },
+    traceId: CALLER.trace,
+    parentSpanId: CALLER.span,
     resource: { "service.name": "graph-of-tests" },
     attributes: {
-      ...{ "user.id": owner.caller.userId, "memory_graph.outcome": "ok", "http.route": "/v1/memories" },
-      ...{ "memory_graph.key_id": owner.caller.keyId, "memory_graph.team_id": teamId },
+      "user.id": owner.caller.userId,
+      "memory_graph.outcome": "ok",
+      "http.route": "/v1/memories",
+      "memory_graph.key_id": owner.caller.keyId,
+      "memory_graph.team_id": teamId,
     },
   });
 
@@ -99,8 +107,10 @@ it("takes its variables with spaces around them and in capitals, as all others",
   await using collector = await startCollector();
   await using world = await createWorld();
   await using server = await startServerProcess({
-    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: ` ${collector.url} `, ...SOON },
-    ...{ OTEL_TRACES_SAMPLER: "Always_OFF " },
+    DATABASE_URL: world.databaseUrl,
+    OTEL_EXPORTER_OTLP_ENDPOINT: ` ${collector.url} `,
+    ...SOON,
+    OTEL_TRACES_SAMPLER: "Always_OFF ",
   });
   const { key } = await world.user();
 
@@ -143,7 +153,9 @@ it("reports PostgreSQL's code when a statement waited for a lock in vain, whoeve
   await using world = await createWorld();
   const { key } = await world.user();
   await using server = await startServerProcess({
-    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...SOON },
+    DATABASE_URL: world.databaseUrl,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    ...SOON,
   });
   await using _lock = await lockMemories(world);
 
@@ -165,7 +177,9 @@ it("marks the span of a request as failed where the service failed, at every doo
   await using world = await createWorld();
   const { key } = await world.user();
   await using server = await startServerProcess({
-    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...SOON },
+    DATABASE_URL: world.databaseUrl,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    ...SOON,
   });
   const { url } = server;
   const id = randomUUID();
@@ -246,8 +260,11 @@ it.each([
   const port = status === undefined ? 1 : own;
   await using world = await createWorld();
   await using server = await startServerProcess({
-    ...{ DATABASE_URL: world.databaseUrl, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...SOON },
-    ...{ OTEL_EXPORTER_OTLP_TIMEOUT: "500", OTEL_LOGS_EXPORTER: "none" },
+    DATABASE_URL: world.databaseUrl,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    ...SOON,
+    OTEL_EXPORTER_OTLP_TIMEOUT: "500",
+    OTEL_LOGS_EXPORTER: "none",
   });
   const ann = await world.user();
 

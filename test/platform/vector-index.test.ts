@@ -5,7 +5,10 @@ import { VectorIndex, bytesOfMatrix } from "../../src/platform/meaning/vector-in
 const DIMENSION = 384;
 const rowsOf = (count: number, piece = 0) =>
   Array.from({ length: count }, (_, index) => ({
-    ...{ owner: `owner ${index}`, piece, version: 1, scale: 1 / 127 / 8 },
+    owner: `owner ${index}`,
+    piece,
+    version: 1,
+    scale: 1 / 127 / 8,
     values: Uint8Array.from({ length: DIMENSION }, (_value, place) => (index * 31 + place * 17 + index * place) % 256),
   }));
 const signed = (values: Uint8Array): Int8Array => new Int8Array(values.buffer, values.byteOffset, values.length);

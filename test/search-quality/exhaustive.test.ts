@@ -11,8 +11,12 @@ const MEMORIES = 10_000;
 const TOP = 10;
 /** Reads everything: no limit cuts anything off, and every candidate's words are read. */
 const ALL = {
-  ...{ concepts: 64, commonConcepts: 64, candidates: MEMORIES * 100, commonCandidates: MEMORIES * 100 },
-  ...{ readBytes: 1_000_000_000, walkedRows: 0 },
+  concepts: 64,
+  commonConcepts: 64,
+  candidates: MEMORIES * 100,
+  commonCandidates: MEMORIES * 100,
+  readBytes: 1_000_000_000,
+  walkedRows: 0,
 };
 
 it("finds the same as if it read every memory", async () => {

@@ -29,7 +29,10 @@ it.each([
   const { checkout, prices, products } = world.stripe;
   const { id: product } = await products.create({ name: "Seat" });
   const { id: price } = await prices.create({
-    ...{ product, currency, unit_amount: amount, recurring: { interval: "month" } },
+    product,
+    currency,
+    unit_amount: amount,
+    recurring: { interval: "month" },
   });
   const { url } = await checkout.sessions.create({
     mode: "subscription",
@@ -161,7 +164,9 @@ it("takes promotion codes and VAT ids only where the checkout offers them; a cod
   expect(statuses.map(({ status }) => status)).toEqual([400, 400, 303]);
   const paid = await sessions.retrieve(offered.id, { expand: ["invoice", "subscription"] });
   expect(paid).toMatchObject({
-    ...{ amount_subtotal: 1_600, amount_total: 1_200, total_details: { amount_discount: 400 } },
+    amount_subtotal: 1_600,
+    amount_total: 1_200,
+    total_details: { amount_discount: 400 },
     customer_details: { tax_ids: [{ type: "eu_vat", value: "DE1" }] },
     subscription: { discounts: ["di_standin"] },
     invoice: { subtotal: 1_600, total: 1_200, amount_paid: 1_200, total_discount_amounts: [{ amount: 400 }] },

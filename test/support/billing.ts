@@ -111,7 +111,8 @@ export function sendEvent(
   { secret = stripe.webhookSecret, timestamp, headers }: Sending = {},
 ): Promise<Answer> {
   const signature = Stripe.webhooks.generateTestHeaderString({
-    ...{ payload, secret },
+    payload,
+    secret,
     ...(timestamp !== undefined && { timestamp }),
   });
   return ask(webhookOf(app), {

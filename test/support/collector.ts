@@ -58,7 +58,10 @@ export async function startCollector(): Promise<Collector> {
   });
   return {
     url: `http://127.0.0.1:${await listen(server)}`,
-    ...{ spans, logs, bodies, requests },
+    spans,
+    logs,
+    bodies,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

@@ -29,7 +29,13 @@ export async function serveDoors(
   const shares = new DatabaseShares(database, PATIENT);
   const budgets = new ProcessBudgets();
   const services = createServices({
-    ...{ database, shares, budgets, billing, log, now, newId },
+    database,
+    shares,
+    budgets,
+    billing,
+    log,
+    now,
+    newId,
     publicUrl: () => "https://example.com",
   });
   const http = { ...LIMITS.http, ...PATIENT_DOORS };
@@ -38,8 +44,12 @@ export async function serveDoors(
   const config = { allowedOrigins: [], development: false, publicUrl: undefined, trustedProxies: 1 };
   const handler = await createDoors({ config, services, http, work, health, waitMs: PATIENT.connectionWaitMs });
   const server = createExpressServer(handler, {
-    ...{ limits: http, log, form: formatUnreadable, behindProxies: true },
-    ...{ turns: work.turns, isStopping: health.isStopping },
+    limits: http,
+    log,
+    form: formatUnreadable,
+    behindProxies: true,
+    turns: work.turns,
+    isStopping: health.isStopping,
   });
   return {
     url: `http://127.0.0.1:${await listen(server)}`,

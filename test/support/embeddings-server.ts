@@ -103,23 +103,21 @@ export async function startEmbeddingsServer(): Promise<EmbeddingsStandIn> {
   };
   const url = `http://127.0.0.1:${await listen(server)}/v1`;
   const standIn: EmbeddingsStandIn = {
-    ...{
-      url,
-      asked,
-      trouble: undefined,
-      status: undefined,
-      redirect: undefined,
-      refused: undefined,
-      endless: undefined,
-      context: undefined,
-      textsMax: 32,
-      delayMs: 0,
-      textMs: 0,
-      limit: undefined,
-      numbers: "any order",
-      wide: false,
-      format: undefined,
-    },
+    url,
+    asked,
+    trouble: undefined,
+    status: undefined,
+    redirect: undefined,
+    refused: undefined,
+    endless: undefined,
+    context: undefined,
+    textsMax: 32,
+    delayMs: 0,
+    textMs: 0,
+    limit: undefined,
+    numbers: "any order",
+    wide: false,
+    format: undefined,
     client: (model = "one", prefixes = {}) => new EmbeddingsServer({ url, model, key: "secret-key", ...prefixes }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -62,7 +62,10 @@ export async function thingsOf(
   }
   const stored = await actor.did(createMemories, {
     memories: ["One", "Two", "Three"].map((title) => ({
-      ...{ type: "general", title, content: `${title} of three.`, ref: title },
+      type: "general",
+      title,
+      content: `${title} of three.`,
+      ref: title,
     })),
     relationships: [
       { fromMemoryId: "One", toMemoryId: "Two", relationshipType: "CAUSES" },
@@ -115,8 +118,12 @@ async function moreKeys(world: World, { caller }: Actor): Promise<string[]> {
     `INSERT INTO api_key (id, user_id, name, prefix, hash, scopes, created_by_key)
      SELECT id, $1, 'Key', prefix, hash, $5, $6 FROM unnest($2::uuid[], $3::text[], $4::bytea[]) AS made(id, prefix, hash)`,
     [
-      ...[caller.userId, keys.map(({ id }) => id), keys.map(({ key }) => apiKeyPrefix(key))],
-      ...[keys.map(({ key }) => sha256(key)), caller.scopes, caller.keyId],
+      caller.userId,
+      keys.map(({ id }) => id),
+      keys.map(({ key }) => apiKeyPrefix(key)),
+      keys.map(({ key }) => sha256(key)),
+      caller.scopes,
+      caller.keyId,
     ],
   );
   return keys.map(({ id }) => id);
@@ -163,8 +170,12 @@ export function exampleInput(
     restoreMemories: {
       memories: [
         {
-          ...{ id: "019bb153-8740-7c2d-8e3f-405162738495", type: "general", title: "Old", content: "Of an export." },
-          ...{ createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-02T00:00:00Z" },
+          id: "019bb153-8740-7c2d-8e3f-405162738495",
+          type: "general",
+          title: "Old",
+          content: "Of an export.",
+          createdAt: "2026-01-01T00:00:00Z",
+          updatedAt: "2026-01-02T00:00:00Z",
         },
       ],
     },

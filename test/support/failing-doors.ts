@@ -21,7 +21,10 @@ export async function startFailingDoors(meanwhile?: () => Promise<void>): Promis
   const noteLost = (reason: unknown) => void lost.push(reason);
   process.on("unhandledRejection", noteLost);
   return {
-    ...{ world, way, doors, lost },
+    world,
+    way,
+    doors,
+    lost,
     async [Symbol.asyncDispose]() {
       process.off("unhandledRejection", noteLost);
       for (const part of [doors, way, world]) await part[Symbol.asyncDispose]();

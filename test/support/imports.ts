@@ -109,9 +109,12 @@ export const linksOf = ({ links, notes }: ImportedGraph) =>
 
 /** A report with these counts; all others are 0, and nothing was left out. */
 export const reportOf = (counts: { memories?: object; relationships?: object }) => ({
-  memories: { ...{ created: 0, updated: 0, merged: 0, existing: 0, read: sumOf(counts.memories) }, ...counts.memories },
+  memories: { created: 0, updated: 0, merged: 0, existing: 0, read: sumOf(counts.memories), ...counts.memories },
   relationships: {
-    ...{ created: 0, merged: 0, existing: 0, read: sumOf(counts.relationships) },
+    created: 0,
+    merged: 0,
+    existing: 0,
+    read: sumOf(counts.relationships),
     ...counts.relationships,
   },
   others: { read: 0 },

@@ -31,7 +31,10 @@ export async function meaningfulWorld(bounds = PATIENT, index?: VectorIndex, wis
   const meaning = new Meaning(server.client(), index, bounds);
   const world = await createWorld({ meaning, ...wishes });
   return {
-    ...{ server, world, meaning, embed: embedderOf(world, meaning) },
+    server,
+    world,
+    meaning,
+    embed: embedderOf(world, meaning),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();

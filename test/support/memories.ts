@@ -38,7 +38,10 @@ const CONTEXT = {
 /** A memory with every field set. Fields without a form of their own hold a text. */
 export const everythingSaid = (word: string, importance: number) => ({
   ...Object.fromEntries(CONTENTS.map((name) => [name, `${word} ${name}`])),
-  ...{ type: word, tags: [word, "more"], importance, confidence: 1 - importance },
+  type: word,
+  tags: [word, "more"],
+  importance,
+  confidence: 1 - importance,
   context: { ...CONTEXT, project_path: `/${word}` },
   clientId: `${word} clientId`,
   expiresAt: new Date(Date.UTC(2100, 0, 1 + 100 * importance)),
@@ -47,7 +50,8 @@ export const everythingSaid = (word: string, importance: number) => ({
 /** A relationship with every field set. */
 export const everythingSaidOfLink = (word: string, strength: number): Readonly<Record<string, unknown>> => ({
   ...Object.fromEntries(LINK_CONTENTS.map((name) => [name, `${word} ${name}`])),
-  ...{ strength, confidence: 1 - strength },
+  strength,
+  confidence: 1 - strength,
 });
 
 type End = Pick<Memory, "id">;

@@ -73,10 +73,15 @@ export class OAuthWalker {
   /** Where a connection starts: a program sends its user there. */
   startOf(clientId: string, changed: Readonly<Record<string, string | undefined>> = {}): string {
     const query = {
-      ...{ client_id: clientId, redirect_uri: CALLBACK, response_type: "code", state: "a state" },
-      ...{ code_challenge: createHash("sha256").update(this.verifier).digest("base64url") },
-      ...{ code_challenge_method: "S256", resource: `${this.url}/mcp/oauth` },
-      ...{ scope: "memories:read memories:write", ...changed },
+      client_id: clientId,
+      redirect_uri: CALLBACK,
+      response_type: "code",
+      state: "a state",
+      code_challenge: createHash("sha256").update(this.verifier).digest("base64url"),
+      code_challenge_method: "S256",
+      resource: `${this.url}/mcp/oauth`,
+      scope: "memories:read memories:write",
+      ...changed,
     };
     const sent = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
     return `/oauth/authorize?${new URLSearchParams(sent).toString()}`;

@@ -1,7 +1,10 @@
 /** Long timeouts, for tests with many calls at once: on a busy machine each call still gets its turn. */
 export const PATIENT = {
-  ...{ connectionWaitMs: 30_000, lockWaitMs: 10_000 },
-  ...{ statementTimeoutMs: 60_000, reservedTimeoutMs: 30_000, transactionTimeoutMs: 60_000 },
+  connectionWaitMs: 30_000,
+  lockWaitMs: 10_000,
+  statementTimeoutMs: 60_000,
+  reservedTimeoutMs: 30_000,
+  transactionTimeoutMs: 60_000,
   searchTimeoutMs: 30_000,
   replicaDelayMs: 600_000,
 };

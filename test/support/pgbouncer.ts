@@ -38,14 +38,14 @@ export async function startPgBouncer(
   const folder = mkdtempSync(join(tmpdir(), "memory-graph-pgbouncer-"));
   const ownPort = await freePort();
   const all = {
-    ...{
-      listen_addr: "127.0.0.1",
-      listen_port: ownPort,
-      unix_socket_dir: "",
-      auth_type: "any",
-      admin_users: "console",
-    },
-    ...{ pool_mode: "transaction", default_pool_size: CONNECTIONS, max_client_conn: 200 },
+    listen_addr: "127.0.0.1",
+    listen_port: ownPort,
+    unix_socket_dir: "",
+    auth_type: "any",
+    admin_users: "console",
+    pool_mode: "transaction",
+    default_pool_size: CONNECTIONS,
+    max_client_conn: 200,
     ...settings,
   };
   const login = [
@@ -65,7 +65,8 @@ export async function startPgBouncer(
   // PgBouncer refuses to run as root.
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const child = spawn(PROGRAM, [join(folder, "pgbouncer.ini")], {
-    ...{ env: { PATH }, stdio: ["ignore", "pipe", "pipe"] as const },
+    env: { PATH },
+    stdio: ["ignore", "pipe", "pipe"] as const,
     ...nobody,
   });
   let printed = "";

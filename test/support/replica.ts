@@ -59,8 +59,18 @@ export async function startReplicated(programs: string): Promise<Replicated> {
   run("initdb", ["-D", join(folder, "primary"), "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"]);
   const primary = await start("primary", primaryPort);
   run("pg_basebackup", [
-    ...["-h", "127.0.0.1", "-p", String(primaryPort), "-U", "postgres"],
-    ...["-D", join(folder, "replica"), "-R", "--no-sync", "-c", "fast"],
+    "-h",
+    "127.0.0.1",
+    "-p",
+    String(primaryPort),
+    "-U",
+    "postgres",
+    "-D",
+    join(folder, "replica"),
+    "-R",
+    "--no-sync",
+    "-c",
+    "fast",
   ]);
   const replica = await start("replica", replicaPort);
   const onReplica = async (statement: string) => {

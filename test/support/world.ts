@@ -161,7 +161,8 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
   };
   const now = () => new Date(Date.now() + offsetMs);
   const parts = {
-    ...{ now, newId: idsBy(now) },
+    now,
+    newId: idsBy(now),
     database,
     shares: new DatabaseShares(database, PATIENT),
     budgets: new ProcessBudgets(),
@@ -211,14 +212,18 @@ export async function createWorld(wishes: WorldsWishes = {}): Promise<World> {
     },
     async serve(environment = {}, way = databaseUrl, http = {}, waits = PATIENT) {
       const config = readConfig({
-        ...{ PORT: "0", NODE_ENV: "test", DATA_DIR: dataDir },
+        PORT: "0",
+        NODE_ENV: "test",
+        DATA_DIR: dataDir,
         ...(stripe ? environmentOf(stripe) : {}),
         ...environment,
       });
       const isUsual = way === databaseUrl && waits === PATIENT;
       const app = await startApp(config, (isUsual && forServer) || way, logTo(log, bugs), {
         // No load balancer is in front, so nothing needs time to notice the stop.
-        ...{ http: { ...LIMITS.http, ...PATIENT_DOORS, ...http }, waits, leaveMs: 0 },
+        http: { ...LIMITS.http, ...PATIENT_DOORS, ...http },
+        waits,
+        leaveMs: 0,
         ...(storage && { storage }),
         ...(serversPaymentWaits && { paymentWaits: serversPaymentWaits }),
       });

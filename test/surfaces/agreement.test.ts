@@ -57,7 +57,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         }
       }),
       {
-        ...{ numRuns: RUNS, endOnFailure: true },
+        numRuns: RUNS,
+        endOnFailure: true,
         examples: [...certainInputs(operation, annHas), ...largeInputs(operation, annHas)].map((input) => [input]),
       },
     );

@@ -512,7 +512,8 @@ it("shows recent activity and statistics", async () => {
       memories_by_type: { problem: 1, error: 1, fix: 1 },
       recent_memories: [fix, solved, problem],
       unresolved_problems: [problem],
-      ...{ days: 7, project: null },
+      days: 7,
+      project: null,
     },
   ]);
   expect((await call("/memories/recent")).body).toMatchObject({ days: 7 });

@@ -46,10 +46,13 @@ it("names fields of wrong types and fields out of bounds in one refusal", async 
     ["content", "importance", "summary", "title", "type", "unheard_of"].toSorted(),
   );
   expect(await paths("/v1/memories", { ...NOTE, summary: "s".repeat(5_000), importance: 2 })).toEqual([
-    ...["importance", "summary"],
+    "importance",
+    "summary",
   ]);
   expect(await paths("/v1/memories/search?query=&limit=x&min_importance=2")).toEqual([
-    ...["limit", "min_importance", "query"],
+    "limit",
+    "min_importance",
+    "query",
   ]);
 });
 
@@ -236,34 +239,31 @@ it("refuses bodies that are not JSON", async () => {
   const ann = await world.user();
   const title = (text: string) => `{"type":"general","content":"c","title":${text}}`;
   const texts = [
-    ...[
-      "{",
-      "}",
-      "{]",
-      '{"type":',
-      '{"type"}',
-      '{"type":"a",}',
-      "{,}",
-      "{type:1}",
-      "{'type':'a'}",
-      '{"a":1 "b":2}',
-      '{"a" 1}',
-    ],
-    ...[
-      "{}{}",
-      "{} x",
-      "{}//",
-      "{}/**/",
-      "[1,]",
-      "[,1]",
-      "nul",
-      "True",
-      "undefined",
-      "NaN",
-      "\u00a0{}",
-      "\u2060{}",
-      "\ufeff\ufeff{}",
-    ],
+    "{",
+    "}",
+    "{]",
+    '{"type":',
+    '{"type"}',
+    '{"type":"a",}',
+    "{,}",
+    "{type:1}",
+    "{'type':'a'}",
+    '{"a":1 "b":2}',
+    '{"a" 1}',
+
+    "{}{}",
+    "{} x",
+    "{}//",
+    "{}/**/",
+    "[1,]",
+    "[,1]",
+    "nul",
+    "True",
+    "undefined",
+    "NaN",
+    "\u00a0{}",
+    "\u2060{}",
+    "\ufeff\ufeff{}",
     ...[
       "'a'",
       '"a',

@@ -70,7 +70,9 @@ it("refuses a condition that a change would not check, and a version that is non
     const answer = await ask(url + path, { key: ann.key, method, headers: { [header]: value }, ...(body && { body }) });
     const { error } = answer.body as { error?: { details?: unknown } };
     expect([method, path, answer.status, error?.details]).toEqual([
-      ...[method, path, 400],
+      method,
+      path,
+      400,
       [{ path: header, message: expect.any(String) as string }],
     ]);
   }

@@ -140,7 +140,7 @@ describe("the secrets that people copy", () => {
     const transport = createTransport({ streamTransport: true, buffer: true });
     for (const inviterName of ["Ann", "Jürgen", null]) {
       const token = await invite("carol@example.com");
-      const invitation = { ...{ token, inviterName, inviterEmail: "ann@example.com" }, role: "member" as const };
+      const invitation = { token, inviterName, inviterEmail: "ann@example.com", role: "member" as const };
       const mail = invitationMail({ ...invitation, teamName: "Platform", expiresAt: new Date() }, url);
       const { message } = await transport.sendMail({ to: "carol@example.com", ...mail });
       const { text = "", html } = await simpleParser(String(message));

@@ -18,25 +18,22 @@ import { Actor, type World, createWorld } from "../support/world.js";
 const PATIENCE = { timeout: 60_000 };
 /** So small that one slot, one byte or one connection that is not given back is missed, and one too many is noticed. */
 const DOORS = {
-  ...{
-    connectionsPerAddress: 6,
-    waitingPerAddress: 4,
-    connectionsPerKey: 2,
-    waitingPerKey: 1,
-    graphqlPerAccount: 1,
-  },
-  ...{
-    waitForSlotMs: 150,
-    requestsAtOnce: 5,
-    largeAtOnce: 4,
-    largePerAccount: 2,
-    largeBodyBytes: 1_000,
-    // Longer than the test: each place is given back by the work itself.
-    goneWorkMs: 600_000,
-    pipelined: 24,
-    bodiesBytes: 16_000,
-    unsentBytes: 3_000_000,
-  },
+  connectionsPerAddress: 6,
+  waitingPerAddress: 4,
+  connectionsPerKey: 2,
+  waitingPerKey: 1,
+  graphqlPerAccount: 1,
+
+  waitForSlotMs: 150,
+  requestsAtOnce: 5,
+  largeAtOnce: 4,
+  largePerAccount: 2,
+  largeBodyBytes: 1_000,
+  // Longer than the test: each place is given back by the work itself.
+  goneWorkMs: 600_000,
+  pipelined: 24,
+  bodiesBytes: 16_000,
+  unsentBytes: 3_000_000,
   stalledAnswerMs: 600_000,
 };
 /** An answer of several hundred kilobytes. */

@@ -108,16 +108,26 @@ const { node } = fc.letrec<{ node: object }>((tie) => {
     );
   return {
     node: fc.record({
-      ...{ text, must: text, number: mayFail(fc.nat(9)), texts: mayFail(fc.array(fc.constantFrom("t", null))) },
-      ...{ maybe: mayFail(fc.array(fc.constantFrom(1, null, "no"))), one: inner, sure: inner },
-      ...{ gaps: mayFail(list), all: list, plain: list, later: mayFail(inner), laterAll: mayFail(list) },
+      text,
+      must: text,
+      number: mayFail(fc.nat(9)),
+      texts: mayFail(fc.array(fc.constantFrom("t", null))),
+      maybe: mayFail(fc.array(fc.constantFrom(1, null, "no"))),
+      one: inner,
+      sure: inner,
+      gaps: mayFail(list),
+      all: list,
+      plain: list,
+      later: mayFail(inner),
+      laterAll: mayFail(list),
     }),
   };
 });
 
 const contextOf = (): RequestContext =>
   ({
-    ...{ answer: new AnswerBudget(), errors: new FieldErrors() },
+    answer: new AnswerBudget(),
+    errors: new FieldErrors(),
     pause: () => new Promise((resume) => setImmediate(resume)),
   }) as Partial<RequestContext> as RequestContext;
 
@@ -135,7 +145,8 @@ it("executes a plan with the same result as graphql-js, also of wrong values, er
     fc.array(selection, { minLength: 1, maxLength: 4 }),
     node,
     fc.array(fc.record({ is: fc.boolean(), not: fc.boolean(), maybe: fc.constantFrom(true, null) }), {
-      ...{ minLength: 1, maxLength: 3 },
+      minLength: 1,
+      maxLength: 3,
     }),
     async (kind, selections, root, allVariables) => {
       const roots = selections.filter((one) => !one.startsWith("..."));
@@ -153,7 +164,11 @@ it("executes a plan with the same result as graphql-js, also of wrong values, er
           const [one, other] = [contextOf(), contextOf()];
           const byPlan = await executePlan(plan, one, variableValues);
           const byLibrary = await execute({
-            ...{ schema, document, operationName, variableValues, contextValue: other },
+            schema,
+            document,
+            operationName,
+            variableValues,
+            contextValue: other,
             fieldResolver: resolvePlainField,
           });
           expect(shown(byPlan, one)).toBe(shown(byLibrary, other));

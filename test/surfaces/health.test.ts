@@ -25,7 +25,9 @@ it("answers 405 to other methods than reading, as every path of the reference", 
   for (const path of ["/healthz", "/readyz", "/health"]) {
     const { status, headers, body } = await ask(url + path, { method: "POST", body: {} });
     expect([path, status, headers.get("allow"), body]).toMatchObject([
-      ...[path, 405, "GET, HEAD"],
+      path,
+      405,
+      "GET, HEAD",
       { error: { code: "method_not_allowed" } },
     ]);
     expect((await ask(url + path, { method: "HEAD" })).status).toBe(200);

@@ -222,8 +222,11 @@ it("takes the same code again when the database fails at any statement of the an
 
     const where = { user: { email } };
     const found = {
-      ...{ number, failed, statuses: [first.status, second.status] },
-      ...{ keys: await apiKey.count({ where }), members: await teamMember.count({ where }) },
+      number,
+      failed,
+      statuses: [first.status, second.status],
+      keys: await apiKey.count({ where }),
+      members: await teamMember.count({ where }),
     };
     // A statement of the background fails no answer.
     const statuses = first.status === 200 ? [200, 409] : [503, 200];

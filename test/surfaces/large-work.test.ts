@@ -16,8 +16,11 @@ import { type Actor, type World, createWorld } from "../support/world.js";
 
 /** One place for large work, for which nobody waits. */
 const ONE_PLACE = {
-  ...{ largeAtOnce: 1, largePerAccount: 1, waitForSlotMs: 100 },
-  ...{ stalledAnswerMs: 600_000, goneWorkMs: 600_000 },
+  largeAtOnce: 1,
+  largePerAccount: 1,
+  waitForSlotMs: 100,
+  stalledAnswerMs: 600_000,
+  goneWorkMs: 600_000,
 };
 const NOTE = { type: "general", title: "A note", content: "It is." };
 const LARGE = { path: "/v1/memories", body: JSON.stringify(NOTE).padEnd(200_000, " ") };

@@ -9,11 +9,25 @@ const SECRET = "n0body-may-read-this";
 
 /** Where a token, a code or a text of a client may stand. */
 const TARGETS = [
-  ...["/v1/memories/SECRET", "/v1/memories/search?query=SECRET", "/v1/export?format=SECRET", "/v1/SECRET"],
-  ...["/invitations/SECRET", "/teams/invitations/SECRET/accept", "/billing/return?session=SECRET"],
-  ...["/oauth/authorize?client_id=https://SECRET.example.com", "/oauth/token", "/oauth/connect/SECRET/answer"],
-  ...["/graphql?query={SECRET}", "/mcp?SECRET", "/signup/confirm", "/keys", "/billing/stripe-webhook", "/%SECRET"],
-  ...["/api/v1/memories/SECRET", "/healthz?SECRET", "/SECRET"],
+  "/v1/memories/SECRET",
+  "/v1/memories/search?query=SECRET",
+  "/v1/export?format=SECRET",
+  "/v1/SECRET",
+  "/invitations/SECRET",
+  "/teams/invitations/SECRET/accept",
+  "/billing/return?session=SECRET",
+  "/oauth/authorize?client_id=https://SECRET.example.com",
+  "/oauth/token",
+  "/oauth/connect/SECRET/answer",
+  "/graphql?query={SECRET}",
+  "/mcp?SECRET",
+  "/signup/confirm",
+  "/keys",
+  "/billing/stripe-webhook",
+  "/%SECRET",
+  "/api/v1/memories/SECRET",
+  "/healthz?SECRET",
+  "/SECRET",
 ];
 const HEADERS = ["x-api-key", "cookie", "user-agent", "referer", "idempotency-key", "stripe-signature", "x-read-after"];
 const BODIES = [

@@ -71,7 +71,11 @@ it("converts arguments in other forms when it stores and links", async () => {
   const [other] = await memoriesTitled(ann, "Other");
 
   expect(await call("get_memory", { id: `"${String(stored["id"])}"\n` })).toMatchObject({
-    ...{ type: "code_pattern", title: "1", content: "[2]", tags: ["a", "b"], importance: 0.9 },
+    type: "code_pattern",
+    title: "1",
+    content: "[2]",
+    tags: ["a", "b"],
+    importance: 0.9,
     context: { project_path: "/app" },
   });
   const ends = { from_memory_id: `[${String(stored["id"])}]`, to_memory_id: `\`${other.id}\`` };
@@ -135,7 +139,10 @@ it("takes other names of arguments where only one input can be meant", async () 
   const note = { category: "note", title: "Three", text: "Said", metadata: { source: "chat" }, keywords: ["a"] };
   const { id } = await call("store_memory", note);
   expect(await call("get_memory", { id })).toMatchObject({
-    ...{ type: "note", content: "Said", context: { source: "chat" }, tags: ["a"] },
+    type: "note",
+    content: "Said",
+    context: { source: "chat" },
+    tags: ["a"],
   });
 });
 
@@ -242,8 +249,12 @@ it("names every mistake of a call in one refusal, and each once", async () => {
 
   const stored = await refusal("store_memory", { ...note, graph: "mine" });
   for (const issue of [
-    ...["add_tags: is unknown", "content: contains the note that an answer was cut", "expires_at: must be a time"],
-    ...["graph: must be one of personal, team", "importance: must be from 0 to 1", "title: must have 1 to 500"],
+    "add_tags: is unknown",
+    "content: contains the note that an answer was cut",
+    "expires_at: must be a time",
+    "graph: must be one of personal, team",
+    "importance: must be from 0 to 1",
+    "title: must have 1 to 500",
     "type: must be a lower-case word",
   ]) {
     expect(stored.split(issue)).toHaveLength(2);
@@ -315,7 +326,7 @@ it.each([
 });
 
 it("looks for no other names where more are unknown than there are inputs", () => {
-  const field = { ...{ name: "id", description: "", required: true, nullable: false }, schema: { type: "string" } };
+  const field = { name: "id", description: "", required: true, nullable: false, schema: { type: "string" } };
   const args = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`memory_id_of_${index}`, ""]));
 
   expect(nameArguments({ memory_id: "1" }, [field])).toEqual({ id: "1" });
@@ -323,7 +334,7 @@ it("looks for no other names where more are unknown than there are inputs", () =
 });
 
 it("renames no argument that may stand for two inputs, and no two that may stand for one", () => {
-  const field = { ...{ name: "id", description: "", required: true, nullable: false }, schema: { type: "string" } };
+  const field = { name: "id", description: "", required: true, nullable: false, schema: { type: "string" } };
   const other = { ...field, name: "title" };
 
   for (const [args, fields] of [
@@ -337,7 +348,10 @@ it("renames no argument that may stand for two inputs, and no two that may stand
 it("leaves a list unchanged that has more items than are allowed", () => {
   const types = Array.from({ length: LIMITS.text.itemsUnlessDeclared + 1 }, () => "Code Pattern");
   const field = {
-    ...{ name: "types", description: "", required: false, nullable: false },
+    name: "types",
+    description: "",
+    required: false,
+    nullable: false,
     schema: { type: "array", items: { type: "string", pattern: "^[a-z_]+$" } },
   };
 

@@ -79,7 +79,8 @@ it("returns the open problems that have no room to the call that the hint names"
   const next = await call("get_recent_activity", { unresolved_offset: titles(first).length });
 
   expect(first).toMatchObject({
-    ...{ unresolved_total: 12, truncated: true },
+    unresolved_total: 12,
+    truncated: true,
     hint: expect.stringContaining("unresolved_offset") as string,
   });
   expect(next).not.toHaveProperty("truncated");
@@ -281,7 +282,8 @@ it("says that a text does not begin in this answer, or ends before", async () =>
 
   expect(await read(0)).not.toHaveProperty("hint");
   expect(await read(4)).toMatchObject({
-    ...{ content: "456789", hint: "This is the content from character 4 of 10 on, not the whole." },
+    content: "456789",
+    hint: "This is the content from character 4 of 10 on, not the whole.",
   });
   expect(await read(10)).toMatchObject({
     content: "",

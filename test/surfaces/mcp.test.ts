@@ -246,7 +246,13 @@ describe("an error", () => {
     expect(errors.every(({ isError }) => isError)).toBe(true);
     const said = errors.map(({ answer }) => answer["error"] as { code: string; message: string });
     expect(said.map(({ code }) => code)).toEqual([
-      ...["not_found", "conflict", "bad_request", "bad_request", "bad_request", "bad_request", "bad_request"],
+      "not_found",
+      "conflict",
+      "bad_request",
+      "bad_request",
+      "bad_request",
+      "bad_request",
+      "bad_request",
     ]);
     // With the names that an agent knows, not with routes.
     expect(said[0]?.message).toContain("`search_memories` finds memories");

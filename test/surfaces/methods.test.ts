@@ -115,7 +115,8 @@ it("answers a whole address as its path, at every path", async () => {
     for (const method of methods) {
       const answer = await answerTo(method, path);
       expect([method, path, await answerTo(method, `http://other.example.com:80${path}`)]).toEqual([
-        ...[method, path],
+        method,
+        path,
         answer,
       ]);
     }
@@ -183,9 +184,11 @@ it("lets pages of allowed origins alone read an answer, without cookies, at ever
         const answer = await ask(url + path, { method, headers, ...(method === "POST" && { body }) });
         const told = ["access-control-allow-origin", "access-control-allow-credentials", "vary"];
         expect([method, path, ...told.map((name) => answer.headers.get(name))]).toEqual([
-          ...[method, path],
+          method,
+          path,
           isAllowed ? origin : null,
-          ...[null, expect.stringMatching(/^Origin\b/)],
+          null,
+          expect.stringMatching(/^Origin\b/),
         ]);
       }
     }

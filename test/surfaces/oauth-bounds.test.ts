@@ -49,8 +49,13 @@ describe("strangers", () => {
     expect(statuses.slice(3)).toEqual(Array.from({ length: 9 }, () => refused));
 
     const { body } = await walker.register({
-      ...{ redirect_uris: [CALLBACK], client_name: "n".repeat(nameLength + 1), client_secret: "mine", scope: "all" },
-      ...{ token_endpoint_auth_method: "client_secret_post", jwks_uri: "https://127.0.0.1/", logo_uri: 1 },
+      redirect_uris: [CALLBACK],
+      client_name: "n".repeat(nameLength + 1),
+      client_secret: "mine",
+      scope: "all",
+      token_endpoint_auth_method: "client_secret_post",
+      jwks_uri: "https://127.0.0.1/",
+      logo_uri: 1,
     });
     expect(body).toMatchObject({ client_name: "n".repeat(nameLength), token_endpoint_auth_method: "none" });
     const spaced = { redirect_uris: [CALLBACK], client_name: `${" ".repeat(nameLength)}A \n program` };

@@ -43,7 +43,9 @@ async function serveWeb(answer: RequestListener, address = "1.1.1.1"): Promise<v
   }) as typeof dns.lookup);
   vi.spyOn(tls, "connect").mockImplementation(((options: NetConnectOpts & { lookup: LookupFunction }) =>
     connect({
-      ...{ port, host: "client.example.com", autoSelectFamily: true },
+      port,
+      host: "client.example.com",
+      autoSelectFamily: true,
       lookup: (host, asked, done) =>
         options.lookup(host, asked, (error) => done(error, [{ address: "127.0.0.1", family: 4 }])),
     })) as typeof tls.connect);
@@ -219,20 +221,31 @@ it("redirects to no site without TLS, whatever type the client claims", async ()
 /** What the documents of published clients say, besides their ids and redirect URIs. */
 const PUBLISHED = {
   "claude.ai": {
-    ...{ client_name: "Claude", client_uri: "https://claude.ai", token_endpoint_auth_method: "none" },
+    client_name: "Claude",
+    client_uri: "https://claude.ai",
+    token_endpoint_auth_method: "none",
     grant_types: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"],
     response_types: ["code"],
   },
   ChatGPT: {
-    ...{ client_uri: "https://client.example.com/", client_name: "ChatGPT", logo_uri: LIST },
-    ...{ token_endpoint_auth_method: "private_key_jwt", token_endpoint_auth_signing_alg: "RS256" },
-    ...{ token_endpoint_auth_methods_supported: ["none", "private_key_jwt"], jwks_uri: LIST },
-    ...{ grant_types: ["authorization_code", "refresh_token"], response_types: ["code"] },
+    client_uri: "https://client.example.com/",
+    client_name: "ChatGPT",
+    logo_uri: LIST,
+    token_endpoint_auth_method: "private_key_jwt",
+    token_endpoint_auth_signing_alg: "RS256",
+    token_endpoint_auth_methods_supported: ["none", "private_key_jwt"],
+    jwks_uri: LIST,
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
   },
   "VS Code": {
-    ...{ client_name: "Visual Studio Code", logo_uri: LIST, client_uri: "https://vscode.dev/product" },
+    client_name: "Visual Studio Code",
+    logo_uri: LIST,
+    client_uri: "https://vscode.dev/product",
     grant_types: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code"],
-    ...{ response_types: ["code"], token_endpoint_auth_method: "none", application_type: "native" },
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+    application_type: "native",
     redirect_uris: ["http://127.0.0.1:33418/", CALLBACK],
   },
 };

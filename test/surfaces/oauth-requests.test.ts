@@ -167,7 +167,8 @@ describe("a request of a client", () => {
     const exchanged = await walker.exchange(client.client_id, answer.get("code") ?? "", { redirect_uri: app });
     expect(exchanged.status).toBe(200);
     expect(await world.database.models.apiKey.findFirst({ orderBy: { id: "desc" } })).toMatchObject({
-      ...{ name: "cursor:", client: "cursor:" },
+      name: "cursor:",
+      client: "cursor:",
     });
   });
 

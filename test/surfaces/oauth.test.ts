@@ -41,7 +41,8 @@ describe("a client without a token", () => {
     expect(wrong.body.error?.message).toBe(refused.body.error?.message);
     expect(wrong.body.error?.message).toMatch(/^Connect by OAuth: .* API keys are for `\/mcp`\.$/);
     expect(resource.body).toMatchObject({
-      ...{ resource: `${url}/mcp/oauth`, authorization_servers: [`${url}/oauth`] },
+      resource: `${url}/mcp/oauth`,
+      authorization_servers: [`${url}/oauth`],
       scopes_supported: ["memories:read", "memories:write"],
     });
     expect(server.body).toMatchObject({
@@ -77,7 +78,10 @@ describe("a connected client", () => {
     expect(tokens).toMatchObject({ expires_in: 900, scope: "memories:read memories:write" });
     expect((await store(tokens.access_token)).body.result).toMatchObject({ structuredContent: { title: "A note" } });
     expect(key).toMatchObject({
-      ...{ userId: ann.id, name: "A program", client: "app.example.com", prefix: "oauth" },
+      userId: ann.id,
+      name: "A program",
+      client: "app.example.com",
+      prefix: "oauth",
       scopes: ["memories:read", "memories:write"],
     });
     const made = await world.database.models.auditEntry.findMany({ where: { keyId: key.id } });

@@ -39,11 +39,13 @@ const OURS: Readonly<Record<string, string>> = { "/graphql": ".playground-exampl
 /** Pages with a style of their own. */
 const OTHERS: Readonly<Record<string, Looks>> = {
   "/docs": {
-    ...{ selector: ".swagger-ui .opblock-tag-section", property: "color" },
+    selector: ".swagger-ui .opblock-tag-section",
+    property: "color",
     expected: { light: "rgb(59, 65, 81)", dark: "rgb(228, 230, 230)" },
   },
   "/graphql": {
-    ...{ selector: ".graphiql-container", property: "backgroundColor" },
+    selector: ".graphiql-container",
+    property: "backgroundColor",
     expected: { light: "rgb(255, 255, 255)", dark: "rgb(33, 42, 59)" },
   },
 };

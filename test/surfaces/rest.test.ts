@@ -23,10 +23,22 @@ it("answers a creation with the whole memory, its Location and its version", asy
   expect(made.headers.get("etag")).toBe('"1"');
   expect(made.headers.get("content-type")).toBe("application/json; charset=utf-8");
   expect(made.body).toEqual({
-    ...{ id, ...NOTE, summary: null, tags: ["net"], importance: 0.1 },
-    ...{ context: null, confidence: 0.8, client_id: null, expires_at: null, superseded_by: null },
-    ...{ created_at: TIME, updated_at: TIME, version: 1, created_by: ann.caller.userId },
-    ...{ relationships: [], relationships_total: 0 },
+    id,
+    ...NOTE,
+    summary: null,
+    tags: ["net"],
+    importance: 0.1,
+    context: null,
+    confidence: 0.8,
+    client_id: null,
+    expires_at: null,
+    superseded_by: null,
+    created_at: TIME,
+    updated_at: TIME,
+    version: 1,
+    created_by: ann.caller.userId,
+    relationships: [],
+    relationships_total: 0,
   });
   const got = await ask(`${url}${made.headers.get("location")}`, { key: ann.key });
   expect([got.status, got.body, got.headers.get("etag")]).toEqual([200, made.body, '"1"']);
@@ -70,9 +82,17 @@ it("returns relationships, related memories and hits with the documented fields 
   expect(await get("/v1/memories/search?query=problem&limit=5")).toEqual({
     memories: [
       {
-        ...{ id: problem.id, type: "general", title: "Problem", relevance: 0.995 },
-        ...{ summary: null, tags: [], updated_at: problem.updatedAt.toISOString(), snippet: problem.content },
-        ...{ matches: null, superseded_by: null, solved_by: { id: fix.id, title: "Fix" } },
+        id: problem.id,
+        type: "general",
+        title: "Problem",
+        relevance: 0.995,
+        summary: null,
+        tags: [],
+        updated_at: problem.updatedAt.toISOString(),
+        snippet: problem.content,
+        matches: null,
+        superseded_by: null,
+        solved_by: { id: fix.id, title: "Fix" },
       },
     ],
     meaning: false,

@@ -47,7 +47,11 @@ it("stores, reads, changes and deletes a memory", async () => {
 
   expect(stored.status).toBe(201);
   expect(memory).toEqual({
-    ...{ ...said, tags: ["one"], context, summary: "In short.", confidence: 0.8 },
+    ...said,
+    tags: ["one"],
+    context,
+    summary: "In short.",
+    confidence: 0.8,
     id: expect.any(String) as string,
     created_at: expect.stringMatching(TIME) as string,
     updated_at: expect.stringMatching(TIME) as string,
@@ -159,8 +163,12 @@ it("links memories, and answers a repetition with the existing relationship", as
 
   expect(first.status).toBe(201);
   expect(first.body).toEqual({
-    ...{ from_memory_id: one["id"], to_memory_id: two["id"], relationship_type: "SOLVES" },
-    ...{ strength: 0.5, confidence: 0.8, context: "Since Tuesday." },
+    from_memory_id: one["id"],
+    to_memory_id: two["id"],
+    relationship_type: "SOLVES",
+    strength: 0.5,
+    confidence: 0.8,
+    context: "Since Tuesday.",
     id: expect.any(String) as string,
     created_at: expect.stringMatching(TIME) as string,
   });
@@ -235,24 +243,20 @@ it("accepts the key in either header, lowers limits to the maximum, and says in 
   );
 
   expect(statuses).toEqual([
-    ...[
-      [200, "told"],
-      [401, "told"],
-      [401, "told"],
-    ],
-    ...[
-      [200, "told"],
-      [200, "told"],
-      [200, "told"],
-    ],
-    ...[
-      [400, "told"],
-      [400, "told"],
-      [400, "told"],
-      [405, "told"],
-      [404, "told"],
-      [404, "told"],
-    ],
+    [200, "told"],
+    [401, "told"],
+    [401, "told"],
+
+    [200, "told"],
+    [200, "told"],
+    [200, "told"],
+
+    [400, "told"],
+    [400, "told"],
+    [400, "told"],
+    [405, "told"],
+    [404, "told"],
+    [404, "told"],
   ]);
 });
 

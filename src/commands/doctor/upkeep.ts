@@ -19,9 +19,13 @@ export interface Bounds {
 }
 
 export const BOUNDS: Bounds = {
-  ...{ liveRows: 20_000, deadRows: 50_000 },
-  ...{ blockingSeconds: 20, waitingSeconds: LIMITS.database.lockWaitMs / 3_000, openSeconds: 600 },
-  ...{ keptBytes: 1_073_741_824, connectionsShare: 0.9 },
+  liveRows: 20_000,
+  deadRows: 50_000,
+  blockingSeconds: 20,
+  waitingSeconds: LIMITS.database.lockWaitMs / 3_000,
+  openSeconds: 600,
+  keptBytes: 1_073_741_824,
+  connectionsShare: 0.9,
 };
 
 /** How many problems of one kind are named at a time. */

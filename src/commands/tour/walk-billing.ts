@@ -14,7 +14,8 @@ export async function walkBilling(guide: Guide, users: TourUsers, known?: OwnedT
   const ownedTeam = known ?? (await createTeamAsOwner(guide, users));
   const { owner, teamId } = ownedTeam;
   await guide.step({
-    ...{ title: `Make room for ${SEATS} members`, as: owner },
+    title: `Make room for ${SEATS} members`,
+    as: owner,
     rest: { method: "PUT", path: `/teams/${teamId}`, body: { max_members: SEATS } },
     graphql: {
       document: "mutation ($input: UpdateTeamInput!) { updateTeam(input: $input) { id maxMembers } }",
@@ -23,7 +24,8 @@ export async function walkBilling(guide: Guide, users: TourUsers, known?: OwnedT
     shows: "Five seats are free; a checkout buys max_members seats.",
   });
   const checkout = await guide.step({
-    ...{ title: "Start the checkout", as: owner },
+    title: "Start the checkout",
+    as: owner,
     rest: { method: "POST", path: "/billing/team-checkout", body: {} },
     graphql: {
       document: "mutation { createTeamCheckout(input: {}) { sessionId url } }",
@@ -69,7 +71,8 @@ export async function walkBilling(guide: Guide, users: TourUsers, known?: OwnedT
 async function growAndCancel(guide: Guide, ownedTeam: OwnedTeam): Promise<void> {
   const as = ownedTeam.owner;
   await guide.step({
-    ...{ title: `Buy more: ${MORE_SEATS} seats`, as },
+    title: `Buy more: ${MORE_SEATS} seats`,
+    as,
     rest: { method: "POST", path: "/billing/team-upgrade", body: { max_members: MORE_SEATS } },
     graphql: {
       document: "mutation ($input: UpgradeTeamInput!) { upgradeTeam(input: $input) { status seats } }",
@@ -79,7 +82,8 @@ async function growAndCancel(guide: Guide, ownedTeam: OwnedTeam): Promise<void> 
     shows: "The rest of the month was charged at once, so the seats count at once.",
   });
   await guide.step({
-    ...{ title: "Cancel", as },
+    title: "Cancel",
+    as,
     rest: { method: "POST", path: "/billing/team-cancel" },
     graphql: { document: "mutation { cancelTeamSubscription { status cancelAtPeriodEnd currentPeriodEnd } }" },
     isRight: ({ status, cancel_at_period_end }) => isEnumValue(status, "active") && cancel_at_period_end === true,
@@ -89,7 +93,8 @@ async function growAndCancel(guide: Guide, ownedTeam: OwnedTeam): Promise<void> 
 
 const lookAt = (guide: Guide, { owner }: OwnedTeam, step: Pick<Step, "title" | "isRight" | "shows">) =>
   guide.step({
-    ...{ as: owner, ...step },
+    as: owner,
+    ...step,
     rest: { method: "GET", path: "/billing/team-subscription" },
     graphql: { document: "{ teamSubscription { status seats memberCount pendingUpdate { seats } } }" },
   });

@@ -13,7 +13,9 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
   guide.heading("The first five minutes");
   const store = (title: string, memory: object, shows: string) =>
     guide.step({
-      ...{ title, as, shows },
+      title,
+      as,
+      shows,
       rest: { method: "POST", path: "/v1/memories", body: memory },
       graphql: { document: CREATE, variables: { input: memory } },
     });
@@ -26,7 +28,8 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
 
   const [from, to] = [String(solution["id"]), String(problem["id"])];
   await guide.step({
-    ...{ title: "Link the two", as },
+    title: "Link the two",
+    as,
     rest: {
       method: "POST",
       path: "/v1/relationships",
@@ -41,7 +44,8 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
   });
 
   await guide.step({
-    ...{ title: "Search, with a typing error", as },
+    title: "Search, with a typing error",
+    as,
     rest: { method: "GET", path: "/v1/memories/search?query=paymnts&limit=3" },
     graphql: { document: `{ searchMemories(query: "paymnts", limit: 3) { memories { relevance memory { title } } } }` },
     isRight: ({ memories }) => titlesIn(memories).includes(PROBLEM.title),
@@ -49,7 +53,8 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
   });
 
   await guide.step({
-    ...{ title: "Find what is related to the problem", as },
+    title: "Find what is related to the problem",
+    as,
     rest: { method: "GET", path: `/v1/memories/${to}/related?types=SOLVES,CAUSES&max_depth=2` },
     graphql: {
       document: `query ($id: ID!) { relatedMemories(id: $id, types: ["SOLVES", "CAUSES"], maxDepth: 2) {
@@ -63,7 +68,8 @@ export async function walkGraph(guide: Guide, as: Person): Promise<void> {
 
   const ids = [from, to, ...(await walkViews(guide, as, to))];
   await guide.step({
-    ...{ title: "Delete all four", as },
+    title: "Delete all four",
+    as,
     rest: { method: "POST", path: "/v1/memories/bulk-delete", body: { ids } },
     graphql: { document: DELETE, variables: { input: { ids } } },
     isRight: ({ relationships }) => relationships === 3,

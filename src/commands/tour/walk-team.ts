@@ -27,7 +27,8 @@ export async function walkTeam(guide: Guide, users: TourUsers): Promise<OwnedTea
   const ownedTeam = await createTeamAsOwner(guide, users);
   const email = users.addressOf(bob);
   await guide.step({
-    ...{ title: `${ann} says her name`, as: ownedTeam.owner },
+    title: `${ann} says her name`,
+    as: ownedTeam.owner,
     rest: { method: "PATCH", path: "/users/me", body: { name: ann } },
     graphql: {
       document: "mutation ($input: UpdateAccountInput!) { updateAccount(input: $input) { name email } }",
@@ -39,7 +40,8 @@ export async function walkTeam(guide: Guide, users: TourUsers): Promise<OwnedTea
   const shows = `${bob} gets a mail with a token, which is only there. The \`link\` lets it be mailed again.`;
   const invitationId = String((await invite(guide, ownedTeam, { email, shows }))["id"]);
   await guide.step({
-    ...{ title: `${ann} sends the mail again`, as: ownedTeam.owner },
+    title: `${ann} sends the mail again`,
+    as: ownedTeam.owner,
     rest: { method: "POST", path: `/teams/${ownedTeam.teamId}/invitations/${invitationId}/resend` },
     graphql: {
       document: "mutation ($input: RevokeInvitationInput!) { resendInvitation(input: $input) { status } }",
@@ -53,7 +55,8 @@ export async function walkTeam(guide: Guide, users: TourUsers): Promise<OwnedTea
 
   const invitee = await signUp(guide, users, bob);
   await guide.step({
-    ...{ title: `${bob} accepts`, as: invitee },
+    title: `${bob} accepts`,
+    as: invitee,
     rest: { method: "POST", path: `/teams/invitations/${token}/accept` },
     graphql: {
       document: "mutation ($input: AnswerInvitationInput!) { acceptInvitation(input: $input) { status } }",
@@ -65,7 +68,8 @@ export async function walkTeam(guide: Guide, users: TourUsers): Promise<OwnedTea
 
   const memory = { type: "solution", title: "Use jitter", content: "So that clients do not all retry at once." };
   await guide.step({
-    ...{ title: `${ann} stores a memory`, as: ownedTeam.owner },
+    title: `${ann} stores a memory`,
+    as: ownedTeam.owner,
     rest: { method: "POST", path: "/v1/memories", body: memory },
     graphql: {
       document: "mutation ($input: CreateMemoryInput!) { createMemory(input: $input) { id title } }",
@@ -74,14 +78,16 @@ export async function walkTeam(guide: Guide, users: TourUsers): Promise<OwnedTea
     shows: "Members work on the team's graph, unless a request says graph=personal.",
   });
   await guide.step({
-    ...{ title: `${bob} searches`, as: invitee },
+    title: `${bob} searches`,
+    as: invitee,
     rest: { method: "GET", path: "/v1/memories/search?query=jitter" },
     graphql: { document: `{ searchMemories(query: "jitter") { memories { relevance memory { title } } } }` },
     isRight: ({ memories }) => titlesIn(memories).includes(memory.title),
     shows: `${bob} finds what ${ann} stored.`,
   });
   await guide.step({
-    ...{ title: `${ann} lists the members`, as: ownedTeam.owner },
+    title: `${ann} lists the members`,
+    as: ownedTeam.owner,
     rest: { method: "GET", path: `/teams/${ownedTeam.teamId}/members` },
     graphql: {
       document: "query ($id: ID!) { teamMembers(teamId: $id) { members { email role } } }",
@@ -98,7 +104,8 @@ export async function createTeamAsOwner(guide: Guide, users: TourUsers): Promise
   const [name] = users.names;
   const owner = await signUp(guide, users, name);
   const team = await guide.step({
-    ...{ title: `${name} creates a team`, as: owner },
+    title: `${name} creates a team`,
+    as: owner,
     rest: { method: "POST", path: "/teams", body: { name: "Platform", max_members: 5 } },
     graphql: {
       document: "mutation ($input: CreateTeamInput!) { createTeam(input: $input) { id name maxMembers } }",
@@ -140,7 +147,9 @@ export const invite = (
   { email, ...rest }: { email: string; shows: string; refusal?: string },
 ) =>
   guide.step({
-    ...{ title: `Invite ${email}`, as: owner, ...rest },
+    title: `Invite ${email}`,
+    as: owner,
+    ...rest,
     rest: { method: "POST", path: `/teams/${teamId}/invitations`, body: { email, role: "member" } },
     graphql: { document: INVITE, variables: { input: { teamId, email, role: "MEMBER" } } },
   });

@@ -15,7 +15,8 @@ export async function walkViews(guide: Guide, as: Person, problemId: string): Pr
     { from: "task", to: "cause", type: "ADDRESSES" },
   ];
   const made = await guide.step({
-    ...{ title: "Store and link many in one call", as },
+    title: "Store and link many in one call",
+    as,
     rest: {
       method: "POST",
       path: "/v1/memories/bulk",
@@ -44,7 +45,8 @@ export async function walkViews(guide: Guide, as: Person, problemId: string): Pr
   const taskId = String(ids[1]);
 
   await guide.step({
-    ...{ title: "Find a path between two memories", as },
+    title: "Find a path between two memories",
+    as,
     rest: { method: "GET", path: `/v1/memories/${taskId}/path?to_memory_id=${problemId}` },
     graphql: {
       document: `{ memoryPath(
@@ -56,7 +58,8 @@ export async function walkViews(guide: Guide, as: Person, problemId: string): Pr
     shows: "Two relationships lead from the task to the problem.",
   });
   await guide.step({
-    ...{ title: "Get the graph around the problem, to draw it", as },
+    title: "Get the graph around the problem, to draw it",
+    as,
     rest: { method: "GET", path: `/v1/graph?memory_id=${problemId}&max_depth=1` },
     graphql: {
       document: `query ($id: ID!) { memoryGraph(memoryId: $id, maxDepth: 1) {
@@ -69,14 +72,16 @@ export async function walkViews(guide: Guide, as: Person, problemId: string): Pr
     shows: "The problem, its solution and its cause, and the relationships between them.",
   });
   await guide.step({
-    ...{ title: "See what happened in the last week", as },
+    title: "See what happened in the last week",
+    as,
     rest: { method: "GET", path: "/v1/activity?days=7" },
     graphql: { document: "{ recentActivity(days: 7) { total byType { type count } unresolvedProblems { title } } }" },
     isRight: ({ total }) => Number(total) >= 4,
     shows: "With the problems and errors that nothing solves or addresses yet.",
   });
   await guide.step({
-    ...{ title: "Count what the graph holds", as },
+    title: "Count what the graph holds",
+    as,
     rest: { method: "GET", path: "/v1/graph/statistics" },
     graphql: {
       document: "{ graphStatistics { memoriesTotal relationshipsTotal relationshipsByType { type count } } }",

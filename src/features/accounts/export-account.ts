@@ -101,8 +101,15 @@ export const exportAccount = defineOperation({
     output: {
       profile: ACCOUNT_EXAMPLE,
       membership: null,
-      ...{ keys: [API_KEY_EXAMPLE], invitationsReceived: [], invitationsSent: [], events: [] },
-      ...{ memories: [], versions: [], relationships: [], eventsByOthers: [], nextCursor: null },
+      keys: [API_KEY_EXAMPLE],
+      invitationsReceived: [],
+      invitationsSent: [],
+      events: [],
+      memories: [],
+      versions: [],
+      relationships: [],
+      eventsByOthers: [],
+      nextCursor: null,
     },
   },
   async handle(context, { limit, cursor, list }) {

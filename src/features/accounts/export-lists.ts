@@ -119,8 +119,14 @@ export function readPlace(text: string | null): ExportPlace {
 /** Reads up to `limit` rows from a place, and no more bytes than a page may have. `next` is null at the end. */
 export async function pageOfLists(context: Context, from: ExportPlace, limit: number) {
   const lists: Lists = {
-    ...{ keys: [], invitationsReceived: [], invitationsSent: [], events: [] },
-    ...{ memories: [], versions: [], relationships: [], eventsByOthers: [] },
+    keys: [],
+    invitationsReceived: [],
+    invitationsSent: [],
+    events: [],
+    memories: [],
+    versions: [],
+    relationships: [],
+    eventsByOthers: [],
   };
   const pace = paceBy(context.pause);
   let [room, bytes] = [limit, PAGE_BYTES];

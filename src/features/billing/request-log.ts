@@ -69,8 +69,11 @@ export class RequestLog {
     if (!clientKeyHash || !clientRequestHash) return false;
     const asked = await this.#database.models.billingRequest.findMany({
       where: {
-        ...{ teamId: this.#teamId, clientKeyHash, createdAt: { gt: this.#ago(DAY_MS) } },
-        ...{ kind: { in: Object.keys(AUDITED) }, outcome: { not: "refused" } },
+        teamId: this.#teamId,
+        clientKeyHash,
+        createdAt: { gt: this.#ago(DAY_MS) },
+        kind: { in: Object.keys(AUDITED) },
+        outcome: { not: "refused" },
       },
       select: { kind: true, outcome: true, clientRequestHash: true },
     });

@@ -197,9 +197,12 @@ async function ensurePrice(stripe: Stripe, wanted: WantedPrice, made: string[]):
   if (present?.currency === currency && (amount ?? present.unit_amount) === present.unit_amount) return present.id;
   made.push(`price by the ${interval}`);
   const params = {
-    ...{ product, currency, recurring: { interval } },
+    product,
+    currency,
+    recurring: { interval },
     unit_amount: amount ?? present?.unit_amount ?? FIRST_PRICES[interval],
-    ...{ lookup_key: lookupKey, transfer_lookup_key: true },
+    lookup_key: lookupKey,
+    transfer_lookup_key: true,
   };
   const create = (wish: typeof params, options?: Stripe.RequestOptions) => stripe.prices.create(wish, options);
   const isThere = async ({ id }: { id: string }) =>

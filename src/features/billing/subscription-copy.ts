@@ -202,7 +202,7 @@ export class SubscriptionCopy {
 const withoutSubscription = ({ subscriptionId, seats, interval }: BillingAccount): SubscriptionValues =>
   subscriptionId === null
     ? NO_SUBSCRIPTION
-    : { ...NO_SUBSCRIPTION, ...{ subscriptionId, seats, interval }, status: "canceled" };
+    : { ...NO_SUBSCRIPTION, subscriptionId, seats, interval, status: "canceled" };
 
 /**
  * Whether a subscription has ended and may have an open invoice: its latest one, or one before a draft, which Stripe

@@ -7,8 +7,13 @@ const valueOf = (name: keyof typeof CONTENT_TYPES): string =>
   CONTENT_TYPES[name] === "text[]" ? `ARRAY(SELECT json_array_elements_text(given."${name}"))` : `given."${name}"`;
 
 const MEMORY: Readonly<Record<string, SqlType>> = {
-  ...{ id: "uuid", ...CONTENT_TYPES, version: "int4" },
-  ...{ createdBy: "uuid", createdAt: "timestamptz", updatedBy: "uuid", updatedAt: "timestamptz" },
+  id: "uuid",
+  ...CONTENT_TYPES,
+  version: "int4",
+  createdBy: "uuid",
+  createdAt: "timestamptz",
+  updatedBy: "uuid",
+  updatedAt: "timestamptz",
 };
 
 /**

@@ -30,8 +30,13 @@ const betweenStatement = <const Row extends Readonly<Record<string, SqlType>>>(
   });
 
 export const memoriesBetween = betweenStatement("memory", {
-  ...{ id: "uuid", ...CONTENT_TYPES, version: "int4" },
-  ...{ createdBy: "uuid", createdAt: "timestamptz", updatedAt: "timestamptz", updatedBy: "uuid" },
+  id: "uuid",
+  ...CONTENT_TYPES,
+  version: "int4",
+  createdBy: "uuid",
+  createdAt: "timestamptz",
+  updatedAt: "timestamptz",
+  updatedBy: "uuid",
 });
 
 /**
@@ -40,8 +45,13 @@ export const memoriesBetween = betweenStatement("memory", {
 export const relationshipsBetween = betweenStatement(
   "relationship",
   {
-    ...{ id: "uuid", type: "text", ...LINK_TYPES, createdBy: "uuid", createdAt: "timestamptz" },
-    ...{ from: "uuid", to: "uuid" },
+    id: "uuid",
+    type: "text",
+    ...LINK_TYPES,
+    createdBy: "uuid",
+    createdAt: "timestamptz",
+    from: "uuid",
+    to: "uuid",
   },
   "AND from_id <= :until AND to_id <= :until",
 );

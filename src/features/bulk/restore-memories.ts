@@ -140,8 +140,11 @@ export const restoreMemories = defineOperation({
     input: {
       memories: [
         {
-          ...{ id: MEMORY_EXAMPLE.id, ...contentsOf(MEMORY_EXAMPLE), version: 3 },
-          ...{ createdAt: MEMORY_EXAMPLE.createdAt, updatedAt: MEMORY_EXAMPLE.updatedAt },
+          id: MEMORY_EXAMPLE.id,
+          ...contentsOf(MEMORY_EXAMPLE),
+          version: 3,
+          createdAt: MEMORY_EXAMPLE.createdAt,
+          updatedAt: MEMORY_EXAMPLE.updatedAt,
         },
       ] as RestoredMemoryInput[],
     },

@@ -25,8 +25,13 @@ export async function readWaitingMails(
     take: limit,
   });
   const mails = rows.map(({ id, kind, email, createdAt, dueAt, attempts, lastError }) => ({
-    ...{ id, kind, email, created_at: createdAt, due_at: dueAt },
-    ...{ attempts, last_error: lastError },
+    id,
+    kind,
+    email,
+    created_at: createdAt,
+    due_at: dueAt,
+    attempts,
+    last_error: lastError,
   }));
   return { mails, total: await models.mail.count() };
 }

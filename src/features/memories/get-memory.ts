@@ -31,8 +31,15 @@ export const memory = defineOperation({
     description: "Reads one memory whole, with its relationships and the titles at their other ends.",
     inputs: { id: "The memory's id.", graph: GRAPH_FOR_AGENTS },
     outputs: [
-      ...["id", ...CONTENTS, "createdAt", "updatedAt", "author", "editor"],
-      ...["version", "supersededBy", "relationshipsTotal"],
+      "id",
+      ...CONTENTS,
+      "createdAt",
+      "updatedAt",
+      "author",
+      "editor",
+      "version",
+      "supersededBy",
+      "relationshipsTotal",
       ...["type", "direction", "strength", "context", "memory"].map((name) => `relationships.${name}`),
     ],
     inParts: "content",
@@ -46,8 +53,10 @@ export const memory = defineOperation({
   example: {
     input: { id: MEMORY_EXAMPLE.id },
     output: {
-      ...{ ...MEMORY_EXAMPLE, relationships: [MEMORY_RELATIONSHIP_EXAMPLE] },
-      ...{ relationshipsTotal: 1, supersededBy: null },
+      ...MEMORY_EXAMPLE,
+      relationships: [MEMORY_RELATIONSHIP_EXAMPLE],
+      relationshipsTotal: 1,
+      supersededBy: null,
     },
   },
   async handle(context, input) {

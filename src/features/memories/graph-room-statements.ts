@@ -20,8 +20,12 @@ export const measureMemories = defineStatement({
 export const settleChange = defineStatement({
   name: "settle_change",
   values: {
-    ...{ graphId: "uuid", written: "uuid[]", memories: "int4", bytes: "int8" },
-    ...{ memoriesMax: "int4", bytesMax: "int8" },
+    graphId: "uuid",
+    written: "uuid[]",
+    memories: "int4",
+    bytes: "int8",
+    memoriesMax: "int4",
+    bytesMax: "int8",
   },
   row: { settled: "text" },
   text: "SELECT settle_change(:graphId, :written, :memories, :bytes, :memoriesMax, :bytesMax)::text AS settled",

@@ -17,8 +17,15 @@ export async function insertMemory(context: Context, graphId: string, contents: 
     .catch((error: unknown) => refuseWithoutRoom(context, graphId, error));
   if (!answer?.stored) return undefined;
   return {
-    ...{ graphId, id, ...contents, version: 1 },
-    ...{ createdBy: caller.userId, createdAt: time, updatedAt: time },
-    ...{ relationships: [], relationshipsTotal: 0, supersededBy: null },
+    graphId,
+    id,
+    ...contents,
+    version: 1,
+    createdBy: caller.userId,
+    createdAt: time,
+    updatedAt: time,
+    relationships: [],
+    relationshipsTotal: 0,
+    supersededBy: null,
   };
 }

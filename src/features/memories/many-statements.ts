@@ -43,7 +43,12 @@ export const memoriesByIds = defineStatement({
 export const passingMemories = defineStatement({
   name: "passing_memories",
   values: {
-    ...{ ...OF_MANY, types: "text[]?", tags: "text[]", anyTag: "bool", ...ROW_FILTERS, now: "timestamptz?" },
+    ...OF_MANY,
+    types: "text[]?",
+    tags: "text[]",
+    anyTag: "bool",
+    ...ROW_FILTERS,
+    now: "timestamptz?",
   },
   row: { id: "uuid", version: "int4" },
   text: `
@@ -91,8 +96,13 @@ export const relationshipsOfAll = defineStatement({
 });
 
 const LINK: Readonly<Record<string, SqlType>> = {
-  ...{ id: "uuid", fromId: "uuid", type: "text", toId: "uuid" },
-  ...{ ...LINK_TYPES, createdBy: "uuid", createdAt: "timestamptz" },
+  id: "uuid",
+  fromId: "uuid",
+  type: "text",
+  toId: "uuid",
+  ...LINK_TYPES,
+  createdBy: "uuid",
+  createdAt: "timestamptz",
 };
 
 /**

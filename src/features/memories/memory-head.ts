@@ -18,5 +18,8 @@ export abstract class MemoryHead {
 
 /** The head of a memory, and the graph in which to follow its relations. */
 export const headOf = ({ id: memoryId, type, title, graphId }: Pick<Memory, "id" | "type" | "title" | "graphId">) => ({
-  ...{ memoryId, type, title, graphId },
+  memoryId,
+  type,
+  title,
+  graphId,
 });

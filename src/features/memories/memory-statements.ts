@@ -14,8 +14,14 @@ const COLUMNS = CONTENTS.map(snakeCase);
 export const storeMemory = defineStatement({
   name: "create_memory",
   values: {
-    ...{ graphId: "uuid", id: "uuid", ...CONTENT_TYPES, userId: "uuid", time: "timestamptz", bytes: "int8" },
-    ...{ memoriesMax: "int4", bytesMax: "int8" },
+    graphId: "uuid",
+    id: "uuid",
+    ...CONTENT_TYPES,
+    userId: "uuid",
+    time: "timestamptz",
+    bytes: "int8",
+    memoriesMax: "int4",
+    bytesMax: "int8",
   },
   row: { stored: "bool" },
   text: `

@@ -1,7 +1,18 @@
 /** The well-known types of memories; others are accepted, too. */
 export const MEMORY_TYPES = [
-  ...["task", "code_pattern", "problem", "solution", "project", "technology", "error", "fix", "command"],
-  ...["file_context", "workflow", "general", "conversation"],
+  "task",
+  "code_pattern",
+  "problem",
+  "solution",
+  "project",
+  "technology",
+  "error",
+  "fix",
+  "command",
+  "file_context",
+  "workflow",
+  "general",
+  "conversation",
 ] as const;
 type MemoryType = (typeof MEMORY_TYPES)[number];
 

@@ -71,7 +71,10 @@ const makersRelation = <Source extends object>(
 ): readonly Relation[] =>
   NAMES.map((name) =>
     defineRelation<Source, string | null>({
-      ...{ of, name, permission: "memories:read", failures: [TooManyFollowed] },
+      of,
+      name,
+      permission: "memories:read",
+      failures: [TooManyFollowed],
       follow: async (context, source) => (await load(context, MAKERS, placeOf(source)))[name],
     }),
   );

@@ -116,7 +116,15 @@ export const relatedMemories = defineOperation({
     },
     most: { limit: FOR_AGENTS_MAX },
     outputs: [
-      ...["id", "type", "title", "relationship", "direction", "depth", "viaMemoryId", "strength", "link.context"],
+      "id",
+      "type",
+      "title",
+      "relationship",
+      "direction",
+      "depth",
+      "viaMemoryId",
+      "strength",
+      "link.context",
       "supersededBy",
     ].map((name) => `memories.${name}`),
     ifCut:

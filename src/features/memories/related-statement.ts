@@ -48,8 +48,15 @@ const walkStatement = (rows: Rows, levels: readonly number[]) =>
     name: `related_${rows}_${levels.length}`,
     values: { graphId: "uuid", start: "uuid", types: "text[]?", direction: "text", limit: "int4", now: "timestamptz?" },
     row: {
-      ...{ id: "uuid?", type: "text", title: "text", relationship: "text", depth: "int4", strength: "float8" },
-      ...{ direction: oneOf<"in" | "out">(), viaMemoryId: "uuid?", ...LINK[rows] },
+      id: "uuid?",
+      type: "text",
+      title: "text",
+      relationship: "text",
+      depth: "int4",
+      strength: "float8",
+      direction: oneOf<"in" | "out">(),
+      viaMemoryId: "uuid?",
+      ...LINK[rows],
     },
     text: `
     WITH level_0 AS MATERIALIZED (

@@ -107,8 +107,11 @@ export const memoryGraph = defineOperation({
       ],
       edges: [
         {
-          ...{ relationshipId: LINK.relationshipId, from: LINK.from, to: LINK.to },
-          ...{ type: LINK.type, strength: LINK.strength },
+          relationshipId: LINK.relationshipId,
+          from: LINK.from,
+          to: LINK.to,
+          type: LINK.type,
+          strength: LINK.strength,
         },
       ],
       isCapped: false,

@@ -122,7 +122,8 @@ export const memoryPath = defineOperation({
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: [
-      ...["length", "isCapped"],
+      "length",
+      "isCapped",
       ...["id", "type", "title", "relationship", "direction", "strength", "context"].map((name) => `steps.${name}`),
     ],
     inParts: "steps.context",
@@ -146,8 +147,12 @@ export const memoryPath = defineOperation({
       steps: [
         { ...headOf(MEMORY_EXAMPLE), ...NO_RELATIONSHIP },
         {
-          ...{ ...headOf(LINK.memory), relationshipId: LINK.relationshipId, relationship: LINK.type },
-          ...{ direction: LINK.direction, strength: LINK.strength, context: LINK.context },
+          ...headOf(LINK.memory),
+          relationshipId: LINK.relationshipId,
+          relationship: LINK.type,
+          direction: LINK.direction,
+          strength: LINK.strength,
+          context: LINK.context,
         },
       ],
       isCapped: false,
@@ -161,7 +166,8 @@ export const memoryPath = defineOperation({
       const { from, to } = await resolveEnds(context, graphId, input, "path");
       const { relationshipIds, isCapped } = await findPath(context.database, {
         graphId,
-        ...{ from: from.id, to: to.id },
+        from: from.id,
+        to: to.id,
         types,
         direction,
         maxDepth,

@@ -130,7 +130,11 @@ export const recentActivity = defineOperation({
       graph: GRAPH_FOR_AGENTS,
     },
     outputs: [
-      ...["total", "totalIsCapped", "byType", "unresolvedTotal", "days"],
+      "total",
+      "totalIsCapped",
+      "byType",
+      "unresolvedTotal",
+      "days",
       "memories.solvedBy",
       ...["memories", "unresolvedProblems"].flatMap((list) => SHOWN_TO_AGENTS.map((name) => `${list}.${name}`)),
     ],
@@ -181,7 +185,8 @@ export const recentActivity = defineOperation({
       types: input.types ?? null,
       expired: expiryFor(context, input),
       most: LIMITS.views.changed,
-      ...{ offset, unresolvedOffset },
+      offset,
+      unresolvedOffset,
     };
     const [counts, ...rows] = await database.run(recentActivityOf, values);
     const [total, unresolvedTotal] = [counts?.total ?? 0, counts?.unresolvedTotal ?? 0];

@@ -38,12 +38,23 @@ export type MemoryInJson = Omit<Memory, "createdAt" | "updatedAt" | "expiresAt">
 export const recentActivityOf = defineStatement({
   name: "recent_activity",
   values: {
-    ...{ graphId: "uuid", since: "timestamptz", project: "text?", types: "text[]?" },
-    ...{ expired: "timestamptz?", most: "int4", offset: "int4", unresolvedOffset: "int4" },
+    graphId: "uuid",
+    since: "timestamptz",
+    project: "text?",
+    types: "text[]?",
+    expired: "timestamptz?",
+    most: "int4",
+    offset: "int4",
+    unresolvedOffset: "int4",
   },
   row: {
-    ...{ total: "int4?", isCapped: "bool?", unresolvedTotal: "int4?", byType: jsonAs<TypeCount[] | null>() },
-    ...{ list: oneOf<"counts" | "memories" | "problems">(), memory: jsonAs<MemoryInJson | null>(), place: "int4" },
+    total: "int4?",
+    isCapped: "bool?",
+    unresolvedTotal: "int4?",
+    byType: jsonAs<TypeCount[] | null>(),
+    list: oneOf<"counts" | "memories" | "problems">(),
+    memory: jsonAs<MemoryInJson | null>(),
+    place: "int4",
   },
   text: `
     WITH counts AS MATERIALIZED (

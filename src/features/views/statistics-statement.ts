@@ -11,8 +11,12 @@ export const countGraph = defineStatement({
   name: "count_graph",
   values: { graphId: "uuid", most: "int4" },
   row: {
-    ...{ what: oneOf<"memory" | "relationship">(), type: "text", count: "int4", total: "int4" },
-    ...{ averageImportance: "float8?", averageConfidence: "float8?" },
+    what: oneOf<"memory" | "relationship">(),
+    type: "text",
+    count: "int4",
+    total: "int4",
+    averageImportance: "float8?",
+    averageConfidence: "float8?",
   },
   text: `
     ${countsOf("memory", "importance, confidence")}

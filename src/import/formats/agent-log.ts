@@ -46,7 +46,9 @@ function toldObservation(observation: unknown): unknown {
   return {
     ...fields,
     content: lines.length > 0 ? lines.join("\n") : fields["title"],
-    ...{ tags: listOf(concepts), files_read: listOf(read), files_modified: listOf(changed) },
+    tags: listOf(concepts),
+    files_read: listOf(read),
+    files_modified: listOf(changed),
   };
 }
 
@@ -73,7 +75,11 @@ function titleSession(session: JsonObject): JsonObject {
   if ("content" in session) return session;
   const { id, summary, started_at: created, ended_at: updated, ...fields } = session;
   return {
-    ...{ title: `Session ${showValue(id)}`, type: "session", content: summary },
-    ...{ created_at: created, updated_at: updated, ...fields },
+    title: `Session ${showValue(id)}`,
+    type: "session",
+    content: summary,
+    created_at: created,
+    updated_at: updated,
+    ...fields,
   };
 }

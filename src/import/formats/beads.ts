@@ -39,7 +39,9 @@ const isDependency = (value: unknown): value is JsonObject => isObject(value) &&
 
 function linkOf({ issue_id: from, depends_on_id: to, type, metadata, ...others }: JsonObject): JsonObject {
   return {
-    ...{ from, to, type: SAID.get(type) ?? type },
+    from,
+    to,
+    type: SAID.get(type) ?? type,
     ...(type === "conditional-blocks" && { dependency: type }),
     ...(metadata !== "{}" && { metadata }),
     ...others,

@@ -2,8 +2,18 @@ import { decoded } from "./note-links.js";
 import { twoDigits } from "./note-time.js";
 
 const MONTHS = [
-  ...["January", "February", "March", "April", "May", "June"],
-  ...["July", "August", "September", "October", "November", "December"],
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
 ];
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
@@ -38,9 +48,16 @@ function showDay(date: Date, format: string): string {
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
   const [monthName = "", dayName = ""] = [MONTHS[month], DAYS[date.getUTCDay()]];
   const parts: Readonly<Record<string, string>> = {
-    ...{ yyyy: String(year), yy: String(year).slice(-2) },
-    ...{ MMMM: monthName, MMM: monthName.slice(0, 3), MM: twoDigits(month + 1), M: String(month + 1) },
-    ...{ do: `${day}${ordinalEnd(day)}`, dd: twoDigits(day), d: String(day), EEEE: dayName },
+    yyyy: String(year),
+    yy: String(year).slice(-2),
+    MMMM: monthName,
+    MMM: monthName.slice(0, 3),
+    MM: twoDigits(month + 1),
+    M: String(month + 1),
+    do: `${day}${ordinalEnd(day)}`,
+    dd: twoDigits(day),
+    d: String(day),
+    EEEE: dayName,
   };
   // The other parts, E to EEE, are the short name of the day.
   return format.replaceAll(PARTS, (part) => parts[part] ?? dayName.slice(0, 3));

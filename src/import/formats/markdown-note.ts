@@ -82,18 +82,19 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
     const values = (typeof value === "string" ? [value] : value).filter((one) => one !== "");
     const isKept = [...CREATED, ...UPDATED].includes(plainName(name)) && asDay(value) !== undefined;
     for (const to of values.flatMap(targetsOf)) {
-      links.push({ ...{ to, isPath: false, type: name, context: [] }, ...(isKept && { isOptional: true }) });
+      links.push({ to, isPath: false, type: name, context: [], ...(isKept && { isOptional: true }) });
     }
     const others = values.filter((one) => targetsOf(one).length === 0);
     if (others.length > 0) details.push(`${name}: ${others.join(", ")}`);
   }
   return {
     ...known,
-    ...{ importance, kept, details: [...details, ...rest.filter((line) => line !== `title: ${plainTitle}`)] },
-    ...{
-      tags: [...tags, ...tagsOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
-      links: [...links, ...(page?.links ?? []), ...scanned.links],
-    },
+    importance,
+    kept,
+    details: [...details, ...rest.filter((line) => line !== `title: ${plainTitle}`)],
+
+    tags: [...tags, ...tagsOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
+    links: [...links, ...(page?.links ?? []), ...scanned.links],
     body: withoutBlankStart(parts?.content ?? body).trimEnd(),
     isDrawing: body !== text,
     otherNames: [...otherNames, ...listOf(properties.get("alias")).map(asTag), ...scanned.blocks],

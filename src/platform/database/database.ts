@@ -205,7 +205,11 @@ function openPools(url: DatabaseUrl, { waits, pooler, isReplica, naming }: PoolP
     onError(new DatabaseUnavailable("unnamed", UNAVAILABLE.unnamed));
   };
   const common = {
-    ...{ options, isPooled: pooler !== undefined, isReplica, waitMs: waits.connectionWaitMs, onError },
+    options,
+    isPooled: pooler !== undefined,
+    isReplica,
+    waitMs: waits.connectionWaitMs,
+    onError,
     ...(pooler && { onRefusal }),
   };
   const reservedPool = new BoundedPool(url, {

@@ -8,7 +8,12 @@ import { StartError } from "../start-error.js";
 
 /** Called alone, Citus runs these whole on the graph's node. In a transaction, it sends their statements there. */
 const DELEGATED = [
-  ...["create_memory", "narrowed_memories", "rare_memories", "search_hits", "search_words", "words_alike"],
+  "create_memory",
+  "narrowed_memories",
+  "rare_memories",
+  "search_hits",
+  "search_words",
+  "words_alike",
   // For servers of the previous version.
   "dated_search_hits",
 ] as const;

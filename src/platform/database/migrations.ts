@@ -84,8 +84,11 @@ export async function migrate(
 function lockClient(url: string, { connectMs, catalogMs }: Waits, variable?: AddressVariable): pg.Client {
   try {
     return new Client({
-      ...{ connectionString: withOptions(url), connectionTimeoutMillis: connectMs, keepAlive: true },
-      ...{ statement_timeout: catalogMs, query_timeout: catalogMs + 1_000 },
+      connectionString: withOptions(url),
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      statement_timeout: catalogMs,
+      query_timeout: catalogMs + 1_000,
     });
   } catch (error) {
     throw explainDatabase(error, url, variable);
@@ -278,8 +281,13 @@ async function applyMigrations(
 ): Promise<string[]> {
   const { SchemaEngine } = await schemaEngine();
   const pool = new pg.Pool({
-    ...{ connectionString: withOptions(url), max: 1, connectionTimeoutMillis: connectMs, keepAlive: true },
-    ...{ lock_timeout: tableLockMs, statement_timeout: migrationMs, query_timeout: migrationMs + 1_000 },
+    connectionString: withOptions(url),
+    max: 1,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    lock_timeout: tableLockMs,
+    statement_timeout: migrationMs,
+    query_timeout: migrationMs + 1_000,
     idleTimeoutMillis: 0,
   });
   // The engine's own lock ends with this connection. On another one, a process that was paused would go on with what it

@@ -13,7 +13,8 @@ export interface Pooler {
 }
 
 const CONNECTION = {
-  ...{ connectionTimeoutMillis: LIMITS.start.connectMs, query_timeout: LIMITS.start.catalogMs },
+  connectionTimeoutMillis: LIMITS.start.connectMs,
+  query_timeout: LIMITS.start.catalogMs,
   application_name: "memory-graph-gateway",
 };
 

@@ -11,7 +11,7 @@ export function dotProductsModule(): Uint8Array<ArrayBuffer> {
   const section = (id: number, content: readonly number[]) => [id, ...encodeUnsigned(content.length), ...content];
   const code = scan();
   return new Uint8Array([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...MAGIC_AND_VERSION,
     ...section(1, [1, 0x60, 5, I32, I32, I32, I32, I32, 0]),
     ...section(2, [1, ...name("env"), ...name("memory"), 0x02, 0x00, 1]),
     ...section(3, [1, 0]),
@@ -20,6 +20,7 @@ export function dotProductsModule(): Uint8Array<ArrayBuffer> {
   ]);
 }
 
+const MAGIC_AND_VERSION = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 const [I32, V128] = [0x7f, 0x7b];
 /** The function's parameters, and then its variables. */
 const [MATRIX, VECTOR, COLUMNS, ROWS, OUT, AT, END, SUM, ROW_BYTES, VECTOR_BYTES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -43,7 +44,7 @@ const addLanes = simd(174);
 const [LOW_HALF, HIGH_HALF] = [simd(135), simd(136)];
 /** Eight products of 16 bits, each two neighbours added to 32 bits. */
 const products = simd(186);
-const loop = (...body: readonly number[]) => [0x03, 0x40, ...body, 0x0b];
+const loop = (...lines: readonly number[][]) => [0x03, 0x40, ...lines.flat(), 0x0b];
 const repeatIf = [0x0d, 0];
 const LESS = 0x48;
 
@@ -51,16 +52,16 @@ function scan(): number[] {
   const half = (of: readonly number[]) => [...get(ROW_BYTES), ...of, ...get(VECTOR_BYTES), ...of, ...products];
   const lanes = [0, 1, 2, 3].flatMap((place) => [...get(SUM), ...lane(place), ...(place > 0 ? [ADD] : [])]);
   const row = loop(
-    ...[...get(MATRIX), ...load, ...set(ROW_BYTES), ...get(AT), ...load, ...set(VECTOR_BYTES)],
-    ...[...get(SUM), ...half(LOW_HALF), ...addLanes, ...half(HIGH_HALF), ...addLanes, ...set(SUM)],
-    ...[...add(AT, 16), ...set(AT), ...add(MATRIX, 16), ...tee(MATRIX), ...get(END), LESS, ...repeatIf],
+    [...get(MATRIX), ...load, ...set(ROW_BYTES), ...get(AT), ...load, ...set(VECTOR_BYTES)],
+    [...get(SUM), ...half(LOW_HALF), ...addLanes, ...half(HIGH_HALF), ...addLanes, ...set(SUM)],
+    [...add(AT, 16), ...set(AT), ...add(MATRIX, 16), ...tee(MATRIX), ...get(END), LESS, ...repeatIf],
   );
   const rows = loop(
-    ...[...zero, ...set(SUM), ...get(VECTOR), ...set(AT)],
-    ...[...get(MATRIX), ...get(COLUMNS), ADD, ...set(END)],
-    ...row,
-    ...[...get(OUT), ...lanes, 0x36, 2, 0],
-    ...[...add(OUT, 4), ...set(OUT), ...add(ROWS, -1), ...tee(ROWS), ...repeatIf],
+    [...zero, ...set(SUM), ...get(VECTOR), ...set(AT)],
+    [...get(MATRIX), ...get(COLUMNS), ADD, ...set(END)],
+    row,
+    [...get(OUT), ...lanes, 0x36, 2, 0],
+    [...add(OUT, 4), ...set(OUT), ...add(ROWS, -1), ...tee(ROWS), ...repeatIf],
   );
   return [2, 2, I32, 3, V128, ...rows, 0x0b];
 }

@@ -81,8 +81,13 @@ function createMatrix(name: string, dimension: number, rows: number): Matrix {
     dimension,
     columns,
     memory: new WebAssembly.Memory({ initial: Math.ceil(bytesFor(columns, rows) / PAGE_BYTES) }),
-    ...{ owners: [], pieces: [], versions: [], scales: [] },
-    ...{ places: new Map<string, number>(), newest: new Map<string, number>(), used: ++uses },
+    owners: [],
+    pieces: [],
+    versions: [],
+    scales: [],
+    places: new Map<string, number>(),
+    newest: new Map<string, number>(),
+    used: ++uses,
   };
   matrices.set(name, matrix);
   return matrix;

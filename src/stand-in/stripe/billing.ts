@@ -56,7 +56,9 @@ export function makeInvoice(
     ...unpaidInvoiceOf(scene, subscription),
     id: newId("in"),
     number: `${prefixOf(customer)}-${String(customer.invoices).padStart(4, "0")}`,
-    ...{ reason, lines, status: "open" },
+    reason,
+    lines,
+    status: "open",
   };
   customer.balance = endingBalance(invoice);
   scene.state.invoices[invoice.id] = invoice;
@@ -96,7 +98,10 @@ export function previewInvoice(
   }
   return {
     ...unpaidInvoiceOf(scene, subscription),
-    ...{ id: newId("upcoming_in"), number: null, reason: "upcoming", status: "draft" },
+    id: newId("upcoming_in"),
+    number: null,
+    reason: "upcoming",
+    status: "draft",
     lines,
   };
 }

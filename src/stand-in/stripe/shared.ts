@@ -64,8 +64,10 @@ function joinStandIn({ url, secretKey, webhookSecret, priceId }: Said): SharedSt
     await fetch(`${url}/_stand-in/${path}`, { method: "POST", headers: { "content-type": "application/json" }, body });
   };
   return {
-    ...{ url: String(url), secretKey: String(secretKey) },
-    ...{ webhookSecret: String(webhookSecret), priceId: String(priceId) },
+    url: String(url),
+    secretKey: String(secretKey),
+    webhookSecret: String(webhookSecret),
+    priceId: String(priceId),
     async sendEventsTo(address) {
       events = address;
       await tell("webhook", address);

@@ -58,7 +58,8 @@ export async function apolloPipeline(
       // The plugin is for Apollo's federation. Its file would be read at the first request.
       ApolloServerPluginInlineTraceDisabled(),
       // Variables such as APOLLO_KEY would enable these, which report to Apollo: nobody configures that here.
-      ...[ApolloServerPluginSchemaReportingDisabled(), ApolloServerPluginUsageReportingDisabled()],
+      ApolloServerPluginSchemaReportingDisabled(),
+      ApolloServerPluginUsageReportingDisabled(),
       requestPlugin(parts, introspection, pauses),
     ],
   });
@@ -108,7 +109,7 @@ const requestPlugin = (
         const { contextValue, operation, document, source, request } = asked;
         const { operationName, variables } = request;
         const isCached = isIntrospection(asked) && (await introspection.has(asked));
-        await admit(parts, contextValue, { ...{ document, operation, source, operationName, variables }, isCached });
+        await admit(parts, contextValue, { document, operation, source, operationName, variables, isCached });
       },
       async responseForOperation(asked) {
         return isIntrospection(asked) ? introspection.read(asked) : null;

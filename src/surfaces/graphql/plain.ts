@@ -112,7 +112,7 @@ function executePlain(schema: GraphQLSchema, contextValue: RequestContext, reque
   if (plan) return executePlan(plan, contextValue, coerced);
   const options = { maxCoercionErrors: maxErrors };
   const fieldResolver = resolvePlainField;
-  return execute({ ...{ schema, document, operationName, variableValues, contextValue }, fieldResolver, options });
+  return execute({ schema, document, operationName, variableValues, contextValue, fieldResolver, options });
 }
 
 /** Calls `formatError` as Apollo does: each error has a code, and no HTTP status and headers. */

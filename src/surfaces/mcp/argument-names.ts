@@ -18,8 +18,13 @@ const FILLERS = new Set([
 
 /** Besides other words for the same, the names that tools of other memory servers have. */
 const SYNONYMS: Readonly<Record<string, string>> = {
-  ...{ source: "from", target: "to", q: "query" },
-  ...{ text: "content", metadata: "context", keyword: "tag", category: "type" },
+  source: "from",
+  target: "to",
+  q: "query",
+  text: "content",
+  metadata: "context",
+  keyword: "tag",
+  category: "type",
 };
 
 /**

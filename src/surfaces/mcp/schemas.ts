@@ -72,8 +72,11 @@ function forAgents({ items, ...schema }: JsonSchema): JsonSchema {
 /** No agent counts as far as such a maximum. */
 const HARDLY_REACHED = 1_000;
 const LEFT_TO_REFUSALS: ReadonlySet<string> = new Set([
-  ...["pattern", "additionalProperties"],
-  ...["minLength", "minItems", "maxItems"],
+  "pattern",
+  "additionalProperties",
+  "minLength",
+  "minItems",
+  "maxItems",
 ]);
 
 /** The names, as in answers, of the fields that lead to an output such as `steps.context`. */

@@ -96,7 +96,8 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   const given = pickOutputs(answer, outputs);
   const fields = [...plainFieldsOf(inputType, operation.input), ...(inParts ? [partField(inParts)] : [])];
   const run = runnerOf(operation, schema, {
-    ...{ door: "mcp", inputType },
+    door: "mcp",
+    inputType,
     complete: (input) => issuesOfLimits(Object.assign(input, defaults), inputType, Object.keys(most)),
     selects: (field, within) =>
       (within === undefined ? outputs : outputs.of(snakeCase(within)))?.of(snakeCase(field)) !== undefined,
@@ -328,7 +329,9 @@ function annotationsOf({ kind }: Operation, { name, isDestructive = false, isIde
   const readOnlyHint = kind === "query";
   return {
     title: titleOf(name),
-    ...{ readOnlyHint, destructiveHint: isDestructive, idempotentHint: readOnlyHint || isIdempotent },
+    readOnlyHint,
+    destructiveHint: isDestructive,
+    idempotentHint: readOnlyHint || isIdempotent,
     // Memories are all that a tool can reach: no tool leads to the open world.
     openWorldHint: false,
   };

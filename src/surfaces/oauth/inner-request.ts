@@ -26,7 +26,12 @@ export function innerRequest(request: Request, issuer: string, path: string): In
   const inner = Readable.from(bytes.length > 0 ? [bytes] : []);
   // Koa, in which the authorization server is written, reads nothing else of a request.
   return Object.assign(inner, {
-    ...{ method, headers, socket, url: path, originalUrl: pathname + path },
-    ...{ httpVersionMajor: 1, httpVersionMinor: 1 },
+    method,
+    headers,
+    socket,
+    url: path,
+    originalUrl: pathname + path,
+    httpVersionMajor: 1,
+    httpVersionMinor: 1,
   }) as unknown as IncomingMessage;
 }

@@ -1,7 +1,7 @@
 import dns from "node:dns";
 import type { IncomingMessage } from "node:http";
 import https from "node:https";
-import { BlockList, type LookupFunction, isIP } from "node:net";
+import { BlockList, type LookupFunction, type TcpNetConnectOpts, isIP } from "node:net";
 import { Readable } from "node:stream";
 
 /**
@@ -10,13 +10,33 @@ import { Readable } from "node:stream";
  */
 const INTERNAL: Readonly<Record<number, BlockList>> = {
   4: networks("ipv4", [
-    ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
-    ...["192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24"],
-    ...["198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"],
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.31.196.0/24",
+    "192.52.193.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "192.175.48.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/3",
   ]),
   6: networks("ipv6", [
-    ...["::/3", "4000::/2", "8000::/1"],
-    ...["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
+    "::/3",
+    "4000::/2",
+    "8000::/1",
+    "2001::/23",
+    "2001:db8::/32",
+    "2002::/16",
+    "2620:4f:8000::/48",
+    "3fff::/20",
   ]),
 };
 
@@ -57,7 +77,9 @@ export async function readPublic(url: string, { headers, signal }: RequestInit):
     headers: { ...Object.fromEntries(new Headers(headers)), ...OURS },
     ...(signal && { signal }),
     // Each connection is looked up, and for one request.
-    ...{ agent: false, lookup: lookUpPublic, autoSelectFamily: true },
+    agent: false,
+    lookup: lookUpPublic,
+    autoSelectFamily: true,
   });
   const { statusCode, headers: received } = answer;
   const coding = received["content-encoding"] ?? "identity";
@@ -69,7 +91,10 @@ export async function readPublic(url: string, { headers, signal }: RequestInit):
   return new Response(Readable.toWeb(answer) as ReadableStream<Uint8Array>, { headers: pairs });
 }
 
-function answerOf(url: string, options: https.RequestOptions): Promise<IncomingMessage> {
+/** The types of Node's HTTPS lack one of the options that it passes on to the connection. */
+type Options = https.RequestOptions & Pick<TcpNetConnectOpts, "autoSelectFamily">;
+
+function answerOf(url: string, options: Options): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = https.get(url, options, resolve).on("error", reject);
     // Without an answer or an error, as if the site changes to another protocol.

@@ -106,7 +106,10 @@ export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
 async function loadServer({ urls, scopes, services, store, pages }: OAuthParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import("./provider.js");
   return createAuthorizationServer({
-    ...{ urls, scopes, store, documents: new DocumentReadings(services) },
+    urls,
+    scopes,
+    store,
+    documents: new DocumentReadings(services),
     renderProblem: (description) => ({ html: pages.showProblem(description), headers: pages.headers() }),
     note(error, response) {
       const failure = response.destroyed ? undefined : noteFailure(error, response as Response);

@@ -38,7 +38,10 @@ export function playgroundRoutes(): Router {
   router.use(
     "/playground/assets",
     express.static(join(PAGE, "playground", "assets"), {
-      ...{ index: false, redirect: false, acceptRanges: false, cacheControl: false },
+      index: false,
+      redirect: false,
+      acceptRanges: false,
+      cacheControl: false,
       setHeaders: (response) => void response.set(HEADERS).set("Cache-Control", CACHED_FOREVER),
     }),
   );

@@ -68,7 +68,9 @@ const beginMemories = ({ exported_at, memories, relationships }: Fields): string
 };
 
 const relationship = ({ from, to, strength, confidence, context, ...fields }: Fields) => ({
-  ...{ from_memory_id: from, to_memory_id: to, ...fields },
+  from_memory_id: from,
+  to_memory_id: to,
+  ...fields,
   properties: { strength, confidence, context },
 });
 

@@ -176,7 +176,11 @@ it("deletes thousands of earlier addresses with a few statements", async () => {
   const { userId } = zoe.caller;
   await world.database.models.auditEntry.createMany({
     data: Array.from({ length: 2_500 }, (_, n) => ({
-      ...{ id: world.services.newId(), actorId: userId, subject: userId, action: "changeEmail", door: "rest" },
+      id: world.services.newId(),
+      actorId: userId,
+      subject: userId,
+      action: "changeEmail",
+      door: "rest",
       detail: `old.${n + 1}@example.com`,
     })),
   });

@@ -14,7 +14,13 @@ import { aTeam, anInvitee } from "../../support/teams.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
 const LISTS = [
-  ...["keys", "invitations_received", "invitations_sent", "events", "memories", "versions", "relationships"],
+  "keys",
+  "invitations_received",
+  "invitations_sent",
+  "events",
+  "memories",
+  "versions",
+  "relationships",
   "events_by_others",
 ];
 const PERSONAL = { graph: "personal" };

@@ -96,9 +96,14 @@ it("sets up and examines an account by answers without empty fields", async () =
   expect((await setUpAccount(api, wishes)).made).toEqual([]);
   const said = async () => {
     const { by } = await examine({
-      ...{ STRIPE_API_BASE: url, STRIPE_SECRET_KEY: stripe.secretKey, STRIPE_WEBHOOK_SECRET: "whsec_x" },
-      ...{ STRIPE_TEAM_PRICE_ID: made.monthlyPriceId, STRIPE_YEARLY_PRICE_ID: made.yearlyPriceId },
-      ...{ STRIPE_PORTAL_ID: made.portalId, BILLING_TAX: "yes", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
+      STRIPE_API_BASE: url,
+      STRIPE_SECRET_KEY: stripe.secretKey,
+      STRIPE_WEBHOOK_SECRET: "whsec_x",
+      STRIPE_TEAM_PRICE_ID: made.monthlyPriceId,
+      STRIPE_YEARLY_PRICE_ID: made.yearlyPriceId,
+      STRIPE_PORTAL_ID: made.portalId,
+      BILLING_TAX: "yes",
+      DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
     });
     return by.get("stripe")?.says;
   };

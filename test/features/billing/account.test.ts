@@ -10,8 +10,14 @@ import {
 import { rankSubscriptions } from "../../../src/features/billing/provider-subscription.js";
 
 const NEW: BillingAccount = {
-  ...{ teamId: "team", customerId: null, copiedAt: null, checkoutSeenAt: null, hasOpenRequest: false },
-  ...{ ...NO_SUBSCRIPTION, ...NO_CHECKOUT, ...NO_GRACE },
+  teamId: "team",
+  customerId: null,
+  copiedAt: null,
+  checkoutSeenAt: null,
+  hasOpenRequest: false,
+  ...NO_SUBSCRIPTION,
+  ...NO_CHECKOUT,
+  ...NO_GRACE,
 };
 
 it("counts what is paid, then what may still be, whichever is older or known: the others are ended", () => {

@@ -45,7 +45,9 @@ async function createWorldOfIntervals(environment: Record<string, string> = {}):
   const { monthlyPriceId, yearlyPriceId, portalId } = await setUpAccount(stripe, wishes);
   for (const { id } of (await stripe.webhookEndpoints.list()).data) await stripe.webhookEndpoints.del(id);
   const app = await world.serve({
-    ...{ STRIPE_TEAM_PRICE_ID: monthlyPriceId, STRIPE_YEARLY_PRICE_ID: yearlyPriceId, STRIPE_PORTAL_ID: portalId },
+    STRIPE_TEAM_PRICE_ID: monthlyPriceId,
+    STRIPE_YEARLY_PRICE_ID: yearlyPriceId,
+    STRIPE_PORTAL_ID: portalId,
     ...environment,
   });
   world.stripe.sendEventsTo(`${app.url}/billing/stripe-webhook`);
@@ -54,7 +56,8 @@ async function createWorldOfIntervals(environment: Record<string, string> = {}):
     app,
     async change(payer, to) {
       const { url } = await stripe.billingPortal.sessions.create({
-        ...{ customer: await customerOf(world, payer), configuration: portalId },
+        customer: await customerOf(world, payer),
+        configuration: portalId,
       });
       const price = to === "year" ? yearlyPriceId : monthlyPriceId;
       const subscription = await subscriptionOf(world, payer);
@@ -154,7 +157,8 @@ describe.each(["month", "year"] as const)(
       expect((await post(world, payer, "team-downgrade", { max_members: 3 })).body).toMatchObject({ next_seats: 3 });
       // To take the decrease back costs nothing now.
       expect(await get(world, payer, "team-upgrade-preview?max_members=8")).toMatchObject({
-        ...{ proration: 0, next_invoice: { amount: 8 * PRICES[from] } },
+        proration: 0,
+        next_invoice: { amount: 8 * PRICES[from] },
       });
       await act(world, payer);
       await world.stripe.delivered();
@@ -185,7 +189,9 @@ describe.each(["month", "year"] as const)(
         next_invoice: (subscription.cancel_at ?? Infinity) > end ? { amount: 4 * PRICES[to] } : null,
       });
       expect((await post(world, payer, "team-upgrade", { max_members: 4 })).body).toMatchObject({
-        ...{ seats: 4, next_seats: null, interval: to },
+        seats: 4,
+        next_seats: null,
+        interval: to,
       });
     });
   },

@@ -36,7 +36,9 @@ async function createYearlyWorld() {
   const world = await createWorld({ stripe: { ...pick(stripe), yearlyPriceId } });
   const statuses = async () => (await api.checkout.sessions.list({ limit: 10 })).data.map(({ status }) => status);
   return {
-    ...{ world, stripe, statuses },
+    world,
+    stripe,
+    statuses,
     serve: () => world.serve({ STRIPE_YEARLY_PRICE_ID: yearlyPriceId }),
     async [Symbol.asyncDispose]() {
       await stripe[Symbol.asyncDispose]();
@@ -283,7 +285,10 @@ it("lets the plan fall back when the first charge after a trial fails", async ()
 });
 
 const pick = ({ url, secretKey, webhookSecret, priceId }: StripeWorld["stripe"]) => ({
-  ...{ url, secretKey, webhookSecret, priceId },
+  url,
+  secretKey,
+  webhookSecret,
+  priceId,
 });
 
 it.each([{ tax: false }, { tax: true }])("shows and charges prices less a promotion (tax: $tax)", async ({ tax }) => {

@@ -359,7 +359,8 @@ it.each([undefined, "double-click"])(
 
     const checkouts = await manyAtOnce((n) =>
       ask(`${servers[n % 2]?.url}/billing/team-checkout`, {
-        ...{ key: owner.key, body: {} },
+        key: owner.key,
+        body: {},
         ...(key === undefined ? {} : { headers: { "idempotency-key": key } }),
       }),
     );

@@ -156,13 +156,14 @@ it("sends only what Stripe publishes to sell with taxes, codes and a trial, and 
   await owner.did(upgradeTeam, { maxMembers: 1_000 });
   await owner.did(openBillingPortal);
   const { by } = await examine({
-    ...{
-      STRIPE_API_BASE: stripe.url,
-      STRIPE_SECRET_KEY: stripe.secretKey,
-      STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-    },
-    ...{ STRIPE_TEAM_PRICE_ID: made.monthlyPriceId, STRIPE_YEARLY_PRICE_ID: made.yearlyPriceId },
-    ...{ STRIPE_PORTAL_ID: made.portalId, BILLING_TAX: "yes", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
+    STRIPE_API_BASE: stripe.url,
+    STRIPE_SECRET_KEY: stripe.secretKey,
+    STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+    STRIPE_TEAM_PRICE_ID: made.monthlyPriceId,
+    STRIPE_YEARLY_PRICE_ID: made.yearlyPriceId,
+    STRIPE_PORTAL_ID: made.portalId,
+    BILLING_TAX: "yes",
+    DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
   });
   expect(by.get("stripe")?.says).toContain("Stripe Tax is not set up");
 

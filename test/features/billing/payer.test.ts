@@ -139,7 +139,9 @@ describe("the customer at the provider", () => {
     await transfer(team, admin, owner);
     await reconcile(world, team);
     expect([await addressOf(world, team), changesIn(world), await isPending(world, team)]).toEqual([
-      ...[owner.email, [], false],
+      owner.email,
+      [],
+      false,
     ]);
 
     await transfer(team, owner, admin);

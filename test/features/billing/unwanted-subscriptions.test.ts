@@ -103,7 +103,9 @@ describe("a subscription that must not exist", () => {
     expect((await sendEvent(world, eventOf("evt_1", customer))).status).toBe(200);
 
     expect(await payer.owner.did(teamSubscription)).toMatchObject({
-      ...{ status: "canceled", plan: null, hostedInvoiceUrl: null },
+      status: "canceled",
+      plan: null,
+      hostedInvoiceUrl: null,
     });
     expect((await stripe.invoices.list({ customer })).data).toMatchObject([
       { id: renewal?.id, status: "uncollectible" },

@@ -47,7 +47,8 @@ describe("an event from Stripe", () => {
 
     for (const { status, body } of refused) {
       const error = {
-        ...{ code: "bad_request", reason: "invalid_signature" },
+        code: "bad_request",
+        reason: "invalid_signature",
         message: expect.stringContaining("older"),
       };
       expect([status, body]).toMatchObject([400, { error }]);
@@ -103,8 +104,12 @@ describe("an event from Stripe", () => {
     await using world = await createBillingWorld({ deaf: true });
     const related = { id: "sub_1", type: "subscription", url: "/v1/subscriptions/sub_1" };
     const thin = {
-      ...{ id: "evt_1", object: "v2.core.event", type: "v1.customer.subscription.updated", livemode: false },
-      ...{ created: new Date().toISOString(), related_object: related },
+      id: "evt_1",
+      object: "v2.core.event",
+      type: "v1.customer.subscription.updated",
+      livemode: false,
+      created: new Date().toISOString(),
+      related_object: related,
     };
 
     const answer = await sendEvent(world, JSON.stringify(thin));
@@ -154,7 +159,15 @@ describe("an event from Stripe", () => {
       event({ customer: "cus_x" }, { api_version: "1999-01-01", extra: Array(100_000).fill(1) }),
     ];
     const refused = [
-      ...["null", "[]", "7", '""', "{}", "{", "[".repeat(10_000), "\u0000", '{"id":"evt_1","type":"x","data":{}}'],
+      "null",
+      "[]",
+      "7",
+      '""',
+      "{}",
+      "{",
+      "[".repeat(10_000),
+      "\u0000",
+      '{"id":"evt_1","type":"x","data":{}}',
       JSON.stringify({ id: "evt_1", object: "v2.core.event", type: "x", data: { object: {} } }),
       ...[{ id: 1 }, { id: "e".repeat(256) }, { id: "\0" }, { type: null }, { data: [] }].map((rest) =>
         event({}, rest),

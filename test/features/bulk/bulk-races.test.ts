@@ -39,7 +39,9 @@ const restore = (actor: Actor, round: number, call: number, hasClientId: (number
     memories: inOwnOrder(
       call,
       numbers.map((number) => ({
-        ...{ id: idOf(round, number, 1), ...NOTE, ...TIMES },
+        id: idOf(round, number, 1),
+        ...NOTE,
+        ...TIMES,
         clientId: hasClientId(number) ? `${round} ${COUNT - 1 - number}` : null,
       })),
     ),
@@ -54,7 +56,8 @@ const restore = (actor: Actor, round: number, call: number, hasClientId: (number
 
 /** So many that storing them takes longer than what precedes it. */
 const LONG_NOTES = Array.from({ length: 25 }, (_, number) => ({
-  ...{ ...NOTE, content: "Something that takes PostgreSQL some time. ".repeat(80) },
+  ...NOTE,
+  content: "Something that takes PostgreSQL some time. ".repeat(80),
   number,
 }));
 const PERSONAL = { graph: "personal" };

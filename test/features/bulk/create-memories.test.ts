@@ -291,7 +291,10 @@ it("costs a request for each part of a request's items or texts, at least one", 
     [1, 1, 2, 6].map((cost) => [cost, cost]),
   );
   expect(deletions.map((each) => deleteMemories.cost?.(Object.assign(new DeleteMemoriesInput(), each)))).toEqual([
-    ...[2, 1, LIMITS.bulk.items / itemsPerRequest, 1],
+    2,
+    1,
+    LIMITS.bulk.items / itemsPerRequest,
+    1,
   ]);
 });
 

@@ -159,7 +159,8 @@ it("restores nothing dated in the future, and leaves existing records unchanged"
   expect(await ann.did(restoreMemories, { memories: [note] })).toMatchObject({ memories: 1, existingMemories: 0 });
   const other = { ...note, id: newId(), clientId: "one" };
   expect(await ann.did(restoreMemories, { memories: [{ ...note, title: "C" }, other] })).toMatchObject({
-    ...{ memories: 1, existingMemories: 1 },
+    memories: 1,
+    existingMemories: 1,
   });
   const clash = { ...note, id: newId(), clientId: "one" };
   const clashing = await ann.does(restoreMemories, { memories: [note, clash] });

@@ -40,7 +40,10 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   putMemory: () => [{ ...NOTE, clientId: "put" }],
   memory: ({ middle }) => [{ id: middle }, { id: "none" }],
   memories: ({ middle }) => [
-    ...[{}, { limit: 50 }, { cursor: cursorOf("memories", middle) }, { offset: 1_000 }],
+    {},
+    { limit: 50 },
+    { cursor: cursorOf("memories", middle) },
+    { offset: 1_000 },
     ...FILTERS,
     ...FILTERS.map((filter) => ({ ...filter, cursor: cursorOf("memories", middle) })),
   ],
@@ -52,26 +55,27 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
     ...FILTERS.map((filter) => ({ ...filter, query: "rare" })),
   ],
   relatedMemories: ({ middle: id }) => [
-    ...[
-      { id, maxDepth: 3 },
-      { id, types: ["NONE"] },
-      { id, direction: "out", includeExpired: true },
-    ],
-    ...[
-      { id, eachRelationship: true, maxDepth: 5, limit: 1_000 },
-      { id, full: true, limit: 10 },
-    ],
+    { id, maxDepth: 3 },
+    { id, types: ["NONE"] },
+    { id, direction: "out", includeExpired: true },
+
+    { id, eachRelationship: true, maxDepth: 5, limit: 1_000 },
+    { id, full: true, limit: 10 },
   ],
   shareMemories: ({ take }) => [{ ids: take(MANY), dropRelationships: true }],
   createRelationship: ({ take }) => [link(...take(2))],
   relationship: ({ relationship: id }) => [{ id }],
   relationships: ({ middle: memoryId, relationship }) => [
-    ...[{}, { limit: 50 }, { types: ["NONE"] }, { cursor: cursorOf("relationships", relationship) }],
-    ...[
-      { types: ["RELATED_TO", "REPLACES"], limit: 50 },
-      { types: ["RELATED_TO", "REPLACES"], cursor: cursorOf("relationships", relationship) },
-    ],
-    ...[{ memoryId }, { memoryId, types: ["NONE"] }, { memoryId, cursor: cursorOf("relationships", relationship) }],
+    {},
+    { limit: 50 },
+    { types: ["NONE"] },
+    { cursor: cursorOf("relationships", relationship) },
+
+    { types: ["RELATED_TO", "REPLACES"], limit: 50 },
+    { types: ["RELATED_TO", "REPLACES"], cursor: cursorOf("relationships", relationship) },
+    { memoryId },
+    { memoryId, types: ["NONE"] },
+    { memoryId, cursor: cursorOf("relationships", relationship) },
   ],
   updateRelationship: ({ relationship: id }) => [{ id, strength: 1 }],
   deleteRelationship: ({ relationship: id }) => [{ id }],
@@ -94,10 +98,8 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   ],
   memoryGraph: ({ middle: memoryId }) => [{ limit: 50 }, { memoryId, maxDepth: 2 }],
   recentActivity: () => [
-    ...[
-      { days: 1, project: "none" },
-      { days: 1, types: ["none"] },
-    ],
+    { days: 1, project: "none" },
+    { days: 1, types: ["none"] },
     { days: 365, includeExpired: true, unresolvedOffset: 1 },
   ],
   graphStatistics: () => [{}],
@@ -112,9 +114,15 @@ const link = (fromMemoryId = "", toMemoryId = "") => ({ fromMemoryId, toMemoryId
 
 /** Filters that match nothing. */
 const FILTERS = [
-  ...[{ tags: ["none"] }, { tags: ["none", "nil"], tagsMatch: "any" }, { tags: ["common"], types: ["none"] }],
-  ...[{ types: ["none"] }, { minImportance: 1 }, { project: "none" }],
-  ...[{ createdAfter: "2100-01-01T00:00:00Z" }, { createdBefore: TIME }, { types: ["none"], includeExpired: true }],
+  { tags: ["none"] },
+  { tags: ["none", "nil"], tagsMatch: "any" },
+  { tags: ["common"], types: ["none"] },
+  { types: ["none"] },
+  { minImportance: 1 },
+  { project: "none" },
+  { createdAfter: "2100-01-01T00:00:00Z" },
+  { createdBefore: TIME },
+  { types: ["none"], includeExpired: true },
 ];
 
 /** Fields that do not change what is read. */

@@ -64,7 +64,9 @@ it("continues after the last version at which a memory can be restored, also in 
   const seen: number[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page: Awaited<ReturnType<typeof memoryVersions.handle>> = await ann.did(memoryVersions, {
-      ...{ id: note.id, limit: 1, cursor },
+      id: note.id,
+      limit: 1,
+      cursor,
     });
     seen.push(...page.versions.map(({ version }) => version));
     cursor = page.nextCursor;

@@ -36,7 +36,7 @@ const FILTERS: ReadonlyArray<readonly [object, readonly string[]]> = [
   [{ tags: ["common"], minImportance: 0.9 }, BOTH],
   [{ tags: ["common"], project: "/rare", createdAfter: "2026-06-01T00:00:00Z" }, [LATE]],
   [{ types: ["general", "rare"], project: "/rare" }, BOTH],
-  [{ ...{ types: ["rare"], tags: ["rare"], project: "/rare" }, minImportance: 0.9, includeExpired: true }, BOTH],
+  [{ types: ["rare"], tags: ["rare"], project: "/rare", minImportance: 0.9, includeExpired: true }, BOTH],
 ];
 
 it("tries every filter", () => {
@@ -184,13 +184,17 @@ it("looks at more and more of the nearest until enough pass, at each once and at
   expect(some).toEqual({ asked: [first, 10 * first], chosen: unchanged, isCut: false, isOutdated: false });
   const strangers = Array.from({ length: 2 * filtered }, () => randomUUID());
   expect(await choose(strangers, () => 1)).toEqual({
-    ...{ asked: [first, 10 * first, filtered], chosen: [] },
-    ...{ isCut: true, isOutdated: true },
+    asked: [first, 10 * first, filtered],
+    chosen: [],
+    isCut: true,
+    isOutdated: true,
   });
   // What is less near means something else, and so do all after it.
   expect(await choose(strangers, () => 1, TUNING.meaning.nearness - 0.01)).toEqual({
-    ...{ asked: [first], chosen: [] },
-    ...{ isCut: false, isOutdated: false },
+    asked: [first],
+    chosen: [],
+    isCut: false,
+    isOutdated: false,
   });
 });
 

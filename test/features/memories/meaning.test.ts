@@ -39,7 +39,9 @@ it("finds memories with the same meaning in other words, after those with every 
   expect((await Promise.all(pages)).map(({ meaning }) => meaning)).toEqual([true, false]);
   expect(await find(ann, "vehicle", { limit: 200 })).toEqual({ titles: [], meaning: false });
   expect((await ann.did(searchMemories, { query: "vehicle", explain: true })).memories[0]).toMatchObject({
-    ...{ matches: [], snippet: "Something.", supersededBy: null },
+    matches: [],
+    snippet: "Something.",
+    supersededBy: null,
     relevance: expect.closeTo(1, 1),
   });
 });

@@ -57,7 +57,13 @@ async function graphOf(world: World, memories: number, content: string, importan
     },
     find: (query: string, wishes: object = {}) =>
       findMemories(run, graphId, {
-        ...{ query, limit: 20, offset: 0, explain: false, withText: false, withLinks: false, expired: new Date() },
+        query,
+        limit: 20,
+        offset: 0,
+        explain: false,
+        withText: false,
+        withLinks: false,
+        expired: new Date(),
         ...wishes,
       }),
     [Symbol.dispose]: () => client.release(),

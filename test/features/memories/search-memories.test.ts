@@ -7,7 +7,11 @@ import { aMemory, findTitles, manyMemories, memoriesTitled } from "../../support
 import { createWorld } from "../../support/world.js";
 
 const NOTHING = {
-  ...{ memories: [], total: 0, totalIsCapped: false, truncated: false, meaning: false },
+  memories: [],
+  total: 0,
+  totalIsCapped: false,
+  truncated: false,
+  meaning: false,
   unknownWords: expect.any(Array) as object[],
 };
 

@@ -116,7 +116,8 @@ it("stops when the matches in titles alone exceed what it counts", async () => {
   expect(page.titles).toEqual(all.titles.slice(500, 510));
   expect(await titlesOf({ query: "usual", limit: 2 })).toEqual({
     titles: ["Usual", expect.stringContaining("Note ")],
-    ...{ total: 1_000, totalIsCapped: true },
+    total: 1_000,
+    totalIsCapped: true,
   });
   expect(await titlesOf({ tags: ["note"] })).toEqual({ titles: ["By tag"], total: 1, totalIsCapped: false });
 });

@@ -114,9 +114,15 @@ async function scene(world: World) {
     updateMemberRole: { teamId, userId, role: "admin" },
     removeMember: { teamId, userId },
     transferTeam: { teamId, userId },
-    ...{ createTeamCheckout: {}, teamSubscription: {}, cancelTeamSubscription: {}, resumeTeamSubscription: {} },
-    ...{ teamUpgradePreview: { maxMembers: 20 }, upgradeTeam: { maxMembers: 20 }, downgradeTeam: { maxMembers: 9 } },
-    ...{ openBillingPortal: {}, teamInvoices: {} },
+    createTeamCheckout: {},
+    teamSubscription: {},
+    cancelTeamSubscription: {},
+    resumeTeamSubscription: {},
+    teamUpgradePreview: { maxMembers: 20 },
+    upgradeTeam: { maxMembers: 20 },
+    downgradeTeam: { maxMembers: 9 },
+    openBillingPortal: {},
+    teamInvoices: {},
   };
   const withoutScope = async (scope: string) => {
     const scopes = SCOPES.filter((other) => other !== scope);

@@ -78,8 +78,13 @@ it("works for an empty graph", async () => {
   const ann = await world.user();
 
   expect(await ann.did(graphStatistics, {})).toEqual({
-    ...{ memoriesTotal: 0, memoriesByType: [], relationshipsTotal: 0, relationshipsByType: [] },
-    ...{ averageImportance: null, averageConfidence: null, isCapped: false },
+    memoriesTotal: 0,
+    memoriesByType: [],
+    relationshipsTotal: 0,
+    relationshipsByType: [],
+    averageImportance: null,
+    averageConfidence: null,
+    isCapped: false,
   });
 });
 

@@ -29,8 +29,11 @@ it("draws the memories around one, with all relationships between them", async (
     ["RELATED_TO", 0.4],
   ]);
   expect(edges[1]).toEqual({
-    ...{ relationshipId: between.id, from: near.id, to: other.id },
-    ...{ type: "SOLVES", strength: 0.6 },
+    relationshipId: between.id,
+    from: near.id,
+    to: other.id,
+    type: "SOLVES",
+    strength: 0.6,
   });
   expect(wider.nodes.map(({ title }) => title)).toEqual(["Far", "Other", "Near", "Start"]);
 });

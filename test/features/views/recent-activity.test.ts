@@ -159,8 +159,14 @@ it("works for an empty graph, and shows nothing of other graphs", async () => {
   await aMemory(bob, { type: "problem" });
 
   expect(await ann.did(recentActivity, {})).toEqual({
-    ...{ total: 0, totalIsCapped: false, days: 7 },
-    ...{ byType: [], memories: [], unresolvedProblems: [], unresolvedTotal: 0, truncated: false },
+    total: 0,
+    totalIsCapped: false,
+    days: 7,
+    byType: [],
+    memories: [],
+    unresolvedProblems: [],
+    unresolvedTotal: 0,
+    truncated: false,
   });
 });
 

@@ -211,7 +211,11 @@ async function readVectors(
     take: loaded,
   });
   const rows = found.map(({ memoryId: owner, change, vector: values, piece, version, scale }) => ({
-    ...{ owner, piece, version, scale, values },
+    owner,
+    piece,
+    version,
+    scale,
+    values,
     change: Number(change),
   }));
   if (rows.length < loaded) return { rows, isLast: true };

@@ -73,7 +73,10 @@ async function findSimilarByWords(
   const { hits } = await findMemories(run, graphId, wishes, bounds);
   if (hits.length === 0) return [];
   const rows = await run(likenesses, {
-    ...{ graphId, title, summary: summary ?? "", content },
+    graphId,
+    title,
+    summary: summary ?? "",
+    content,
     ids: hits.map(({ id }) => id),
     characters: comparedCharacters,
   });

@@ -87,8 +87,14 @@ export async function readNearMemories(
   const rows = await database.models.memory.findMany({
     where: { graphId, id: { in: [...nearest.keys()] }, ...filterOf({ now }, wishes) },
     select: {
-      ...{ id: true, type: true, title: true, summary: true, tags: true, updatedAt: true },
-      ...{ content: wishes.withText, version: true },
+      id: true,
+      type: true,
+      title: true,
+      summary: true,
+      tags: true,
+      updatedAt: true,
+      content: wishes.withText,
+      version: true,
     },
   });
   const current = rows.filter(({ id, version }) => nearest.get(id)?.version === version);
@@ -99,8 +105,13 @@ export async function readNearMemories(
     current.map(({ version: _version, content, updatedAt: updated, ...memory }, index): [string, Hit] => [
       memory.id,
       {
-        ...{ ...memory, updated, total: 0, concepts: null, weights: null },
-        ...{ newer: newer[index] ?? null, solution: solutions[index] ?? null },
+        ...memory,
+        updated,
+        total: 0,
+        concepts: null,
+        weights: null,
+        newer: newer[index] ?? null,
+        solution: solutions[index] ?? null,
         ...meantPart({ ...memory, content }, nearest.get(memory.id)),
         relevance: Math.round((nearest.get(memory.id)?.score ?? 0) * 10_000) / 10_000,
         matches: wishes.explain ? [] : null,

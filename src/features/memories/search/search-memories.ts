@@ -155,8 +155,14 @@ export class SearchTooSlow extends Failure {
 
 const { content, summary, tags, updatedAt } = MEMORY_EXAMPLE;
 const HIT_EXAMPLE = {
-  ...{ ...headOf(MEMORY_EXAMPLE), summary, tags, updatedAt },
-  ...{ snippet: content, supersededBy: null, solvedBy: null, matches: null },
+  ...headOf(MEMORY_EXAMPLE),
+  summary,
+  tags,
+  updatedAt,
+  snippet: content,
+  supersededBy: null,
+  solvedBy: null,
+  matches: null,
 };
 
 export const searchMemories = defineOperation({
@@ -220,7 +226,9 @@ export const searchMemories = defineOperation({
         "supersededBy",
         "solvedBy",
       ].map((name) => `memories.${name}`),
-      ...["total", "totalIsCapped", "unknownWords"],
+      "total",
+      "totalIsCapped",
+      "unknownWords",
     ],
     ifCut: "For the other hits, call search_memories with offset: how many came. More words give fewer hits.",
     narrowing: ["types", "tags", "project", "createdAfter"],
@@ -326,8 +334,17 @@ function showHit(hit: ShownHit, graphId: string, find: Finder): SearchHit {
   const goesOn = continues === true;
   const snippet = text === null ? {} : { snippet: snippetOf({ text, summary, goesOn, from: meantFrom }, find) };
   return {
-    ...{ graphId, memoryId, type, title, summary, tags: [...tags], updatedAt: hit.updated },
-    ...{ relevance, supersededBy: newer, solvedBy: solution, matches },
+    graphId,
+    memoryId,
+    type,
+    title,
+    summary,
+    tags: [...tags],
+    updatedAt: hit.updated,
+    relevance,
+    supersededBy: newer,
+    solvedBy: solution,
+    matches,
     ...snippet,
     ...(memory && { memory }),
   };
@@ -348,7 +365,10 @@ function* withTexts(hits: ReadonlyArray<Hit & { readonly memory: Memory }>): Gen
 }
 
 /** As PostgreSQL counts characters: a surrogate pair is one. */
-const firstCharacters = (text: string, count: number): string => [...text.slice(0, 2 * count)].slice(0, count).join("");
+const firstCharacters = (text: string, count: number): string =>
+  Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
+    .join("");
 
 type Wishes = SearchWishes &
   SearchMemoriesInput & {

@@ -75,7 +75,9 @@ export async function findAlike(
       ...[...forms.values()].flatMap((all) => [...all]),
       ...parts,
       ...words.flatMap(({ composed, otherScripts, inOtherScripts, types }) => [
-        ...[...composed, ...otherScripts, ...inOtherScripts.flat()],
+        ...composed,
+        ...otherScripts,
+        ...inOtherScripts.flat(),
         ...types.map((type) => TYPE + type),
       ]),
       ...unknown.slice(0, LIMITS.search.misspelt).flatMap(({ text }) => otherHexForms(text)),

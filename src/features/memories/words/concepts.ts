@@ -284,7 +284,13 @@ export const isCounted = (sign: string): boolean => !/^[\^#=:]/.test(sign);
 function piecesOf({ words, names }: SearchQuery): Piece[] {
   const all = [
     ...words.flatMap(({ piece, parts, asWritten, groups, forms, compounds, acronyms, synonyms }) => [
-      ...[piece, ...parts, ...asWritten, ...groups, ...forms.flat(), ...compounds, ...synonyms.flat()],
+      piece,
+      ...parts,
+      ...asWritten,
+      ...groups,
+      ...forms.flat(),
+      ...compounds,
+      ...synonyms.flat(),
       ...acronyms.map((acronym) => acronym.piece),
     ]),
     ...names,

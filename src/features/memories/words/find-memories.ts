@@ -244,12 +244,31 @@ function tuningOf({ isFirstSpared, shareMin, readBytes, wide, walk }: Plan, { wi
   const { pairsIn, namesIn, nameBytes, phraseBytes, bestBytes } = LIMITS.search;
   const { brevity, importance, length, sideBySide, superseded } = TUNING;
   return [
-    ...[shareMin, brevity, importance, length, sideBySide, pairsIn, superseded, readBytes, namesIn],
+    shareMin,
+    brevity,
+    importance,
+    length,
+    sideBySide,
+    pairsIn,
+    superseded,
+    readBytes,
+    namesIn,
     // From 10 on.
-    ...[Number(isFirstSpared), walk.newest, walk.oldest, walk.bytes, nameBytes, walk.shareMost, walk.shareLeast],
+    Number(isFirstSpared),
+    walk.newest,
+    walk.oldest,
+    walk.bytes,
+    nameBytes,
+    walk.shareMost,
+    walk.shareLeast,
     // From 17 on.
-    ...[PROBED_MARGIN, Number(walk.isFiltered), wide.shareLeast, TUNING.shareMin.single, Number(withLinks)],
+    PROBED_MARGIN,
+    Number(walk.isFiltered),
+    wide.shareLeast,
+    TUNING.shareMin.single,
+    Number(withLinks),
     // From 22 on.
-    ...[phraseBytes, bestBytes],
+    phraseBytes,
+    bestBytes,
   ];
 }

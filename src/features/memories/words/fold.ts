@@ -1,9 +1,26 @@
 const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    ...{ ø: "o", Ø: "O", ł: "l", Ł: "L", đ: "d", Đ: "D", ı: "i", "™": " ", "℠": " " },
-    ...{ ß: "ss", ẞ: "SS", æ: "ae", Æ: "Ae", œ: "oe", Œ: "Oe" },
+    ø: "o",
+    Ø: "O",
+    ł: "l",
+    Ł: "L",
+    đ: "d",
+    Đ: "D",
+    ı: "i",
+    "™": " ",
+    "℠": " ",
+    ß: "ss",
+    ẞ: "SS",
+    æ: "ae",
+    Æ: "Ae",
+    œ: "oe",
+    Œ: "Oe",
     // Arabic letters that people write for each other, and Persian forms of Arabic letters.
-    ...{ "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u0629": "\u0647", "\u0671": "\u0627" },
+    "\u0649": "\u064a",
+    "\u06cc": "\u064a",
+    "\u06a9": "\u0643",
+    "\u0629": "\u0647",
+    "\u0671": "\u0627",
     // The digits of Arabic, Persian, Hindi and Thai.
     ...Object.fromEntries(
       [0x660, 0x6f0, 0x966, 0xe50].flatMap((zero) =>

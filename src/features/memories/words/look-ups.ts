@@ -241,6 +241,8 @@ export function gateFor(parts: readonly string[], { narrowing, bounds }: Pick<As
   return {
     query: all(conditions.slice(0, first)),
     further: further.length > 0 ? all(further) : null,
-    ...{ limit: bounds.candidates, expected: null, within: 0 },
+    limit: bounds.candidates,
+    expected: null,
+    within: 0,
   };
 }

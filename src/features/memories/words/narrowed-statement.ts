@@ -8,8 +8,14 @@ import { ROW_FILTERS } from "../memory-filter.js";
 export const narrowedMemories = defineStatement({
   name: "narrowed_memories",
   values: {
-    ...{ graphId: "uuid", words: "text", ...ROW_FILTERS, now: "timestamptz?", before: "uuid?", isNewestFirst: "bool" },
-    ...{ limit: "int4", offset: "int4" },
+    graphId: "uuid",
+    words: "text",
+    ...ROW_FILTERS,
+    now: "timestamptz?",
+    before: "uuid?",
+    isNewestFirst: "bool",
+    limit: "int4",
+    offset: "int4",
   },
   row: { id: "uuid", total: "int4" },
   text: `

@@ -61,8 +61,19 @@ export function wordsAlone(term: string): QueryWord[] {
 
 /** What most words do not have. */
 const NOTHING_ELSE: Omit<QueryWord, "text" | "piece"> = {
-  ...{ parts: [], asWritten: [], groups: [], forms: [], inOtherScripts: [], compounds: [], composed: [] },
-  ...{ otherScripts: [], acronyms: [], types: [], synonyms: [], isPair: false, isLast: false },
+  parts: [],
+  asWritten: [],
+  groups: [],
+  forms: [],
+  inOtherScripts: [],
+  compounds: [],
+  composed: [],
+  otherScripts: [],
+  acronyms: [],
+  types: [],
+  synonyms: [],
+  isPair: false,
+  isLast: false,
 };
 
 /** A number that may be written in groups, or apart from its unit. */
@@ -113,7 +124,10 @@ function neighboursOf(run: string, many: number): QueryWord[] {
   const names = characters.length === run.length ? writingsIn(run) : [];
   return parts.map((part, place) => ({
     ...NOTHING_ELSE,
-    ...{ text: part, piece: pieceAsWritten(part), otherScripts: otherScripts(part), isPair: true },
+    text: part,
+    piece: pieceAsWritten(part),
+    otherScripts: otherScripts(part),
+    isPair: true,
     ...writingsAt(names.filter(({ name, start }) => start <= place && place + many <= start + name.length)),
   }));
 }

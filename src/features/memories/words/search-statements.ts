@@ -124,7 +124,12 @@ export const matchesOfHits = defineStatement({
 export const likenesses = defineStatement({
   name: "likenesses",
   values: {
-    ...{ graphId: "uuid", ids: "uuid[]", title: "text", summary: "text", content: "text", characters: "int4" },
+    graphId: "uuid",
+    ids: "uuid[]",
+    title: "text",
+    summary: "text",
+    content: "text",
+    characters: "int4",
   },
   row: { id: "uuid", likeness: "float8" },
   // Words are counted by a subquery each, so no plan reads the words of other graphs.

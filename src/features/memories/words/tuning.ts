@@ -24,8 +24,18 @@ export const TUNING = {
    * word.
    */
   ways: {
-    ...{ word: 1, form: 0.6, parts: 0.95, name: 0.95, apart: 0.6, abbreviation: 0.9, initials: 0.5, rest: 0.9 },
-    ...{ spelling: 0.9, begun: 0.95, beginning: 0.7, type: 0.8 },
+    word: 1,
+    form: 0.6,
+    parts: 0.95,
+    name: 0.95,
+    apart: 0.6,
+    abbreviation: 0.9,
+    initials: 0.5,
+    rest: 0.9,
+    spelling: 0.9,
+    begun: 0.95,
+    beginning: 0.7,
+    type: 0.8,
   },
   /**
    * The share of the weight that is left at least for the rest of a name, such as "memory" of "out of memory", and for a

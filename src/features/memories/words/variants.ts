@@ -224,7 +224,10 @@ export const mayBeMisspelt = (word: QueryWord): boolean =>
   fitsLexicon(word) && word.text.length >= MISSPELT_LENGTH_MIN && /\p{L}{3}/u.test(word.text);
 
 export const variantOfAlike = (alike: AlikeWord, way: Variant["way"]): Variant => ({
-  ...{ text: alike.word, lexemes: lexemesOf(alike), way, documents: Math.max(1, alike.documents) },
+  text: alike.word,
+  lexemes: lexemesOf(alike),
+  way,
+  documents: Math.max(1, alike.documents),
 });
 
 const lexemesOf = ({ word, stem }: AlikeWord): readonly string[] => (stem.length > 0 ? stem : [word]);

@@ -106,7 +106,11 @@ function walkFiltered(gates: readonly Expectation[], { narrowing, memories, boun
   const [most] = gates.toSorted((one, other) => (other.expected ?? 0) - (one.expected ?? 0));
   const found = (newest * narrowed * (most?.expected ?? 0)) / Math.max(1, memories);
   return {
-    ...{ isFiltered: true, newest, oldest: 0, bytes: walkedBytesPerRow * newest, shareLeast: 0 },
+    isFiltered: true,
+    newest,
+    oldest: 0,
+    bytes: walkedBytesPerRow * newest,
+    shareLeast: 0,
     shareMost: most && found >= most.limit ? 1 : Math.min(1, (found * gates.length) / examined),
     suffices: sufficesFor(gates, rowsFor),
   };

@@ -112,7 +112,13 @@ export class InvitationNotPending extends Failure {
 }
 
 export const INVITATION_FIELDS = {
-  ...{ id: true, teamId: true, email: true, role: true, status: true, expiresAt: true, createdAt: true },
+  id: true,
+  teamId: true,
+  email: true,
+  role: true,
+  status: true,
+  expiresAt: true,
+  createdAt: true,
   bouncedAt: true,
 } as const;
 type Row = Prisma.InvitationGetPayload<{ select: typeof INVITATION_FIELDS }>;

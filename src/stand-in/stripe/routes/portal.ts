@@ -99,7 +99,9 @@ function store(
 ): Stripe.BillingPortal.Configuration {
   const { customer_update: updates, subscription_update: change } = features;
   const settings: PortalSettingsRecord = {
-    ...{ id, created, metadata: mergeMetadata(before.metadata, metadata) },
+    id,
+    created,
+    metadata: mergeMetadata(before.metadata, metadata),
     cancels: features.subscription_cancel?.enabled ?? false,
     updates: updates?.enabled ? updates.allowed_updates : [],
     showsInvoices: features.invoice_history?.enabled ?? false,

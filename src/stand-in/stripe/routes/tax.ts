@@ -7,8 +7,11 @@ const ADDRESS_OF_TAX = "/v1/tax/settings";
 
 const ADDRESS = fields({
   country: text(),
-  ...{ city: optional(clearable()), line1: optional(clearable()), line2: optional(clearable()) },
-  ...{ postal_code: optional(clearable()), state: optional(clearable()) },
+  city: optional(clearable()),
+  line1: optional(clearable()),
+  line2: optional(clearable()),
+  postal_code: optional(clearable()),
+  state: optional(clearable()),
 });
 
 const SETTINGS = fields({

@@ -55,6 +55,8 @@ export interface Alias {
 export const ok = (body: object): AliasAnswer => ({ status: 200, body });
 /** `id` is ours: a client's own id may be the last part of another path, such as `recent`. */
 export const created = (body: object, folder: string, id: unknown): AliasAnswer => ({
-  ...{ status: 201, body, location: `${folder}/${String(id)}` },
+  status: 201,
+  body,
+  location: `${folder}/${String(id)}`,
 });
 export const NO_CONTENT: AliasAnswer = { status: 204 };

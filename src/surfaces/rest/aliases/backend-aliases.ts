@@ -18,7 +18,9 @@ const RECALL = { tagsMatch: "any", listsAll: false, form: backendMemoryOf } as c
 /** The calls of the published MCP server's cloud backend. */
 export const backendAliases: readonly Alias[] = [
   {
-    ...{ method: "POST", path: MEMORIES, standsFor: ["putMemory", "createMemory", "memory"] },
+    method: "POST",
+    path: MEMORIES,
+    standsFor: ["putMemory", "createMemory", "memory"],
     answer: async ({ body }, run) => {
       const { id } = body;
       const kept = typeof id === "string" && mayBeCut(body) ? await storedTexts(run, id, body) : {};
@@ -28,15 +30,21 @@ export const backendAliases: readonly Alias[] = [
     },
   },
   {
-    ...{ method: "GET", path: "/memories/recent", standsFor: ["recentActivity"] },
+    method: "GET",
+    path: "/memories/recent",
+    standsFor: ["recentActivity"],
     answer: async ({ query }, run) => ok(await recentActivity(run, query)),
   },
   {
-    ...{ method: "GET", path: MEMORY, standsFor: ["memory"] },
+    method: "GET",
+    path: MEMORY,
+    standsFor: ["memory"],
     answer: async ({ id }, run) => ok(backendMemoryOf(await run("memory", { id }))),
   },
   {
-    ...{ method: "PUT", path: MEMORY, standsFor: ["updateMemory", "memory"] },
+    method: "PUT",
+    path: MEMORY,
+    standsFor: ["updateMemory", "memory"],
     answer: async ({ id, body }, run) => {
       const kept = hasText(body) ? await storedTexts(run, id, body) : {};
       const changes = onlyWhere(body, (name) => !Object.hasOwn(kept, name));
@@ -44,30 +52,42 @@ export const backendAliases: readonly Alias[] = [
     },
   },
   {
-    ...{ method: "DELETE", path: MEMORY, standsFor: ["deleteMemory"] },
+    method: "DELETE",
+    path: MEMORY,
+    standsFor: ["deleteMemory"],
     answer: async ({ id }, run) => {
       await run("deleteMemory", { id });
       return NO_CONTENT;
     },
   },
   ...SEARCHES.map((path): Alias => ({
-    ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
+    method: "POST",
+    path,
+    standsFor: ["searchMemories", "memories"],
     answer: async ({ body, pause }, run) => ok({ memories: await findMemories(run, body, { ...SEARCH, pause }) }),
   })),
   ...RECALLS.map((path): Alias => ({
-    ...{ method: "POST", path, standsFor: ["searchMemories", "memories"] },
+    method: "POST",
+    path,
+    standsFor: ["searchMemories", "memories"],
     answer: async ({ body, pause }, run) => ok({ memories: await findMemories(run, body, { ...RECALL, pause }) }),
   })),
   {
-    ...{ method: "POST", path: "/relationships", standsFor: ["createRelationship", "relationship"] },
+    method: "POST",
+    path: "/relationships",
+    standsFor: ["createRelationship", "relationship"],
     answer: async ({ body }, run) => linkMemories(run, body),
   },
   ...WALKS.map((path): Alias => ({
-    ...{ method: "GET", path, standsFor: ["relatedMemories"] },
+    method: "GET",
+    path,
+    standsFor: ["relatedMemories"],
     answer: async ({ id, query }, run) => ok({ related_memories: await relationshipsOf(run, id, query) }),
   })),
   {
-    ...{ method: "GET", path: "/graphs/statistics", standsFor: ["graphStatistics"] },
+    method: "GET",
+    path: "/graphs/statistics",
+    standsFor: ["graphStatistics"],
     answer: async (_request, run) => ok(statisticsOf(await run("graphStatistics", {}))),
   },
 ];

@@ -65,8 +65,10 @@ export async function findMemories(
   const run = runNaming(runOurs, { types: "memory_types", project: "project_path" });
   const { query, memory_types, tags, min_importance, project_path: project } = request;
   const narrowed = withoutBlanks({
-    ...{ types: typesOf(memory_types), tags: listOf(tags) },
-    ...{ min_importance: numberOf(min_importance), project },
+    types: typesOf(memory_types),
+    tags: listOf(tags),
+    min_importance: numberOf(min_importance),
+    project,
   });
   const filter = { ...narrowed, tags_match: tagsMatch };
   const most = cutTo([1, LIST_MAX], request["limit"], LIMIT_DEFAULT);

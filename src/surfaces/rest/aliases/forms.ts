@@ -38,7 +38,9 @@ const CONTEXT_KINDS = new Map<string, (value: unknown) => boolean>([
 export function backendMemoryOf(memory: Plain): Plain {
   const { title, summary, context, ...others } = memoryOf(memory);
   return {
-    ...{ ...others, title: shorten(title, TEXTS_MAX.title), summary: shorten(summary, TEXTS_MAX.summary) },
+    ...others,
+    title: shorten(title, TEXTS_MAX.title),
+    summary: shorten(summary, TEXTS_MAX.summary),
     context: context && contextOf(context as Plain),
   };
 }

@@ -61,7 +61,9 @@ it("sends a new token to the invited address only, to anybody's request, and cha
   expect(shown).toMatchObject({ status: 200, body: { status: "pending", role: "member" } });
   const masked = (email: string) => `${email.slice(0, 1)}…@example.com`;
   expect(shown.body).toMatchObject({
-    ...{ team_name: "Team", invited_by: `Ann (${masked(staff.owner.email)})`, masked_email: masked(actor.email) },
+    team_name: "Team",
+    invited_by: `Ann (${masked(staff.owner.email)})`,
+    masked_email: masked(actor.email),
     expires_at: invitation.expiresAt.toISOString(),
   });
   expect([answer.status, answer.body]).toEqual([202, shown.body]);
