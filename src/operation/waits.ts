@@ -4,8 +4,17 @@
  * get, its turn of the event loop, Redis, Stripe, the client that sends its body or reads its answer.
  */
 export const WAITED_FOR = [
-  ...(["turn", "slot", "key", "account", "shared", "search", "database", "lock"] as const),
-  ...(["redis", "stripe", "client"] as const),
+  "turn",
+  "slot",
+  "key",
+  "account",
+  "shared",
+  "search",
+  "database",
+  "lock",
+  "redis",
+  "stripe",
+  "client",
 ] as const;
 export type WaitedFor = (typeof WAITED_FOR)[number];
 

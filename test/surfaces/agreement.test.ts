@@ -42,7 +42,11 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       fc.asyncProperty(anyInput(operation, annHas), async (input) => {
         const { issues = [], ...byRest } = await saidByRest(url, ann.key, operation, input);
         const { issues: some = [], ...byGraphQL } = await saidByGraphQL(
-          ...([url, bob.key, schema, operation, translate(input, annHas, bobHas)] as const),
+          url,
+          bob.key,
+          schema,
+          operation,
+          translate(input, annHas, bobHas),
         );
         said[byRest.ok ? "accepted" : "refused"]++;
         expect(byGraphQL).toEqual(byRest);
@@ -51,7 +55,10 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         expect(some.length > 0).toBe(issues.length > 0);
         if (operation.mcp) {
           const { issues: _, ...toAgent } = await saidToAgent(
-            ...([url, carol.key, operation, translate(input, annHas, carolHas)] as const),
+            url,
+            carol.key,
+            operation,
+            translate(input, annHas, carolHas),
           );
           expect(toAgent).toEqual(byRest);
         }

@@ -80,8 +80,16 @@ const linkedWith = (further: "" | ", r.context") => `
 
 /** A relationship as `linkedWith` selects it. */
 export type LinkItem = readonly [
-  ...[relationshipId: string, type: string, direction: Direction, otherId: string, otherType: string, title: string],
-  ...[strength: number, confidence: number, createdAt: string, context?: string | null],
+  relationshipId: string,
+  type: string,
+  direction: Direction,
+  otherId: string,
+  otherType: string,
+  title: string,
+  strength: number,
+  confidence: number,
+  createdAt: string,
+  context?: string | null,
 ];
 
 /** All are counted only where there may be more than are shown. */

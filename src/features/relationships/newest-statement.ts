@@ -9,9 +9,14 @@ const COLUMNS = [...LINK_COLUMNS]
   .join(", ");
 
 const ROW = {
-  ...({ graphId: "uuid", id: "uuid", fromId: "uuid", toId: "uuid", type: "text" } as const),
-  ...({ ...LINK_TYPES, createdAt: "timestamptz" } as const),
-};
+  graphId: "uuid",
+  id: "uuid",
+  fromId: "uuid",
+  toId: "uuid",
+  type: "text",
+  ...LINK_TYPES,
+  createdAt: "timestamptz",
+} as const;
 
 /** By `rowsWith`, PostgreSQL finds the memory's own relationships before it sorts, instead of reading all in order. */
 const selectAtEnd = (end: "from_id" | "to_id"): string => `
