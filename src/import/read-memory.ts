@@ -1,5 +1,5 @@
 import { DAY_MS } from "../durations.js";
-import type { GraphDraft } from "./draft.js";
+import type { FoundMemory, GraphDraft } from "./draft.js";
 import {
   type Field,
   Fields,
@@ -49,52 +49,85 @@ const TITLE_FROM_TEXT = 100;
 
 /** Adds a memory to the draft, with the relationships inside it. */
 export function readMemory({ place, value }: ObjectRecord, fields: Fields, draft: GraphDraft): void {
-  // A text with a topic is one of several; so is one with a title.
-  const isNamed = fields.has(["name", "entityname", "entity", "observation", "fact"], asKey);
-  // Memory servers know their entities by name, and several texts may be about one thing: then an id says nothing.
-  const isKnownByName = fields.has(["observations", "entitytype", "observation", "fact"], (field) => field);
-  const isFact = fields.has(["observation", "fact"], asText);
-  // A name in the metadata is not the name of a text: several texts may have the same one.
-  const isOwn = hasText(value);
-  const { label: nameOf = "", value: called } = fields.takeLabelled(NAMES, asKey, { isOwn }) ?? {};
-  const tool = toolOf(value);
-  const found =
-    fields.take(tool?.text === undefined ? [] : [tool.text], asLines) ??
-    fields.take(TEXTS, asLines) ??
-    (called === undefined ? fields.take(["summary"], asLines, { isOwn: true }) : undefined);
-  if (found) fields.takeAll((field) => isRepeat(field, found));
-  const identifier = fields.takeLabelled(IDS, asKey, { isOwn });
+  const kind = kindOf(value, fields);
+  const { tool } = kind;
+  const { called, found, identifier } = takeSaid(fields, kind);
   const id = identifier?.value;
-  const named = called ?? (found && titleOf(found.lines)) ?? (tool ? undefined : id);
+  const named = called?.value ?? (found && titleOf(found.lines)) ?? (tool ? undefined : id);
   if (named === undefined) {
     return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, "it has no name, no title and no text");
   }
   if (isDeleted(value)) return draft.refuseMemory({ place, name: named, id }, "it is marked as deleted");
-  const labels = fields.take(["labels"], asTexts) ?? [];
-  const type = fields.take(TYPES, asText) ?? labels.find((label) => shapeOf(label.toLowerCase()) === undefined);
-  const tags = [...labels, ...(fields.take(TAGS, asTexts) ?? [])];
-  const summary = fields.take(["summary"], asSummary);
-  const importance = fields.take(["importance"], asShare);
+  const filed = takeFiled(fields);
   const nested = fields.takeAll((field) => NESTED_RELATIONS.has(field.name) && typeof field.value === "object");
   // Of a record that has only an id for a name, the first text says more than a UUID.
   const first = named === id && UUID.test(id) ? fields.firstText() : undefined;
   const name = first === undefined ? named : titleOf([first]);
-  const grows = first === undefined && (!found?.isProse || (called !== undefined && isNamed));
-  const own = tool?.clientId === undefined ? undefined : fields.take([tool.clientId], asText);
-  const clientId = own ?? (id !== undefined && UUID.test(id) ? id : undefined);
-  const kept = takeKept(value, fields, { clientId, grows });
+  const grows = first === undefined && (!found?.isProse || (called !== undefined && kind.isNamed));
+  const kept = takeKept(value, fields, { clientId: takeClientId(fields, tool, id), grows });
   leaveToService(fields, draft);
   if (tool) leaveOutDerived(tool, fields, draft);
   if (identifier && id !== name && kept.clientId !== id) draft.notCarry(identifier.label);
-  const otherId = tool?.alsoNamed === undefined ? undefined : new Fields(value).take([tool.alsoNamed], asKey);
-  const ownId = !isKnownByName && OWN_NAMES.has(plainName(nameOf)) ? id : undefined;
-  const memory = { place, name, id, ownId, otherId, type, tags, summary, importance, kept, grows };
-  const [texts, details] = [found?.lines ?? [], fields.rest()];
-  // Of several facts about one thing, each keeps its own fields.
-  const said = grows && isFact ? { texts: [besideText(texts.join("\n"), details)], details: [] } : { texts, details };
-  const entry = draft.addMemory({ ...memory, ...said });
+  const tellsApart = !kind.isKnownByName && OWN_NAMES.has(plainName(called?.label ?? ""));
+  const entry = draft.addMemory({
+    place,
+    name,
+    id,
+    ownId: tellsApart ? id : undefined,
+    otherId: tool?.alsoNamed === undefined ? undefined : new Fields(value).take([tool.alsoNamed], asKey),
+    ...filed,
+    kept,
+    grows,
+    ...contentsOf(found?.lines ?? [], fields.rest(), grows && kind.isFact),
+  });
   for (const field of nested) readNested(field, { place, draft, entry, name });
 }
+
+type Kind = ReturnType<typeof kindOf>;
+
+/** What a record is, by the fields that it has before any is taken. */
+const kindOf = (value: JsonObject, fields: Fields) => ({
+  tool: toolOf(value),
+  /** Whether it has a text of its own. A name in the metadata is not its name then: several texts may have that. */
+  hasText: hasText(value),
+  /** A text with a topic is one of several; so is one with a title. */
+  isNamed: fields.has(["name", "entityname", "entity", "observation", "fact"], asKey),
+  /** Memory servers know their entities by name, and several texts may be about one thing: then an id says nothing. */
+  isKnownByName: fields.has(["observations", "entitytype", "observation", "fact"], (field) => field),
+  isFact: fields.has(["observation", "fact"], asText),
+});
+
+/** Takes what a record is called, its text and its id. */
+function takeSaid(fields: Fields, { tool, hasText: isOwn }: Kind) {
+  const called = fields.takeLabelled(NAMES, asKey, { isOwn });
+  const found =
+    fields.take(tool?.text === undefined ? [] : [tool.text], asLines) ??
+    fields.take(TEXTS, asLines) ??
+    (called ? undefined : fields.take(["summary"], asLines, { isOwn: true }));
+  if (found) fields.takeAll((field) => isRepeat(field, found));
+  return { called, found, identifier: fields.takeLabelled(IDS, asKey, { isOwn }) };
+}
+
+/** Takes by what a memory is filed. */
+function takeFiled(fields: Fields): Pick<FoundMemory, "type" | "tags" | "summary" | "importance"> {
+  const labels = fields.take(["labels"], asTexts) ?? [];
+  return {
+    type: fields.take(TYPES, asText) ?? labels.find((label) => shapeOf(label.toLowerCase()) === undefined),
+    tags: [...labels, ...(fields.take(TAGS, asTexts) ?? [])],
+    summary: fields.take(["summary"], asSummary),
+    importance: fields.take(["importance"], asShare),
+  };
+}
+
+/** The id that the tool says is the client's, otherwise the record's own if it is a UUID. */
+function takeClientId(fields: Fields, tool: ToolFormat | undefined, id: string | undefined): string | undefined {
+  const own = tool?.clientId === undefined ? undefined : fields.take([tool.clientId], asText);
+  return own ?? (id !== undefined && UUID.test(id) ? id : undefined);
+}
+
+/** Of several facts about one thing, each keeps its own fields. */
+const contentsOf = (texts: readonly string[], details: readonly string[], isFact: boolean) =>
+  isFact ? { texts: [besideText(texts.join("\n"), details)], details: [] } : { texts, details };
 
 /** A tool rewrites the times of an entity, so they are those of its last change, and stay in its lines. */
 const UPDATED_ENTITY = ["updatedat", "updatedatiso"];
