@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ImportedGraph, type Kept, type Kind, type Link, type Note, type NotTaken, labelOf } from "./graph.js";
 import { type Entry, TAG, fitsContext, makeNote, noteProblem } from "./note.js";
-import { cut, isLonger, quote, textProblem } from "./text.js";
+import { type JsonObject, cut, isLonger, quote, textProblem } from "./text.js";
 import { betterTypeFor } from "../relationship-types.js";
 import { lostInType, relationshipType } from "./type-names.js";
 import { LIMITS } from "../limits.js";
@@ -243,19 +243,14 @@ export class GraphDraft {
     }
     const tags = [...new Set([...first.tags, ...second.tags])];
     for (const tag of tags.slice(TAGS_MAX)) lose("tag", quote(tag), `a memory has at most ${TAGS_MAX} tags`);
-    const [one, other] = [first.kept?.context ?? {}, second.kept?.context ?? {}];
-    const both = { ...other, ...one };
-    const isKept = fitsContext(both);
-    if (!isKept) lose("context", quote(JSON.stringify(other)), "with it, the context would be too large");
-    for (const [name, value] of isKept ? Object.entries(other) : []) {
-      const isLost = name in one && !isDeepStrictEqual(one[name], value);
-      if (isLost) lose("context", quote(JSON.stringify({ [name]: value })));
-    }
+    const context = uniteContexts(first.kept?.context ?? {}, second.kept?.context ?? {}, (lost, reason) =>
+      lose("context", quote(JSON.stringify(lost)), reason),
+    );
     if (first.kept?.clientId !== undefined && second.kept?.clientId !== undefined) this.notCarry("id");
     return {
       kept: {
         ...firstOf(first.kept, second.kept),
-        ...(Object.keys(both).length > 0 && { context: isKept ? both : one }),
+        ...(context && { context }),
       },
       tags: tags.slice(0, TAGS_MAX),
       summary: first.summary ?? second.summary,
@@ -266,15 +261,8 @@ export class GraphDraft {
   /** Merges two relationships of one type between the same notes, with the contexts of both. */
   #makeLink(found: FoundRelationship): void {
     this.#relationships.read++;
-    const named = relationshipType(found.type) ?? "RELATED_TO";
-    const better = betterTypeFor(named);
-    const { name: type, isTurned } = better && !better.mayBeNoun ? better : { name: named, isTurned: false };
-    const findEnd = (end: string | Entry): End => {
-      const entry = this.#entryOf(end);
-      const name = typeof end === "string" ? (entry?.name ?? end) : end.name;
-      return { name, entry, key: entry && this.#keys.get(entry) };
-    };
-    const [first, second] = [findEnd(found.from), findEnd(found.to)];
+    const { named, type, isTurned } = typeOf(found);
+    const [first, second] = [this.#endOf(found.from), this.#endOf(found.to)];
     const said = [first.name, found.type, second.name];
     const label = `relationship ${said.map(quote).join(" ")} (${found.place})`;
     const [from, to] = isTurned ? [second, first] : [first, second];
@@ -290,15 +278,6 @@ export class GraphDraft {
     for (const name of ["strength", "confidence"] as const) {
       if (differ(same?.[name], found[name])) own.push(`${name}: ${found[name]}`);
     }
-    const context = joinTexts(same?.context, own);
-    if (context !== undefined && isLonger(context, CONTEXT_MAX)) {
-      const end = quote(context.slice(cut(context, CONTEXT_MAX).length));
-      this.refuse(
-        "part",
-        `the end of the context of ${label}: ${end}`,
-        `a context has at most ${CONTEXT_MAX.toLocaleString("en")} characters`,
-      );
-    }
     const earlier = named === type ? [] : [{ type: named, isTurned }];
     this.#links.set(place, {
       earlier: [...(same?.earlier ?? []), ...earlier],
@@ -309,8 +288,22 @@ export class GraphDraft {
       strength: same?.strength ?? found.strength,
       confidence: same?.confidence ?? found.confidence,
       createdAt: same?.createdAt ?? found.createdAt,
-      context: context === undefined ? undefined : cut(context, CONTEXT_MAX),
+      context: this.#cutContext(joinTexts(same?.context, own), label),
     });
+  }
+
+  #endOf(end: string | Entry): End {
+    const entry = this.#entryOf(end);
+    const name = typeof end === "string" ? (entry?.name ?? end) : end.name;
+    return { name, entry, key: entry && this.#keys.get(entry) };
+  }
+
+  #cutContext(context: string | undefined, label: string): string | undefined {
+    if (context === undefined || !isLonger(context, CONTEXT_MAX)) return context;
+    const kept = cut(context, CONTEXT_MAX);
+    const reason = `a context has at most ${CONTEXT_MAX.toLocaleString("en")} characters`;
+    this.refuse("part", `the end of the context of ${label}: ${quote(context.slice(kept.length))}`, reason);
+    return kept;
   }
 
   #linkProblem(from: End, to: End): string | undefined {
@@ -323,9 +316,34 @@ export class GraphDraft {
   }
 }
 
+/** The type that the file gives a relationship, and the well-known one that says the same, maybe the other way. */
+function typeOf({ type: text }: FoundRelationship) {
+  const named = relationshipType(text) ?? "RELATED_TO";
+  const better = betterTypeFor(named);
+  if (!better || better.mayBeNoun) return { named, type: named, isTurned: false };
+  return { named, type: better.name, isTurned: better.isTurned };
+}
+
 /** Whether both are given, and the second is lost. */
 const differ = (first: unknown, second: unknown): boolean =>
   first !== undefined && second !== undefined && first !== second;
+
+/** The fields of both, those of the first where they differ. The first alone where both are too large. */
+function uniteContexts(
+  first: JsonObject,
+  second: JsonObject,
+  lose: (lost: JsonObject, reason?: string) => void,
+): JsonObject | undefined {
+  const both = { ...second, ...first };
+  if (!fitsContext(both)) {
+    lose(second, "with it, the context would be too large");
+    return first;
+  }
+  for (const [name, value] of Object.entries(second)) {
+    if (name in first && !isDeepStrictEqual(first[name], value)) lose({ [name]: value });
+  }
+  return Object.keys(both).length > 0 ? both : undefined;
+}
 
 /** The fields of the first; from the second, those that the first does not have. */
 function firstOf(first: Kept = {}, second: Kept = {}): Kept {

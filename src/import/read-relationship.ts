@@ -50,11 +50,7 @@ export function readRelationship(
   draft: GraphDraft,
   owner?: { readonly end: string | Entry; readonly type: string },
 ): void {
-  // Beside a subject and an object, a source without a target is where the statement was found.
-  const isStatement = [SUBJECT, OBJECT].every((name) => fields.has([name], asEnd)) && !fields.has(TARGETS, asEnd);
-  const ends = isStatement ? { from: [SUBJECT], to: [OBJECT] } : { from: FROM, to: TO };
-  const from = takeEnd(fields, ends.from, "from");
-  const to = takeEnd(fields, owner && !from ? OTHER_END : ends.to, "to");
+  const { from, to } = takeEnds(fields, owner !== undefined);
   const [fromKey, toKey] = [from?.key ?? owner?.end, to?.key ?? owner?.end];
   if (fromKey === undefined || toKey === undefined || (!from && !to)) {
     const missing = [from ? "" : "from", to ? "" : "to"].filter(Boolean).join(" and ");
@@ -87,6 +83,15 @@ export function readRelationship(
       ...fields.rest(),
     ],
   });
+}
+
+/** @param isOwned whether a memory contains it, which is one of the ends by default. */
+function takeEnds(fields: Fields, isOwned: boolean) {
+  // Beside a subject and an object, a source without a target is where the statement was found.
+  const isStatement = [SUBJECT, OBJECT].every((name) => fields.has([name], asEnd)) && !fields.has(TARGETS, asEnd);
+  const ends = isStatement ? { from: [SUBJECT], to: [OBJECT] } : { from: FROM, to: TO };
+  const from = takeEnd(fields, ends.from, "from");
+  return { from, to: takeEnd(fields, isOwned && !from ? OTHER_END : ends.to, "to") };
 }
 
 /** Takes an end; its other fields stay with the relationship. */

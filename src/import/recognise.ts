@@ -50,22 +50,21 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
 
 function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
   const value = shape === "relationship" ? found : (readIssue(found) ?? withoutWrapper(found));
-  const file = shape
-    ? undefined
-    : (readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value) ?? readAgentLog(value));
-  if (file) {
-    for (const [name, count] of file.others) draft.notCarry(name, count);
-    return readRecord({ place: file.place ?? place, value: file.memories }, draft, "memory");
-  }
-  if (!shape && isContainer(value)) return readContainer({ place, value }, draft);
-  if (isMem0Change(value)) {
-    const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
-    return draft.refuse("other", `${place}: ${quote(JSON.stringify(value))}`, reason);
+  if (!shape) {
+    const file = readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value) ?? readAgentLog(value);
+    if (file) {
+      for (const [name, count] of file.others) draft.notCarry(name, count);
+      return readRecord({ place: file.place ?? place, value: file.memories }, draft, "memory");
+    }
+    if (isContainer(value)) return readContainer({ place, value }, draft);
   }
   const advice = insteadOf(value);
-  if (advice !== undefined) {
-    return draft.refuse("other", `${place}: ${quote(asText(value["title"] ?? value["name"]) ?? "")}`, advice);
-  }
+  if (advice) return draft.refuse("other", `${place}: ${quote(advice.shown)}`, advice.reason);
+  readItem({ place, value }, draft, shape);
+}
+
+/** Reads a memory or a relationship, or a map of memories. */
+function readItem({ place, value }: ObjectRecord, draft: GraphDraft, shape: Shape): void {
   const fields = new Fields(value);
   // Beside `record`, as in exports of this service, `type` is the type of the memory itself.
   const marker = shapeOf(value["record"]) === undefined ? "type" : "record";
@@ -92,10 +91,16 @@ function withoutWrapper(value: JsonObject): JsonObject {
 }
 
 /** What a record of another program is, and what to import instead; undefined for any other record. */
-function insteadOf(value: JsonObject): string | undefined {
-  if (isRoamPage(value)) return "a page of Roam: export all pages as Markdown instead";
+function insteadOf(value: JsonObject): { readonly shown: string; readonly reason: string } | undefined {
+  if (isMem0Change(value)) {
+    const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
+    return { shown: JSON.stringify(value), reason };
+  }
+  const shown = asText(value["title"] ?? value["name"]) ?? "";
+  if (isRoamPage(value)) return { shown, reason: "a page of Roam: export all pages as Markdown instead" };
   if (!isChat(value)) return undefined;
-  return "a whole chat, which is no memory: ask its program what it remembers, and import a list of that";
+  const reason = "a whole chat, which is no memory: ask its program what it remembers, and import a list of that";
+  return { shown, reason };
 }
 
 /** In Roam's JSON, a page has blocks, each with its text in `string`. */

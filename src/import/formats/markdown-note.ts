@@ -5,7 +5,7 @@ import { type JsonObject, PLACEHOLDER, UUID, toNfc } from "../text.js";
 import { type FrontValue, readFrontMatter } from "./front-matter.js";
 import { partsOf, plainTitleOf } from "./memory-graph-note.js";
 import { type NoteLink, scanBody } from "./note-links.js";
-import { readNotionPage } from "./notion.js";
+import { type NotionPage, readNotionPage } from "./notion.js";
 import { asNoteTime } from "./note-time.js";
 
 /** A note of Basic Memory, Obsidian or any other tool that keeps Markdown files. */
@@ -62,37 +62,21 @@ export function readMarkdownNote(file: string, path = ""): MarkdownNote {
   const importance = left.take(["importance"], asShareText);
   // The date of a note may also be that of an event, so it stays in the text.
   const date = left.all(["date"]).map(asNoteTime)[0] ?? dateAbove(body);
-  const timeIn = (names: readonly string[]) =>
-    [...(page?.properties ?? [])].flatMap(([name, value]) =>
-      names.includes(plainName(name)) ? (asNoteTime(value) ?? []) : [],
-    )[0];
-  const dayIn = (names: readonly string[]) => left.all(names).map(asDay)[0];
   const kept: Kept = {
     clientId: left.take(["id"], asUuid),
     confidence: left.take(["confidence"], asShareText),
     context: parts && takeContext(left),
     ...timesOf(
-      left.take(CREATED, asNoteTime) ?? dayIn(CREATED) ?? timeIn(CREATED) ?? date,
-      left.take(UPDATED, asNoteTime) ?? dayIn(UPDATED) ?? timeIn(UPDATED),
+      takeTime(left, CREATED) ?? timeOfPage(page, CREATED) ?? date,
+      takeTime(left, UPDATED) ?? timeOfPage(page, UPDATED),
     ),
   };
-  const links: NoteLink[] = [];
-  const details: string[] = [];
-  for (const [name, value] of left.rest()) {
-    const values = (typeof value === "string" ? [value] : value).filter((one) => one !== "");
-    const isKept = [...CREATED, ...UPDATED].includes(plainName(name)) && asDay(value) !== undefined;
-    for (const to of values.flatMap(targetsOf)) {
-      links.push({ to, isPath: false, type: name, context: [], ...(isKept && { isOptional: true }) });
-    }
-    const others = values.filter((one) => targetsOf(one).length === 0);
-    if (others.length > 0) details.push(`${name}: ${others.join(", ")}`);
-  }
+  const { links, details } = linksAndDetails(left.rest());
   return {
     ...known,
     importance,
     kept,
     details: [...details, ...rest.filter((line) => line !== `title: ${plainTitle}`)],
-
     tags: [...tags, ...tagsOf(properties.get("tags"))].map(asTag).concat(scanned.tags),
     links: [...links, ...(page?.links ?? []), ...scanned.links],
     body: withoutBlankStart(parts?.content ?? body).trimEnd(),
@@ -151,6 +135,31 @@ class FrontFields {
   #named(name: string): [string, FrontValue][] {
     return [...this.#left].filter(([label, value]) => plainName(label) === name && !isPlaceholder(value));
   }
+}
+
+/** The time of a field. A link to a day stays, since it is a relationship, too. */
+const takeTime = (left: FrontFields, names: readonly string[]): Date | undefined =>
+  left.take(names, asNoteTime) ?? left.all(names).map(asDay)[0];
+
+const timeOfPage = (page: NotionPage | undefined, names: readonly string[]): Date | undefined =>
+  [...(page?.properties ?? [])].flatMap(([name, value]) =>
+    names.includes(plainName(name)) ? (asNoteTime(value) ?? []) : [],
+  )[0];
+
+/** Fields that consist of links are relationships; all others are lines. */
+function linksAndDetails(fields: Iterable<[string, FrontValue]>) {
+  const links: NoteLink[] = [];
+  const details: string[] = [];
+  for (const [name, value] of fields) {
+    const values = (typeof value === "string" ? [value] : value).filter((one) => one !== "");
+    const isKept = [...CREATED, ...UPDATED].includes(plainName(name)) && asDay(value) !== undefined;
+    for (const to of values.flatMap(targetsOf)) {
+      links.push({ to, isPath: false, type: name, context: [], ...(isKept && { isOptional: true }) });
+    }
+    const others = values.filter((one) => targetsOf(one).length === 0);
+    if (others.length > 0) details.push(`${name}: ${others.join(", ")}`);
+  }
+  return { links, details };
 }
 
 /** Takes the fields that MemoryGraph's notes have of the context of a memory. */
