@@ -136,6 +136,27 @@ it("names a replication slot that keeps the log of changes for nobody", async ()
   }
 });
 
+it("says that the extension for vectors is of a version that may damage its indexes", async () => {
+  await using world = await createWorld({ fresh: true });
+  const said = (version: string) =>
+    onConnection({ url: world.databaseUrl, variable: "DATABASE_URL" }, {}, async (client) => {
+      // The extension itself is in few places.
+      await client.query(`CREATE SCHEMA IF NOT EXISTS shown; SET search_path = shown, public, pg_catalog;
+        CREATE OR REPLACE VIEW pg_extension AS SELECT 'vector' AS extname, '${version}' AS extversion`);
+      return assertKept(client).then(
+        () => "",
+        ({ message }: Error) => message,
+      );
+    });
+
+  for (const version of ["0.7.0", "0.8.1", "0.8.3"]) {
+    expect(await said(version)).toMatch(
+      new RegExp(String.raw`^The extension vector ${version} .* 0\.8\.4 .*ALTER EXTENSION vector UPDATE.*REINDEX`),
+    );
+  }
+  for (const version of ["0.8.4", "0.8.10", "0.10.0", "1.0", "unknown"]) expect(await said(version)).toBe("");
+});
+
 it("says that the locale has changed since the indexes were made, as by an upgrade of the system", async () => {
   const { url, prefix } = inject("databaseServer");
   const name = prefix + randomUUID().replaceAll("-", "");

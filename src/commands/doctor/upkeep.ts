@@ -37,7 +37,7 @@ const NAMED_MAX = 3;
  */
 export async function assertKept(client: pg.Client, bounds: Bounds = BOUNDS): Promise<void> {
   const problems: string[] = [];
-  const always = [tables, transactions, preparedTransactions, slots, connections];
+  const always = [tables, transactions, preparedTransactions, slots, connections, vectors];
   const { rows: known } = await client.query<{ name: string }>(KNOWN_FUNCTIONS);
   const statements = [
     ...always.map((kind) => kind(bounds)),
@@ -136,6 +136,18 @@ const connections = ({ connectionsShare }: Bounds) => `
        (SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most)
        AS settings
   WHERE used > ${connectionsShare} * most`;
+
+/**
+ * Before 0.8.2 pgvector could write beyond its memory while it made an index (CVE-2026-3172), before 0.8.4 vacuuming
+ * could damage an index while others stored.
+ */
+const vectors = () => `
+  SELECT format('The extension vector %s may damage its indexes, before 0.8.2 also the memory of PostgreSQL: ' ||
+                'install 0.8.4 or newer on the server, start PostgreSQL again, then run ALTER EXTENSION vector ' ||
+                'UPDATE, and REINDEX TABLE CONCURRENTLY memory_vector.', extversion) AS problem
+  FROM pg_extension
+  WHERE extname = 'vector'
+    AND string_to_array(substring(extversion FROM '^\\d+\\.\\d+\\.\\d+'), '.')::int[] < '{0,8,4}'`;
 
 /** Another version may sort texts differently. Then an index misses some, and a unique one lets them in twice. */
 const locale = `
