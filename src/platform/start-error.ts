@@ -201,6 +201,19 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
   if (code === "ENOTFOUND" || code.startsWith("EAI_")) {
     return `The host name ${host} in ${variable} is unknown (${code}): correct it, or check DNS.`;
   }
+  if (code.startsWith("ERR_OSSL_")) {
+    return (
+      `The files of certificates in ${variable} cannot be used (${code}): sslcert and sslkey name a certificate and its ` +
+      "key, in PEM and without a password, and sslrootcert certificates of authorities."
+    );
+  }
+  // PostgreSQL sends an alert about the service's certificate; what the service refuses itself is below.
+  if (/_ALERT_.*CERTIFICATE|_ALERT_UNKNOWN_CA/.test(code)) {
+    return (
+      `PostgreSQL at ${host} refuses the service's certificate (${code}): renew it, or name one that PostgreSQL trusts ` +
+      `(ssl_ca_file there), and its key, by sslcert and sslkey in ${variable}.`
+    );
+  }
   if (/CERT|ISSUER|SIGNATURE|^ERR_(TLS|SSL)_/.test(code)) {
     const trust =
       `Name its authority's file by sslrootcert=… in ${variable}, or encrypt without checking whose it is by ` +

@@ -213,11 +213,16 @@ it("has few texts for waits of any length: Prisma's adapter keeps each text that
   );
 });
 
-it("is unavailable while a certificate's file is missing, also for those who wait, and goes on when it is back", async () => {
+it.each([
+  ["missing", { sslrootcert: "/nowhere.pem" }],
+  ["not one", { sslcert: "package.json", sslkey: "package.json" }],
+])("is unavailable while a certificate's file is %s, also for those who wait, then goes on", async (_, files) => {
   await using world = await createWorld();
+  await using proxy = await startTlsProxy(world.databaseUrl);
   let isMissing = false;
-  const missing = new URL(world.databaseUrl);
-  missing.searchParams.set("sslrootcert", "/nowhere.pem");
+  const missing = new URL(proxy.url);
+  for (const [name, value] of Object.entries({ sslmode: "verify-full", ...files }))
+    missing.searchParams.set(name, value);
   await using database = openDatabase(
     () => (isMissing ? missing.href : world.databaseUrl),
     () => {},

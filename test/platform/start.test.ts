@@ -252,6 +252,9 @@ it.each([
     /\(CERT_HAS_EXPIRED\)\. Renew it, unless the clock of this/,
   ],
   [{ code: "CERT_NOT_YET_VALID" }, "certificate is not yet valid", /Set the clock of this machine, or wait/],
+  [{ code: "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA" }, "write EPROTO", /refuses the service's certificate .* in DATABASE_URL/],
+  [{ code: "ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED" }, "write EPROTO", /refuses the service's .*: renew it/],
+  [{ code: "ERR_OSSL_X509_KEY_VALUES_MISMATCH" }, "key values mismatch", /in DATABASE_URL cannot .* and its key/],
   [{}, "SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", /contains the right password\.$/],
   // PostgreSQL's messages may be in German.
   [{ code: "42501" }, "keine Berechtigung für Tabelle memory", /use what another role created: .* Name that role in /],

@@ -175,7 +175,8 @@ const BY_STATE: ReadonlyArray<readonly [RegExp, WhyUnavailable]> = [
 
 function whyOfWord(word: string, syscall: unknown): WhyUnavailable | undefined {
   for (const [why, words] of Object.entries(BY_WORD)) if (words.has(word)) return why as WhyUnavailable;
-  if (/^ERR_(TLS|SSL)_/.test(word)) return "refused";
+  // OpenSSL's own errors are of files of certificates and keys, as while a renewed pair is only half written.
+  if (/^ERR_(TLS|SSL|OSSL)_/.test(word)) return "refused";
   // Connecting and name resolution have more errors than are listed: EPERM from a firewall, ENOENT for a socket.
   return /^(E|UNKNOWN$)/.test(word) && (syscall === "connect" || syscall === "getaddrinfo") ? "unreachable" : undefined;
 }
