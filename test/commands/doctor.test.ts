@@ -733,11 +733,16 @@ it("says that the data folder cannot be used", async () => {
   expect(by.get("disk")).toMatchObject({ state: "wrong", says: expect.stringContaining("name another folder") });
 });
 
-it("says that migrations are missing, and shows a table for people", async () => {
+it("says that migrations are missing or not finished, and shows a table for people", async () => {
   await using world = await createWorld({ fresh: true });
-  await world.database.pool.query(
-    "DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations)",
+  const newest = "migration_name = (SELECT max(migration_name) FROM _prisma_migrations)";
+  await world.database.pool.query(`UPDATE _prisma_migrations SET finished_at = NULL WHERE ${newest}`);
+  const { by } = await examine({ DATABASE_URL: world.databaseUrl });
+  expect(by.get("database")?.says).toMatch(
+    /^The migration \d+_\w+ was begun and is not finished\. .* start the service/,
   );
+
+  await world.database.pool.query(`DELETE FROM _prisma_migrations WHERE ${newest}`);
   const { code, output } = await runHere(program, [], { DATABASE_URL: world.databaseUrl });
 
   expect(code).toBe(1);

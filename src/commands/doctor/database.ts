@@ -58,12 +58,22 @@ export async function checkDatabase(config: Config): Promise<string> {
     }
     await assertNotMoved(client);
     await assertMayUse(client, place);
-    if ((await countPending(client)) > 0)
-      throw new Problem("Migrations are pending: start the service, which applies them.");
+    assertApplied(await countPending(client));
     await assertWritable(client);
     await assertKept(client);
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
   });
+}
+
+/** @throws Problem if the database lacks migrations. */
+function assertApplied({ count, begun }: Awaited<ReturnType<typeof countPending>>): void {
+  if (begun !== undefined) {
+    throw new Problem(
+      `The migration ${begun} was begun and is not finished. If no server or command runs it now, start the service: ` +
+        "it runs it again, and says why if that fails.",
+    );
+  }
+  if (count > 0) throw new Problem("Migrations are pending: start the service, which applies them.");
 }
 
 /**

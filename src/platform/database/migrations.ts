@@ -141,22 +141,29 @@ export async function isOvertaken(database: Queryable): Promise<boolean> {
   return newerThan(await readApplied(database), await readMigrations()) !== undefined;
 }
 
+interface Pending {
+  readonly count: number;
+  /** The one that was begun and is not finished. */
+  readonly begun?: string | undefined;
+}
+
 /**
  * Counts the migrations that a start would apply. What it tries for that is rolled back.
  * @throws StartError, or PostgreSQL's own error, when the start would be refused: a newer version has migrated the
  * database, another program uses it, or the role may not create what the first migration creates.
  */
-export async function countPending(database: pg.Client): Promise<number> {
+export async function countPending(database: pg.Client): Promise<Pending> {
   const migrations = await readMigrations();
   const applied = await readApplied(database);
   assertNotNewer(applied, migrations);
-  const { length } = pendingOf(applied, migrations);
-  if (length === 0) return 0;
+  const pending = pendingOf(applied, migrations).map(({ name }) => name);
+  if (pending.length === 0) return { count: 0 };
   await assertOwner(database);
   await assertNotOccupied(database);
   await database.query(`BEGIN; CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE EXTENSION IF NOT EXISTS btree_gin;
     CREATE TABLE created_to_find_out_whether_that_is_allowed (); ROLLBACK`);
-  return length;
+  const begun = applied.find(({ finished, migration_name: name }) => !finished && pending.includes(name));
+  return { count: pending.length, begun: begun?.migration_name };
 }
 
 /**
