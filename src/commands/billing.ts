@@ -9,6 +9,8 @@ import {
   setUpAccount,
   type Reconciled,
   reconcileAccounts,
+  type UnknownSubscription,
+  findUnknownSubscriptions,
 } from "../features/billing/index.js";
 import { UUID } from "../operation/id.js";
 import { explainUnreachable, stripeClient } from "../platform/billing/stripe-client.js";
@@ -16,17 +18,19 @@ import { UserError } from "../features/access/index.js";
 import { EXIT, JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 import { inSnakeCase } from "./in-snake-case.js";
 import { addressOf } from "./service-options.js";
-import { withServices } from "./with-database.js";
+import { tableOf } from "./table.js";
+import { withDatabase, withServices } from "./with-database.js";
 
 export const program = commandLine({
   script: "billing",
-  description: "Prepares a Stripe account, and reads subscriptions from it again.",
+  description: "Prepares a Stripe account, reads subscriptions from it again, and lists unknown ones.",
   notes: "The account is that of STRIPE_SECRET_KEY, which is read only from the environment.",
   examples: [
     "npm run billing -- setup --url https://memory.example.com",
     "npm run billing -- setup --url https://memory.example.com --monthly 900 --yearly 9000 --currency eur",
     "npm run billing -- reconcile",
     "npm run --silent billing -- reconcile --json",
+    "npm run billing -- unknown",
   ],
 });
 
@@ -42,14 +46,10 @@ program
   .option("--url <address>", "where Stripe reaches the service (default: PUBLIC_URL)", addressOf)
   .option(...JSON_OPTION)
   .action(async ({ json, url, ...prices }: Omit<SetupOptions, "url"> & { url?: string; json?: true }) => {
-    const { stripeSecretKey, stripeApiBase, publicUrl } = configOfProcess();
-    if (!stripeSecretKey) throw new UserError("Set STRIPE_SECRET_KEY to a key of the account first.");
-    const reachable = url ?? publicUrl;
+    const account = accountOfProcess();
+    const reachable = url ?? configOfProcess().publicUrl;
     if (!reachable) throw new UserError("Stripe must reach the service: give --url https://…, or set PUBLIC_URL.");
-    const stripe = stripeClient(stripeSecretKey, stripeApiBase);
-    const made = await setUpAccount(stripe, { ...prices, url: reachable }).catch((error: unknown) =>
-      explainStripeError(error, stripeApiBase),
-    );
+    const made = await account((stripe) => setUpAccount(stripe, { ...prices, url: reachable }));
     console.log(json ? JSON.stringify(inSnakeCase(made)) : describeSetup(made));
   });
 
@@ -76,6 +76,39 @@ program
       if (failed > 0) process.exitCode = EXIT.failed;
     });
   });
+
+program
+  .command("unknown")
+  .description(
+    "list subscriptions in Stripe that charge for a team and that this database does not know, as after going back to " +
+      "a backup, or because another installation has the same Stripe account; change nothing",
+  )
+  .option(...JSON_OPTION)
+  .action(async ({ json }: { json?: true }) => {
+    const account = accountOfProcess();
+    await withDatabase(async (database) => {
+      const unknown = await account((stripe) => findUnknownSubscriptions(stripe, database));
+      if (json) console.log(JSON.stringify({ subscriptions: inSnakeCase(unknown) }));
+      else console.log(unknown.length === 0 ? "There are none." : tableOfUnknown(unknown));
+      if (unknown.length > 0) process.exitCode = EXIT.failed;
+    });
+  });
+
+/** Calls Stripe by the key of the environment. */
+function accountOfProcess(): <T>(work: (stripe: Stripe) => Promise<T>) => Promise<T> {
+  const { stripeSecretKey, stripeApiBase } = configOfProcess();
+  if (!stripeSecretKey) throw new UserError("Set STRIPE_SECRET_KEY to a key of the account first.");
+  const stripe = stripeClient(stripeSecretKey, stripeApiBase);
+  return (work) => work(stripe).catch((error: unknown) => explainStripeError(error, stripeApiBase));
+}
+
+const tableOfUnknown = (unknown: readonly UnknownSubscription[]): string =>
+  tableOf(
+    ["SUBSCRIPTION", "STATUS", "CREATED", "AMOUNT (SMALLEST UNIT)", "CUSTOMER", "TEAM"],
+    unknown.map(({ subscriptionId, status, createdAt, amount, currency, email, teamId }) => [
+      ...[subscriptionId, status, createdAt.toISOString(), `${amount} ${currency}`, email ?? "deleted", teamId],
+    ]),
+  );
 
 function inCents(first: number): string {
   return `in the currency's smallest unit (default: the present one, or ${first})`;

@@ -343,3 +343,51 @@ describe("reconcile", () => {
     expect(refused.errors).toContain("Invalid API Key");
   });
 });
+
+describe("unknown", () => {
+  it("lists what teams bought after a backup to which the database went back, and changes nothing", async () => {
+    await using world = await createStripeWorld();
+    const [kept, bought] = [await aPayer(world), await aPayer(world, { seats: 7 })];
+    const [created, open] = [await aPayer(world), await aPayer(world)];
+    for (const payer of [kept, bought, created, open]) {
+      const { sessionId } = await payer.owner.did(createTeamCheckout);
+      if (payer !== open) await world.stripe.pay(sessionId);
+    }
+    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+    const { data } = await stripe.subscriptions.list();
+    const [ofOthers] = data;
+    await stripe.subscriptions.create({
+      customer: String(ofOthers?.customer),
+      items: [{ price: world.stripe.priceId, quantity: 1 }],
+    });
+    const environment = { DATABASE_URL: world.databaseUrl, ...environmentOf(world.stripe) };
+
+    const none = await billing(environment, "unknown");
+    for (const { teamId } of [bought, created]) {
+      await world.database.models.billingRequest.deleteMany({ where: { teamId } });
+      await world.database.models.billingAccount.delete({ where: { teamId } });
+    }
+    await world.database.pool.query("DELETE FROM team WHERE id = $1", [created.teamId]);
+    const asked = world.stripe.requests.length;
+    const asJson = await billing(environment, "unknown", "--json");
+    const inWords = await billing(environment, "unknown");
+
+    expect(none).toEqual({ code: 0, output: "There are none.\n", errors: "" });
+    const { subscriptions } = JSON.parse(asJson.output) as { subscriptions: { team_id: string }[] };
+    const ofTeam = ({ teamId }: typeof bought) => data.find(({ metadata }) => metadata["team_id"] === teamId);
+    expect([asJson.code, subscriptions]).toEqual([
+      1,
+      expect.arrayContaining(
+        [bought, created].map((payer) => ({
+          ...{ subscription_id: ofTeam(payer)?.id, status: "active", team_id: payer.teamId, currency: "usd" },
+          created_at: new Date((ofTeam(payer)?.created ?? 0) * 1_000).toISOString(),
+          amount: payer === bought ? 5_600 : 8_000,
+          email: payer.owner.email,
+        })),
+      ),
+    ]);
+    expect(subscriptions).toHaveLength(2);
+    expect(inWords.output).toMatch(/^SUBSCRIPTION +STATUS +CREATED +AMOUNT .*\n(sub_\S+ +active .* \d+ usd .*\n){2}$/);
+    expect(world.stripe.requests.slice(asked).every(({ method }) => method === "GET")).toBe(true);
+  });
+});

@@ -30,6 +30,7 @@ export {
   restartsPeriod,
   setUpAccount,
 } from "./set-up-account.js";
+export { type UnknownSubscription, findUnknownSubscriptions } from "./unknown-subscriptions.js";
 export { InvalidSignature, receivePaymentWebhook } from "./webhook.js";
 
 export const billingOperations = [
