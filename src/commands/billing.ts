@@ -106,7 +106,12 @@ const tableOfUnknown = (unknown: readonly UnknownSubscription[]): string =>
   tableOf(
     ["SUBSCRIPTION", "STATUS", "CREATED", "AMOUNT (SMALLEST UNIT)", "CUSTOMER", "TEAM"],
     unknown.map(({ subscriptionId, status, createdAt, amount, currency, email, teamId }) => [
-      ...[subscriptionId, status, createdAt.toISOString(), `${amount} ${currency}`, email ?? "deleted", teamId],
+      subscriptionId,
+      status,
+      createdAt.toISOString(),
+      `${amount} ${currency}`,
+      email ?? "deleted",
+      teamId,
     ]),
   );
 

@@ -379,7 +379,10 @@ describe("unknown", () => {
       1,
       expect.arrayContaining(
         [bought, created].map((payer) => ({
-          ...{ subscription_id: ofTeam(payer)?.id, status: "active", team_id: payer.teamId, currency: "usd" },
+          subscription_id: ofTeam(payer)?.id,
+          status: "active",
+          team_id: payer.teamId,
+          currency: "usd",
           created_at: new Date((ofTeam(payer)?.created ?? 0) * 1_000).toISOString(),
           amount: payer === bought ? 5_600 : 8_000,
           email: payer.owner.email,

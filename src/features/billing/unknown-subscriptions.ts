@@ -46,7 +46,10 @@ const customerIdOf = ({ customer }: Stripe.Subscription): string =>
 
 function describe({ id, status, created, items, currency, customer, metadata }: Stripe.Subscription) {
   return {
-    ...{ subscriptionId: id, status, createdAt: new Date(created * 1_000), currency },
+    subscriptionId: id,
+    status,
+    createdAt: new Date(created * 1_000),
+    currency,
     amount: items.data.reduce((sum, { price, quantity }) => sum + (price.unit_amount ?? 0) * (quantity ?? 0), 0),
     email: typeof customer === "string" || customer.deleted ? null : customer.email,
     teamId: metadata["team_id"] ?? "",
