@@ -1,7 +1,7 @@
 import { ConfigError } from "../variables.js";
 import { UserError } from "../features/access/index.js";
 import { ImportStopped } from "../import/import-stopped.js";
-import { printable } from "../import/text.js";
+import { printable, printableLines } from "../import/text.js";
 import { StartError, explainSystem } from "../platform/start-error.js";
 
 /** The arguments are wrong, which could only be found at run time. Nothing was done. */
@@ -19,7 +19,7 @@ export const forOperator = (error: unknown): unknown =>
 /** The same for commands, always as a sentence. For a bug, the sentence ends with the place in the code. */
 export function sentenceFor(error: unknown): string {
   const sentence = forOperator(error);
-  if (typeof sentence === "string") return sentence.split("\n").map(printable).join("\n");
+  if (typeof sentence === "string") return printableLines(sentence);
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const place = /\n\s+at (.*)/.exec(stack ?? "")?.[1];
   const text = printable(message.trim().replaceAll(/\s+/g, " ")).slice(0, MESSAGE_MAX);

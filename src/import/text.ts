@@ -32,6 +32,9 @@ export const toNfc = (text: string): string => (hasTooManyMarks(text) ? text : t
  */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ");
 
+/** The same for a text of several lines. */
+export const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
+
 /** A text of a file for messages: shortened, and on one line. */
 export function quote(text: string): string {
   const shown = cut(text, QUOTED_MAX);

@@ -163,6 +163,21 @@ it("tells a server that is not ready from one that is another, and names one tha
   await expect(payBy(restDoor("http://127.0.0.1:1"))).rejects.toThrow(/^http:\/\/127\.0\.0\.1:1 does not answer/);
 });
 
+it("shows of what others have stored nothing that controls a terminal", async () => {
+  const title = "a\u001B[31mb\u009B2Jc\u202Ed\u2028e";
+  const { url } = await fakeService(() => ({ status: 200, body: { title, more: [title, title, title] } }));
+  const shown: string[] = [];
+  const guide = new Guide(restDoor(url), { write: (text) => void shown.push(text), colours: false });
+  const rest = { method: "GET", path: `/v1/memories/${title}` } as const;
+
+  await guide.step({ title: "Read it", shows: "it is shown", rest, graphql: { document: "" } });
+  guide.note(title);
+
+  const text = shown.join("");
+  expect(text).toContain("b 2Jc d e");
+  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
+});
+
 /** Walks through the billing of a team at this door. */
 const payBy = (door: Door): Promise<void> =>
   walkBilling(new Guide(door, { write: () => {}, colours: false }), {} as TourUsers, {

@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { UserError } from "../../features/access/index.js";
 import { codeOf } from "../../import/call-service.js";
 import { ImportStopped } from "../../import/import-stopped.js";
+import { printableLines } from "../../import/text.js";
 import { type Answer, type Door, type Person, type Question, type Refusal, send, showCurl } from "./doors.js";
 import { WIDTH, shorten, showJson } from "./show-json.js";
 
@@ -52,7 +53,7 @@ export class Guide {
 
   /** A line of explanation, or a shell variable that later requests use. */
   note(text: string): void {
-    this.print(INDENT + text);
+    this.print(INDENT + printableLines(text));
   }
 
   /** @throws TourStopped when the answer is unexpected; ImportStopped when there is none. */
@@ -101,8 +102,10 @@ export class Guide {
     this.print(`${INDENT}${this.paint("green", "✓")} ${report.shows}`);
   }
 
+  /** Answers contain what others have stored, of which JSON escapes only some characters that control a terminal. */
   private paint(style: "bold" | "cyan" | "dim" | "green", text: string): string {
-    return this.screen.colours ? styleText(style, text) : text;
+    const safe = printableLines(text);
+    return this.screen.colours ? styleText(style, safe) : safe;
   }
 
   private print(line: string): void {
