@@ -3,7 +3,7 @@ import { LIMITS } from "../../src/limits.js";
 import { nameArguments } from "../../src/surfaces/mcp/argument-names.js";
 import { readArguments } from "../../src/surfaces/mcp/arguments.js";
 import { ask } from "../support/http.js";
-import { anAgent, callTool } from "../support/mcp.js";
+import { anAgent, askMcp, callTool } from "../support/mcp.js";
 import { aLink, memoriesTitled } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
 
@@ -119,6 +119,30 @@ it("takes a whole number where the tool takes a text, as clients send that read 
   // Written, these may have been others: `1.10`, or digits that no number holds.
   for (const query of [1.1, 2 ** 53]) {
     expect(await call("search_memories", { query })).toMatchObject({ error: { message: "query: must be a string" } });
+  }
+});
+
+it("takes all arguments as one text, as clients send that pass on what the model wrote", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const call = async (name: string, args: unknown) => {
+    const { body } = await askMcp(url, ann.key, "tools/call", { name, arguments: args });
+    return body.result as { isError?: true; content: [{ text: string }]; structuredContent?: object };
+  };
+  const note = { type: "fix", title: "Needle", content: `{"a": 1} ${"x".repeat(LIMITS.mcp.otherFormLength)}` };
+
+  expect(await call("store_memory", JSON.stringify(note))).toMatchObject({ structuredContent: { title: "Needle" } });
+  const found = { memories: [{ title: "Needle" }], total: 1 };
+  expect(await call("search_memories", ' {"query": "needle", "limit": "1"}\n')).toMatchObject({
+    structuredContent: found,
+  });
+  for (const none of ["", " ", null])
+    expect(await call("get_recent_activity", none)).toMatchObject({ structuredContent: { total: 1 } });
+  const deep = `{"query": ${"[".repeat(9_000)}${"]".repeat(9_000)}}`;
+  for (const other of ["needle", '{"query": "needle"', '["needle"]', "7", "null", deep]) {
+    const { isError, content } = await call("search_memories", other);
+    expect([isError, content[0].text], other).toEqual([true, expect.stringContaining("arguments: must be an object")]);
   }
 });
 

@@ -9,6 +9,15 @@ import type { JsonSchema, PlainField } from "../json-schema.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
+/**
+ * The arguments of a call, also if they are sent as one text: some clients pass on what the model wrote, or what it
+ * wrote as JSON within JSON. Anything else is returned as it is, to be refused.
+ */
+export function wholeArguments(given: unknown): unknown {
+  if (typeof given !== "string") return given ?? {};
+  return given.trim() === "" ? {} : (parse(given) ?? given);
+}
+
 interface Reading {
   /** Whether the tool only reads. Then empty values are left out; in a change they may clear a field. */
   readonly isReading: boolean;

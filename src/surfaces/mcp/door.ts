@@ -13,6 +13,7 @@ import { answerJson, jsonBody, noteFailure } from "../http.js";
 import { assertIdempotencyKey, noteRoute, scopeOf } from "../request-scope.js";
 import { refuseOtherMethods, restError } from "../plain-errors.js";
 import { chargeCaller } from "../rate-limit.js";
+import { wholeArguments } from "./arguments.js";
 import { answerAlone, resultOf } from "./methods.js";
 import { CODES, type Message, ProtocolFailure, clip, failedCall, idOf, readMessage } from "./protocol.js";
 import { type Tool, toolsOf } from "./tools.js";
@@ -183,7 +184,7 @@ interface Call {
  * failure that an agent can act on is returned as an answer.
  */
 async function callTool(tool: Tool, { params }: Message, { services, response, names }: Call): Promise<object> {
-  const args = params["arguments"] ?? {};
+  const args = wholeArguments(params["arguments"]);
   try {
     assertWithinBudget(response);
     const { text, value } = await tool.call(services, scopeOf(response), args);
