@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { AGENT_INSTRUCTIONS } from "../../src/features/memories/index.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
@@ -78,6 +79,12 @@ describe.each(tools.map(({ listing }) => [listing.name, listing] as const))("%s"
         for (const word of ["oneOf", "anyOf", "allOf", "not", "$ref", "pattern"]) expect(part).not.toHaveProperty(word);
       }
     }
+  });
+
+  it("lets clients show refusals that they compare with the schema of answers, as Gemini CLI does", () => {
+    const isAnswer = new Ajv({ strict: false }).compile(listing.outputSchema);
+    expect(isAnswer({ error: { code: "not_found", message: "No memory has this id." } })).toBe(true);
+    expect(isAnswer({ hint: 1 })).toBe(false);
   });
 
   it("describes every input, and requires only inputs that it has", () => {

@@ -99,11 +99,13 @@ export function plainAnswerSchema(type: GraphQLObjectType): JsonSchema {
   return plain(answerSchema(type, { named, isForAgents: true }), named);
 }
 
-/** The schema of a tool's answer: the given fields, and the two that say what is missing and what to do. */
-export function outputSchema(given: JsonSchema): JsonSchema {
-  const { properties, required = [] } = given;
+/**
+ * The schema of a tool's answer: the given fields, and the two that say what is missing and what to do. It requires
+ * none: Gemini CLI also compares refusals with it, and would show agents only that these lack the required fields.
+ */
+export function outputSchema({ properties }: JsonSchema): JsonSchema {
   const note = { truncated: { type: "boolean" }, hint: { type: "string" } };
-  return { type: "object", properties: { ...properties, ...note }, ...requiring(required) };
+  return { type: "object", properties: { ...properties, ...note } };
 }
 
 /** Whether an answer of this schema has the field that a path such as `memories.title` names. */
