@@ -146,6 +146,18 @@ it("takes all arguments as one text, as clients send that pass on what the model
   }
 });
 
+it("ignores what programs add to calls for themselves, which no agent can leave out", async () => {
+  await using world = await createWorld();
+  const { call } = await anAgent(world);
+
+  const note = { type: "fix", title: "Needle", content: "x" };
+  expect(await call("store_memory", { ...note, wait_for_previous: true })).toMatchObject({ title: "Needle" });
+  const found = { memories: [{ title: "Needle" }] };
+  expect(await call("search_memories", { query: "needle", toolCallId: "call_1" })).toMatchObject(found);
+  const { error } = await call("search_memories", { query: "needle", wait_for_previous: false, wait: true });
+  expect(error).toMatchObject({ message: expect.stringMatching(/^wait: is unknown; known are /) as string });
+});
+
 it("takes other names of arguments where only one input can be meant", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

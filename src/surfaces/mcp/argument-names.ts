@@ -27,6 +27,15 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   category: "type",
 };
 
+/** What programs add to calls for themselves: Gemini CLI, and some versions of n8n. */
+const OF_PROGRAMS: ReadonlySet<string> = new Set(["wait_for_previous", "toolCallId"]);
+
+/** The arguments without those of the program: after a refusal, they would be there again. */
+export const writtenByAgents = (args: Arguments): Arguments =>
+  Object.keys(args).some((name) => OF_PROGRAMS.has(name))
+    ? Object.fromEntries(Object.entries(args).filter(([name]) => !OF_PROGRAMS.has(name)))
+    : args;
+
 /**
  * Renames arguments whose names agents write in other forms: `memoryId`, `relation_type`, `from_id`, `tag`. Some models
  * repeat a wrong name however clear the refusal is. A name that adds a word with a meaning, such as `add_tags`, stays

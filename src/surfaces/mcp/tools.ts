@@ -14,7 +14,7 @@ import type { RequestScope } from "../request-scope.js";
 import { isObject } from "../json-object.js";
 import { type JsonSchema, type PlainField, plainFieldsOf } from "../json-schema.js";
 import { runnerOf } from "../run.js";
-import { nameArguments } from "./argument-names.js";
+import { nameArguments, writtenByAgents } from "./argument-names.js";
 import { isIdName, readArguments } from "./arguments.js";
 import { fitObject, isCut, jsonBytes } from "./fit.js";
 import { outputsOf } from "./outputs.js";
@@ -104,7 +104,7 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
   });
   const isChange = operation.kind === "mutation" && names.includes("graph");
   const meantBy = (args: Output) => {
-    const { known, unknown } = splitByName(nameArguments(args, fields), fields, tool);
+    const { known, unknown } = splitByName(nameArguments(writtenByAgents(args), fields), fields, tool);
     return { meant: readArguments(known, fields, { isReading: operation.kind === "query" }), unknown };
   };
   return {
