@@ -1149,3 +1149,35 @@ it("takes a day and month for no number of their digits", async () => {
 
   expect(await findTitles(ann, "12/5")).toEqual(["Standup of 12.05."]);
 });
+
+it("counts a word once that a query has in two forms", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Allocation of heaps", "Allocation of disks", "CUDA is slow", "A lamp", "A chair");
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect((await findTitles(ann, "cuda allocates what is allocated"))[0]).toBe("CUDA is slow");
+  expect((await findTitles(ann, "cuda allocates what is allocated here."))[0]).toBe("CUDA is slow");
+});
+
+it.each([
+  "Error: read ECONNRESET at TCP.onStreamRead (node:internal/stream_base_commons:217:20)",
+  "Error: read ECONNRESET at TCP.callbackTrampoline [as onread] (node:internal/async_hooks:130:17)",
+  "Error: read ECONNRESET at node:internal/process/task_queues:95:5",
+  "SocketException: ECONNRESET at java.base/sun.nio.ch.NioSocketImpl.implRead(NioSocketImpl.java:323)",
+])("finds nothing by the places inside the runtime that %s has", async (query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Internal hooks", "Node process with task queues", "Stream of a base", "Java of NIO");
+  await aMemory(ann, { title: "Bad gateway", content: "The upstream closes first: ECONNRESET." });
+
+  expect(await findTitles(ann, query)).toEqual(["Bad gateway"]);
+});
+
+it("finds a place inside a runtime if nothing else is asked for", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Stuck in node:internal/process/task_queues");
+
+  expect(await findTitles(ann, "at node:internal/process/task_queues:95:5")).toHaveLength(1);
+});

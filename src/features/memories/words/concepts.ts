@@ -82,7 +82,9 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
   const pieces = piecesOf(query);
   const rows = pieces.length > 0 ? await lookups.words(pieces) : [];
   const known = new Map(rows.map((row) => [keyOf(pieces[row.place - 1]), row]));
-  const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
+  const words = withoutRepeated(query.words, known).filter(
+    ({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0,
+  );
   const written = new Map(words.map((word) => [word, variantsOf(word, known)]));
   const unknown = words.filter((word) => !written.get(word)?.some(({ isKnown }) => isKnown));
   const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
@@ -111,6 +113,18 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
     inflections,
     memories,
   };
+}
+
+/**
+ * The words of a query without those whose stem another one has, so that "allocated" after "allocate" does not count
+ * twice. Only the last word may be the beginning of others, so it stays.
+ */
+function withoutRepeated(words: readonly QueryWord[], known: Known): QueryWord[] {
+  const stemOf = ({ text, piece }: QueryWord): string =>
+    /^\p{L}+$/u.test(text) ? (known.get(keyOf(piece))?.lexemes.join(" ") ?? "") : "";
+  const ofStem = new Map<string, QueryWord>();
+  for (const word of words) if (word.isLast || !ofStem.has(stemOf(word))) ofStem.set(stemOf(word), word);
+  return words.filter((word) => word.isPair || stemOf(word) === "" || ofStem.get(stemOf(word)) === word);
 }
 
 /** Finds out what the words of a query stand for in a graph. */

@@ -53,9 +53,18 @@ const PHRASE_OR_TERM = new RegExp(
   "giu",
 );
 
+/** Places inside Node.js and Java in a pasted stack: they differ by version, and tell nothing of the subject. */
+const FRAMES = /\bat (?:[^\s()]{1,200} (?:\[as [^\s()]{1,200}\] )?\(node:[^\s()]{1,200}\)|node:\S+|java\.base\/\S+)/gu;
+
+/** A query without such places, unless it has nothing else. */
+function withoutFrames(query: string): string {
+  const rest = query.replace(FRAMES, " ");
+  return /[\p{L}\p{N}]/u.test(rest) ? rest : query;
+}
+
 /** Reads a query: what to look up in a graph, before it is known which words the graph has. */
 export function readQuery(written: string): SearchQuery {
-  const query = written.replace(QUOTES, '"');
+  const query = withoutFrames(written.replace(QUOTES, '"'));
   const text = setApart(withoutAsking(fold(query)));
   const terms = Array.from(text.matchAll(PHRASE_OR_TERM), ([term, phrase]) => ({
     term: phrase ?? term,
