@@ -40,8 +40,9 @@ const NOTES = `Files: one JSON object per line, or one JSON value for the whole 
   a relationship  two ends: from and to, source and target, from_entity and to_entity or similar; also inside a memory
 That includes what mem0 lists (get_all), backups of OpenMemory, points of Qdrant, exports and backups of
 mcp-memory-service, exports of MemoryGraph, nodes and edges of Graphiti, blocks and passages of Letta, issues and
-memories of Beads, exports of Engram and claude-mem, memories of claude.ai, and answers of MCP tools with any of these.
-Memories that are marked as deleted are left out.
+memories of Beads, exports of Engram and claude-mem, memories of claude.ai, stores of claude-flow, notes of Google Keep
+and Simplenote, and answers of MCP tools with any of these. Several values may follow each other in a file: put many
+files into one with "cat *.json". Memories that are marked as deleted, and messages of chats, are left out.
 Kept as they are: created_at, updated_at and expires_at (without a zone they are read as UTC; a day as its end in
 expires_at), confidence, the context of MemoryGraph, and ids that are UUIDs, as client ids. Other ids, versions and
 embeddings are only counted in the report; nodes that share a name get their ids as a part of it: "index.ts (src/a)".

@@ -1,5 +1,5 @@
 /** The words of a list that is written as a text. */
-function words(list: string): string[] {
+export function words(list: string): string[] {
   return list.split(" ");
 }
 
@@ -24,7 +24,7 @@ export const CREATED = [
 export const UPDATED = [
   ...words("updated updatedat updatedon updatedatiso dateupdated lastupdated modified modifiedat"),
   ...words("datemodified lastmodified lastmod modificationdate mtime"),
-  ...words("lasteditedtime lastedited"),
+  ...words("lasteditedtime lastedited updatetime"),
   ...words("更新时间 修改时间 上次编辑时间 上次編輯時間 更新日時 最終更新日時 최종편집일시"),
 ];
 export const TAGS = ["tags", "keywords", "categories", "topics"];
@@ -33,9 +33,9 @@ const ENDS = ["", ...words("entity name entityname memoryid id uuid entityid mem
 const endsOf = (...begins: string[]) => begins.flatMap((begin) => ENDS.map((end) => begin + end));
 export const SUBJECT = "subject";
 export const OBJECT = "object";
-export const FROM = [...endsOf("from", "source"), "head", "start", SUBJECT];
+export const FROM = [...endsOf("from", "source"), "head", "start", SUBJECT, "entity1", "entity1id"];
 export const TARGETS = endsOf("to", "target", "destination");
-export const TO = [...TARGETS, "tail", "end", OBJECT];
+export const TO = [...TARGETS, "tail", "end", OBJECT, "entity2", "entity2id"];
 /** For relationships inside a memory, which start at that memory by default. */
 export const OTHER_END = [...TO, "entity", "entityname", "name", "id", "memory"];
 export const RELATION_TYPES = [
@@ -45,11 +45,11 @@ export const RELATION_TYPES = [
 
 /** Lists of memories, and of relationships, in a file that is one object. */
 export const MEMORY_LISTS = new Set([
-  ...words("entities nodes memories vertices results items records documents concepts"),
+  ...words("entities nodes memories vertices results items records documents concepts entries"),
   ...words("shorttermmemory longtermmemory archivedmemory blocks passages points"),
 ]);
 /** The same names where they may also be fields of a single memory. */
-export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts"]);
+export const AMBIGUOUS_LISTS = new Set(["results", "items", "records", "documents", "concepts", "entries"]);
 export const RELATION_LISTS = new Set([
   "relations",
   "relationships",

@@ -34,7 +34,9 @@ export async function readNotesFolder(folder: string, options: FolderOptions = {
   const reader = new FolderReader(place, { ...LIMITS.importFolder, ...options.bounds });
   const graph = (await reader.read()).finish(options);
   if (graph.notes.size > 0) return graph;
-  const advice = "Give a folder with Markdown files (.md, .markdown, .mdx or .mdc), or a file of memories.";
+  const advice =
+    "Give a folder with Markdown files (.md, .markdown, .mdx or .mdc), or a file of memories. Put several files of " +
+    "JSON into one: cat *.json > memories.jsonl";
   throw new ImportStopped(`There are no notes in ${place}.${showReasons(graph)}\n${advice}`);
 }
 

@@ -15,6 +15,7 @@ import {
 } from "./fields.js";
 import { CLAUDE_MEM, ENGRAM } from "./formats/agent-log.js";
 import { BEADS_ISSUE } from "./formats/beads.js";
+import { GOOGLE_KEEP } from "./formats/google-keep.js";
 import { LETTA_BLOCK } from "./formats/letta.js";
 import { MCP_MEMORY_BACKUP, MCP_MEMORY_SERVICE } from "./formats/mcp-memory-service.js";
 import { MEM0, MEM0_POINT } from "./formats/mem0.js";
@@ -38,6 +39,7 @@ const TOOLS: readonly ToolFormat[] = [
   LETTA_BLOCK,
   BEADS_ISSUE,
   ENGRAM,
+  GOOGLE_KEEP,
   OWN_MEMORY,
 ];
 

@@ -2,8 +2,10 @@ import type { GraphDraft } from "./draft.js";
 import { Fields, asKey, asText, plainName, showValue } from "./fields.js";
 import { readAgentLog } from "./formats/agent-log.js";
 import { readIssue } from "./formats/beads.js";
+import { isChat, isMessage } from "./formats/chat.js";
 import { readClaudeMemory } from "./formats/claude-ai.js";
 import { decodeTexts } from "./formats/encoded.js";
+import { readKeepNote } from "./formats/google-keep.js";
 import { readAgentFile } from "./formats/letta.js";
 import { isMem0Change } from "./formats/mem0.js";
 import { readOpenMemory } from "./formats/openmemory.js";
@@ -49,7 +51,7 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
 }
 
 function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
-  const value = shape === "relationship" ? found : (readIssue(found) ?? withoutWrapper(found));
+  const value = shape === "relationship" ? found : (readIssue(found) ?? readKeepNote(found) ?? withoutWrapper(found));
   if (!shape) {
     const file = readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value) ?? readAgentLog(value);
     if (file) {
@@ -60,6 +62,7 @@ function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, sh
   }
   const advice = insteadOf(value);
   if (advice) return draft.refuse("other", `${place}: ${quote(advice.shown)}`, advice.reason);
+  if (!shape && isListsByName(value)) return readListsByName({ place, value }, draft);
   readItem({ place, value }, draft, shape);
 }
 
@@ -96,22 +99,20 @@ function insteadOf(value: JsonObject): { readonly shown: string; readonly reason
     const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
     return { shown: JSON.stringify(value), reason };
   }
+  if (isMessage(value)) return { shown: JSON.stringify(value), reason: `a message of a chat, ${NO_MEMORY}` };
   const shown = asText(value["title"] ?? value["name"]) ?? "";
   if (isRoamPage(value)) return { shown, reason: "a page of Roam: export all pages as Markdown instead" };
   if (!isChat(value)) return undefined;
-  const reason = "a whole chat, which is no memory: ask its program what it remembers, and import a list of that";
-  return { shown, reason };
+  return { shown, reason: `a whole chat, ${NO_MEMORY}` };
 }
+
+const NO_MEMORY = "which is no memory: ask its program what it remembers, and import a list of that";
 
 /** In Roam's JSON, a page has blocks, each with its text in `string`. */
 const isRoamPage = (value: JsonObject): boolean =>
   typeof value["title"] === "string" &&
   Array.isArray(value["children"]) &&
   value["children"].some((block) => isObject(block) && typeof block["string"] === "string");
-
-/** In `conversations.json`, a chat of claude.ai has a list of messages; one of ChatGPT has a tree of them. */
-const isChat = (value: JsonObject): boolean =>
-  Array.isArray(value["chat_messages"]) || (isObject(value["mapping"]) && "current_node" in value);
 
 const asSomething = (value: unknown) => showValue(value) || undefined;
 
@@ -152,10 +153,13 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
     const reason = "get the other pages too, and import each file";
     draft.refuse("other", `what follows this page of a longer list (${place}, ${following})`, reason);
   }
+  const hasMemories = Object.keys(value).some((label) => LISTED.has(plainName(label)));
   for (const [label, list] of Object.entries(value)) {
     const name = plainName(label);
     const path = isWhole ? label : `${place} ${label}`;
-    const isList = MEMORY_LISTS.has(name) || RELATION_LISTS.has(name);
+    // Beside relationships alone, other lists are what these connect: `{"persons", "places", "relationships"}`.
+    const isEnds = !hasMemories && Array.isArray(list) && list.every(isNamed);
+    const isList = MEMORY_LISTS.has(name) || RELATION_LISTS.has(name) || isEnds;
     if (showValue(list) === "") continue;
     if (isList || name === "observations") {
       readList({ place: path, value: list }, draft, RELATION_LISTS.has(name) ? "relationship" : "memory");
@@ -163,10 +167,14 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
     else if (FILE_FIELDS.has(name) || typeof list !== "object") {
       draft.notCarry(label, Array.isArray(list) ? list.length : 1);
     } else {
-      draft.refuse("other", `the field ${quote(path)} of the file`, "it is not a list of memories or relationships");
+      draft.refuse("other", `the field ${quote(path)} of the file`, NO_LIST);
     }
   }
 }
+
+/** Names of fields that have the memories of a file, themselves or inside. */
+const LISTED = new Set([...MEMORY_LISTS, ...WRAPPERS, "observations"]);
+const isNamed = (item: unknown) => isObject(item) && new Fields(item).has([...NAMES, ...TEXTS], asSomething);
 
 /** The field by which an answer says that it is not the last page of a list; undefined if none does. */
 function whatFollows(value: JsonObject): string | undefined {
@@ -193,6 +201,42 @@ function withName(item: unknown, name: string): JsonObject {
   if (!isObject(item)) return { name, observations: item };
   return new Fields(item).has(NAMES, asKey) ? item : { name, ...item };
 }
+
+/**
+ * Whether a file has memories by names of its own: lists of them, as claude-flow by namespace
+ * (`{"default": [{"key", "value", …}]}`), or one at each name (`{"city": {"value", "updated_at"}}`).
+ */
+function isListsByName(value: JsonObject): boolean {
+  const fields = new Fields(value);
+  // Observations are of one memory.
+  if (fields.has(["observations"], asSomething) || fields.first([...NAMES, ...IDS, ...TEXTS], asKey) !== undefined) {
+    return false;
+  }
+  const parts = Object.entries(value).filter(([, part]) => typeof part === "object" && showValue(part) !== "");
+  const isOfTexts = ([label, part]: [string, unknown]) => TEXTS.includes(plainName(label)) && isToldList(part);
+  return (parts.length > 0 && parts.every(([, part]) => isToldList(part) || isTold(part))) || parts.some(isOfTexts);
+}
+
+/** Whether an object has a text itself. */
+const isTold = (item: unknown): item is JsonObject => isObject(item) && new Fields(item).has(TEXTS, asText);
+const isToldList = (list: unknown): boolean => Array.isArray(list) && list.length > 0 && list.every(isTold);
+
+function readListsByName({ place, value }: ObjectRecord, draft: GraphDraft): void {
+  for (const [label, part] of Object.entries(value)) {
+    const isList = isToldList(part);
+    const leaveOut = (reason: string) => draft.refuse("other", `the field ${quote(label)} of the file`, reason);
+    if (showValue(part) === "") continue;
+    if (typeof part !== "object") draft.notCarry(label);
+    else if (isList && /^(?:trash|deleted)/i.test(label)) leaveOut("it is marked as deleted");
+    else if (isList) readRecord({ place: `${place} ${label}`, value: part }, draft, "memory");
+    else if (isTold(part)) {
+      const isCalled = new Fields(part).has([...NAMES, ...IDS], asKey);
+      readRecord({ place: `${place} ${label}`, value: isCalled ? part : { key: label, ...part } }, draft, "memory");
+    } else leaveOut(NO_LIST);
+  }
+}
+
+const NO_LIST = "it is not a list of memories or relationships";
 
 /** Whether it has memories by name, such as `{"Alice": {"observations": […]}, …}`. */
 function isMapOfMemories(value: JsonObject): boolean {

@@ -343,3 +343,25 @@ it("refuses whole chats of ChatGPT and claude.ai, and says what to import instea
   ]);
   expect([...graph.notes.keys()]).toEqual(["Map"]);
 });
+
+it("refuses messages of chats, and keeps memories that only have a role", () => {
+  const data = { content: "What is it?", additional_kwargs: {}, type: "human", example: false };
+  const messages = [
+    { role: "user", content: "My name is Sam" },
+    { role: "model", parts: [{ text: "Hello Sam" }], timestamp: "2025-01-08T00:00:00Z" },
+    { type: "human", data },
+  ];
+  const memory = { role: "user", content: "Prefers tea", importance: 0.8, tags: ["food"] };
+  const graph = readText(JSON.stringify([...messages, { messages }, { history: messages }, memory]));
+
+  expect(Array.from(graph.notes.values(), ({ title }) => title)).toEqual(["Prefers tea"]);
+  expect(leftOut(graph).map((line) => /a message of a chat|a whole chat/.exec(line)?.[0])).toEqual([
+    ...messages.map(() => "a message of a chat"),
+    "a whole chat",
+    "a whole chat",
+  ]);
+  // Beside memories, they are only a field that is left out.
+  const both = readText(JSON.stringify({ memories: [{ content: "Likes tea" }], messages }));
+  expect(Array.from(both.notes.values(), ({ title }) => title)).toEqual(["Likes tea"]);
+  expect(leftOut(both)).toHaveLength(1);
+});

@@ -208,3 +208,138 @@ it("says what to do with the pages of Roam", () => {
 
   expect(leftOut(graph)).toEqual([expect.stringContaining("export all pages as Markdown instead")]);
 });
+
+it("reads lists of memories by names of a file's own, as claude-flow keeps them by namespace", () => {
+  const at = Date.UTC(2025, 6, 28);
+  const flow = (namespace: string, key: string, value: string) => ({ key, value, namespace, timestamp: at });
+  const store = {
+    default: [flow("default", "goal", "Move the app"), flow("default", "swarm/config", '{"maxAgents": 5}')],
+    arch: [flow("arch", "goal", "Keep the layout")],
+    empty: [],
+    version: 1,
+  };
+  const graph = readText(JSON.stringify(store, undefined, 2));
+
+  expect(Array.from(graph.notes.values(), ({ title, content }) => [title, content])).toEqual([
+    ["goal", "Move the app\n\nnamespace: default"],
+    ["swarm/config", '{"maxAgents": 5}\n\nnamespace: default'],
+    ["goal", "Keep the layout\n\nnamespace: arch"],
+  ]);
+  expect([...graph.notes.values()].map(({ kept }) => kept?.createdAt?.getTime())).toEqual([at, at, at]);
+  expect([...graph.notCarried]).toEqual([["version", 1]]);
+  expect(leftOut(graph)).toEqual([]);
+});
+
+it("reads memories by name, each with its value and time, and none of a file of settings", () => {
+  const updated_at = "2026-07-22T07:19:27.384Z";
+  const facts = {
+    city: { value: "Berlin", confidence: 0.9, updated_at, history: [] },
+    name: { value: "Ann", updated_at },
+  };
+  const [city, name, ...others] = readText(JSON.stringify(facts)).notes.values();
+
+  expect(city).toMatchObject({ title: "city", content: "Berlin", kept: { confidence: 0.9 } });
+  expect(name).toMatchObject({ title: "name", content: "Ann", kept: { updatedAt: new Date(updated_at) } });
+  expect(others).toEqual([]);
+  // LightRAG names documents by their ids, which say nothing.
+  const documents = {
+    "doc-f8bb": {
+      content: "Guide\nOf interviews",
+      file_path: "a.txt",
+      create_time: 1779894766,
+      update_time: 1779894766,
+      _id: "doc-f8bb",
+    },
+  };
+  const [document] = readText(JSON.stringify(documents)).notes.values();
+  expect(document).toMatchObject({ title: "Guide", content: "Guide\nOf interviews\n\nfile_path: a.txt" });
+  const settings = { lang: "en", roots: [{ id: "main", path: "." }], search: { log: false, n: 5 } };
+  expect(leftOut(readText(JSON.stringify(settings)))).toEqual([
+    expect.stringMatching(/no name, no title and no text$/),
+  ]);
+});
+
+it("reads facts that are a list of objects as a memory each, and names the lists that it leaves out", () => {
+  const facts = ["A", "B"].map((content) => ({ id: `fact_${content}`, content, timestamp: "2025-07-23T14:19:17Z" }));
+  const graph = readText(
+    JSON.stringify({ facts, patterns: { routing: [{ pattern: "C" }] }, preferences: [{ rule: "D" }] }),
+  );
+
+  expect([...graph.notes.values()].map(({ content }) => content)).toEqual(["A", "B"]);
+  expect(leftOut(graph)).toEqual([expect.stringMatching(/"patterns"/), expect.stringMatching(/"preferences"/)]);
+});
+
+it("leaves out the notes that Simplenote has in its trash", () => {
+  const [kept, old] = ["Kept", "Old"].map((content) => ({
+    id: content,
+    content,
+    creationDate: "2018-03-09T04:15:53Z",
+  }));
+  const graph = readText(JSON.stringify({ activeNotes: [kept], trashedNotes: [old] }));
+
+  expect([...graph.notes.values()].map(({ content }) => content)).toEqual(["Kept"]);
+  expect(leftOut(graph)).toEqual([expect.stringMatching(/"trashedNotes".*deleted$/)]);
+});
+
+it("takes the lists beside relationships for what these connect", () => {
+  const relationships = [{ source: "ann", target: "visit", type: "ATTENDED" }];
+  const ends = { persons: [{ id: "ann", name: "Ann" }], events: [{ id: "visit", description: "A visit" }] };
+  const graph = readText(JSON.stringify({ ...ends, relationships }));
+
+  expect(linksOf(graph)).toEqual([["Ann", "ATTENDED", "A visit", undefined]]);
+  const listed = readText(JSON.stringify({ entities: [entity("Ann", "person", "Here")], ...ends, relationships: [] }));
+  expect([...listed.notes.keys()]).toEqual(["Ann"]);
+});
+
+it("reads the lists named entries", () => {
+  const entries = ["A", "B"].map((title) => ({ title, preview: `Of ${title}` }));
+  expect([...readText(JSON.stringify({ total: 2, entries })).notes.values()].map(({ title }) => title)).toEqual([
+    "A",
+    "B",
+  ]);
+});
+
+it("reads notes of Google Keep with their lists, labels and times, also one after the other", () => {
+  const times = { createdTimestampUsec: 1704060000000000, userEditedTimestampUsec: 1704067200000000 };
+  const flags = { color: "DEFAULT", isTrashed: false, isPinned: false, isArchived: false, ...times };
+  const notes = [
+    {
+      ...flags,
+      title: "Food",
+      textContent: "Bread\nand tea",
+      textContentHtml: "<p>Bread</p>",
+      labels: [{ name: "Home" }],
+    },
+    {
+      ...flags,
+      title: "",
+      listContent: [
+        { text: "Milk", isChecked: false },
+        { text: "Eggs", isChecked: true },
+      ],
+    },
+    { ...flags, title: "Old", textContent: "Gone", isTrashed: true },
+  ];
+  const graph = readText(notes.map((note) => JSON.stringify(note)).join(""));
+
+  expect([...graph.notes.values()].map(({ title, content, tags, kept }) => ({ title, content, tags, kept }))).toEqual([
+    expect.objectContaining({ title: "Food", content: "Bread\nand tea", tags: ["Home"] }),
+    expect.objectContaining({ title: "Milk", content: "- [ ] Milk\n- [x] Eggs", tags: [] }),
+  ]);
+  const kept = { createdAt: new Date(1704060000000), updatedAt: new Date(1704067200000) };
+  expect([...graph.notes.values()].map((note) => note.kept)).toEqual([
+    expect.objectContaining(kept),
+    expect.objectContaining(kept),
+  ]);
+  expect(leftOut(graph)).toEqual([expect.stringMatching(/"Old".*: it is marked as deleted$/)]);
+  expect(graph.notCarried.get("color")).toBe(2);
+});
+
+it("reads relationships between a first and a second entity, by numbers", () => {
+  const entities = ["Ann", "Bob"].map((name, at) => ({ id: at + 8, entity_type: "person", name, value: "friend" }));
+  const relationships = [{ id: 1, entity1_id: 8, entity2_id: 9, relationship_type: "family", description: "spouse" }];
+  const graph = readText(JSON.stringify({ version: "1.0", entities, relationships }));
+
+  expect(linksOf(graph)).toEqual([["Ann", "FAMILY", "Bob", expect.stringMatching(/spouse/)]]);
+  expect(leftOut(graph)).toEqual([]);
+});
