@@ -46,6 +46,15 @@ interface TakeOptions {
 /** Nested objects that describe a record; the other ones contain the record's own fields. */
 const ABOUT = new Set(["metadata", "meta", "context"]);
 
+/** Nested objects that tables of databases, and what is exported from them, have as JSON in a text. */
+const ENCODED = new Set(["metadata", "meta"]);
+
+function decodeMap(value: unknown): unknown {
+  if (typeof value !== "string" || !value.startsWith("{")) return value;
+  const map = countBrackets(value).deepest > LIMITS.importFile.depth ? undefined : parseStrictly(value);
+  return isObject(map) ? map : value;
+}
+
 /**
  * The fields of a record. Each can be taken once; those left at the end are the rest, so that no field is lost. A field
  * that a nested object only repeats counts once.
@@ -55,7 +64,8 @@ export class Fields {
 
   constructor(object: JsonObject) {
     const outer = Object.entries(object).map(([label, value]) => {
-      return { name: plainName(label), label, value, isInner: false };
+      const name = plainName(label);
+      return { name, label, value: ENCODED.has(name) ? decodeMap(value) : value, isInner: false };
     });
     const isMap = ({ name, value }: Field) => MAPS.has(name) && isObject(value);
     const labels = new Set(Object.keys(object));

@@ -181,8 +181,8 @@ const takeTime = (fields: Fields): Date | undefined =>
   fields.take(["timestamp", "ts", "datetime"], asPast, { isOwn: true }) ?? fields.first(["date"], asPast);
 
 /** Whether a nested object has the text of the record once more. */
-const isRepeat = ({ name, value, isInner }: Field, { lines }: Lines): boolean =>
-  isInner && TEXTS.includes(name) && asText(value) === lines.join("\n");
+const isRepeat = ({ value, isInner }: Field, { lines }: Lines): boolean =>
+  isInner && asText(value) === lines.join("\n");
 
 /** Whether a record itself has a text, not only a nested object of it. */
 const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);

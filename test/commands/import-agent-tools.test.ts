@@ -365,7 +365,7 @@ it("keeps issues of Beads apart whose titles are the same, and all else that a d
   const graph = readText(jsonLines(issueOf("b-1", "Test"), issueOf("b-2", "Test", { dependencies })));
 
   expect(graph.notes.size).toBe(2);
-  expect(linksOf(graph)).toEqual([["Test", "DEPENDS_ON", "Test", 'metadata: {"gate":"any"}']]);
+  expect(linksOf(graph)).toEqual([["Test", "DEPENDS_ON", "Test", "gate: any"]]);
 });
 
 it("keeps the type of an issue of Beads that would mark a relationship or a memory elsewhere", () => {

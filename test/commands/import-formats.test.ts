@@ -343,3 +343,25 @@ it("reads relationships between a first and a second entity, by numbers", () => 
   expect(linksOf(graph)).toEqual([["Ann", "FAMILY", "Bob", expect.stringMatching(/spouse/)]]);
   expect(leftOut(graph)).toEqual([]);
 });
+
+it("reads metadata that is JSON in a text, as plugins of OpenClaw export it, and no text of it twice", () => {
+  const text = "## Reminder\n\nWrite down what was learned.";
+  const about = { l1_overview: text, l2_content: "All of it", tier: "working", confidence: 0.7, state: "confirmed" };
+  const memory = {
+    id: "f2d4",
+    text,
+    category: "preference",
+    timestamp: 1775555632762,
+    metadata: JSON.stringify(about),
+  };
+  const graph = readText(JSON.stringify({ version: "1.0", memories: [memory, { text: "Tea", metadata: "{broken" }] }));
+
+  expect([...graph.notes.values()]).toMatchObject([
+    {
+      title: "Reminder",
+      content: `${text}\n\nl2_content: All of it\ntier: working\nstate: confirmed`,
+      kept: { confidence: 0.7 },
+    },
+    { content: "Tea\n\nmetadata: {broken" },
+  ]);
+});
