@@ -163,7 +163,7 @@ function explainStripeError(error: unknown, apiBase: string | undefined): never 
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   const { StripeAPIError, StripeRateLimitError } = Stripe.errors;
   const passes = error instanceof StripeAPIError || error instanceof StripeRateLimitError;
-  const todo = passes ? " Try again in a moment: what was created is found again." : "";
+  const todo = passes ? " Try again in a moment: nothing is created twice." : "";
   const why = error.message.replace(/\.?$/, ".");
   throw new UserError(explainUnreachable(error, apiBase) ?? `Stripe: ${why}${todo}`);
 }

@@ -180,9 +180,14 @@ const asEnd = (value: unknown): Date | undefined => {
 const takeTime = (fields: Fields): Date | undefined =>
   fields.take(["timestamp", "ts", "datetime"], asPast, { isOwn: true }) ?? fields.first(["date"], asPast);
 
+/** A field of another name with so few characters may say the same by chance, as an author does of a text "Ann". */
+const REPEATED_LEAST = 40;
+
 /** Whether a nested object has the text of the record once more. */
-const isRepeat = ({ value, isInner }: Field, { lines }: Lines): boolean =>
-  isInner && asText(value) === lines.join("\n");
+const isRepeat = ({ name, value, isInner }: Field, { lines }: Lines): boolean => {
+  const text = lines.join("\n");
+  return isInner && (TEXTS.includes(name) || text.length >= REPEATED_LEAST) && asText(value) === text;
+};
 
 /** Whether a record itself has a text, not only a nested object of it. */
 const hasText = (value: JsonObject): boolean => new Fields(value).has(TEXTS, asLines);

@@ -354,7 +354,11 @@ it("reads metadata that is JSON in a text, as plugins of OpenClaw export it, and
     timestamp: 1775555632762,
     metadata: JSON.stringify(about),
   };
-  const graph = readText(JSON.stringify({ version: "1.0", memories: [memory, { text: "Tea", metadata: "{broken" }] }));
+  const others = [
+    { text: "Tea", metadata: "{broken" },
+    { text: "Ann", metadata: { author: "Ann" } },
+  ];
+  const graph = readText(JSON.stringify({ version: "1.0", memories: [memory, ...others] }));
 
   expect([...graph.notes.values()]).toMatchObject([
     {
@@ -363,5 +367,6 @@ it("reads metadata that is JSON in a text, as plugins of OpenClaw export it, and
       kept: { confidence: 0.7 },
     },
     { content: "Tea\n\nmetadata: {broken" },
+    { content: "Ann\n\nauthor: Ann" },
   ]);
 });

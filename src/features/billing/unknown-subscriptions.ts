@@ -27,24 +27,33 @@ export async function findUnknownSubscriptions(
   stripe: Stripe,
   { models: { billingAccount } }: Pick<Database, "models">,
 ): Promise<UnknownSubscription[]> {
-  const ofTeams: Stripe.Subscription[] = [];
+  const ofTeams: Array<{ readonly customerId: string; readonly shown: UnknownSubscription }> = [];
   for await (const subscription of stripe.subscriptions.list({ limit: 100, expand: ["data.customer"] })) {
-    if (subscription.metadata["team_id"] && subscription.status !== "incomplete_expired") ofTeams.push(subscription);
+    if (!subscription.metadata["team_id"] || subscription.status === "incomplete_expired") continue;
+    ofTeams.push({ customerId: customerIdOf(subscription), shown: describe(subscription) });
   }
   // Read after Stripe: a customer is stored before its subscription can be bought.
   const known = new Set<string | null>();
   for (let start = 0; start < ofTeams.length; start += PAGE) {
-    const customerId = { in: ofTeams.slice(start, start + PAGE).map(customerIdOf) };
+    const customerId = { in: ofTeams.slice(start, start + PAGE).map(({ customerId }) => customerId) };
     const accounts = await billingAccount.findMany({ where: { customerId }, select: { customerId: true } });
     for (const account of accounts) known.add(account.customerId);
   }
-  return ofTeams.filter((subscription) => !known.has(customerIdOf(subscription))).map(describe);
+  return ofTeams.filter(({ customerId }) => !known.has(customerId)).map(({ shown }) => shown);
 }
 
 const customerIdOf = ({ customer }: Stripe.Subscription): string =>
   typeof customer === "string" ? customer : customer.id;
 
-function describe({ id, status, created, items, currency, customer, metadata }: Stripe.Subscription) {
+function describe({
+  id,
+  status,
+  created,
+  items,
+  currency,
+  customer,
+  metadata,
+}: Stripe.Subscription): UnknownSubscription {
   return {
     subscriptionId: id,
     status,
