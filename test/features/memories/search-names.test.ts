@@ -164,6 +164,22 @@ it.each(["getUser", "why does getUser fail", "getUser timeout", "GETUSER getUser
   },
 );
 
+it.each([
+  ["インデックス", "Index the table"],
+  ["インデックス 遅い", "Index the table"],
+  ["froze", "It freezes"],
+])("finds %s as written among more memories with another form of it than a search reads", async (query, title) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 600, `${title}, says the runbook.`);
+  await aMemory(ann, { title: "A note", content: `Read of ${query.split(" ")[0]} here.` });
+  await manyMemories(world, ann, 600, `${title}, says the runbook.`);
+  await manyMemories(world, ann, 1_200, "Something else.");
+  await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+
+  expect((await findTitles(ann, query))[0]).toBe("A note");
+});
+
 it("weighs a name in camelCase by the memories that have it, not by those with its parts", async () => {
   await using world = await createWorld();
   const ann = await world.user();

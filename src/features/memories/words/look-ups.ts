@@ -1,4 +1,4 @@
-import { type Concept, sum } from "./concepts.js";
+import { type Concept, type Variant, sum } from "./concepts.js";
 import { type Narrowing, alternativesOf, isNarrowed, isWide } from "./narrowing.js";
 import {
   type Scan,
@@ -75,7 +75,7 @@ const IN_TITLE_OR_TEXT: readonly Mark[] = [TITLE, TEXT];
 
 /** Also finds the names themselves. What the other gates find counts as their parts elsewhere, as most of it is. */
 function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
-  const scored = asked.scored.map((concept) => (isApart(concept) ? asParts(concept) : concept));
+  const scored = asked.scored.map(asLess);
   const { gates, scans, isFirstSpared } = lookUpAllCommon({ ...asked, scored });
   const gate = gates.length + 1;
   const others = scored.filter(({ place, isExtra }) => !isExtra && !names.some((name) => name.place === place));
@@ -177,19 +177,25 @@ function rareAmong(scored: readonly Scored[], candidates: number): Scored[] {
   return rare;
 }
 
-/** Whether it is a name in camelCase that the graph has: its parts stand elsewhere, too. */
-const isApart = ({ variants }: Concept): boolean => variants.some(({ way }) => way === "apart");
-const asParts = (concept: Scored): Scored => ({
-  ...concept,
-  variants: concept.variants.map((variant) => ({ ...variant, way: "apart" })),
-});
+/** Whether a memory has less than what was written: the parts of a name in camelCase, or another form of a word. */
+const isLess = ({ way }: Variant): boolean => way === "apart" || way === "form";
+/** A concept that counts in any case as its least variants do. */
+const asLess = (concept: Scored): Scored => {
+  const less = concept.variants.find(isLess);
+  return less ? { ...concept, variants: concept.variants.map((variant) => ({ ...variant, way: less.way })) } : concept;
+};
 
-/** The names in camelCase whose parts are common, without these: few memories have the names themselves. */
+/**
+ * The names in camelCase whose parts are common, without these, and the words of which another form is common: few
+ * memories have what was written itself. The rarest that should have so few memories together.
+ */
 function rareNames({ scored, bounds }: Asked, rare: readonly Concept[]): Scored[] {
   const names = scored
-    .filter((concept) => isApart(concept) && !rare.includes(concept))
-    .map((concept) => ({ ...concept, variants: concept.variants.filter(({ way }) => way !== "apart") }));
-  return documentsOfAll([...rare, ...names]) <= bounds.candidates ? names : [];
+    .filter((concept) => concept.variants.some(isLess) && !rare.includes(concept))
+    .map((concept) => ({ ...concept, variants: concept.variants.filter((variant) => !isLess(variant)) }))
+    .filter(({ variants }) => variants.length > 0)
+    .toSorted((one, other) => documentsOf(one) - documentsOf(other));
+  return rareAmong(names, bounds.candidates - documentsOfAll(rare));
 }
 
 /** The concepts that are looked up if all are common. */
