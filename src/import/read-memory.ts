@@ -185,8 +185,9 @@ const REPEATED_LEAST = 40;
 
 /** Whether a nested object has the text of the record once more. */
 const isRepeat = ({ name, value, isInner }: Field, { lines }: Lines): boolean => {
+  if (!isInner) return false;
   const text = lines.join("\n");
-  return isInner && (TEXTS.includes(name) || text.length >= REPEATED_LEAST) && asText(value) === text;
+  return (TEXTS.includes(name) || text.length >= REPEATED_LEAST) && asText(value) === text;
 };
 
 /** Whether a record itself has a text, not only a nested object of it. */

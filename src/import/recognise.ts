@@ -26,7 +26,7 @@ import {
   WRAPPERS,
   shapeOf,
 } from "./names.js";
-import { type JsonObject, isObject, quote } from "./text.js";
+import { type JsonObject, UUID, isObject, quote } from "./text.js";
 import type { FileRecord, ObjectRecord } from "./record-reader.js";
 import { asEnd, readRelationship } from "./read-relationship.js";
 import { readMemory } from "./read-memory.js";
@@ -60,9 +60,9 @@ function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, sh
     }
     if (isContainer(value)) return readContainer({ place, value }, draft);
   }
-  const advice = insteadOf(value);
+  const advice = insteadOf(value, shape);
   if (advice) return draft.refuse("other", `${place}: ${quote(advice.shown)}`, advice.reason);
-  if (!shape && isListsByName(value)) return readListsByName({ place, value }, draft);
+  if (!shape && !isMapOfMemories(value) && isListsByName(value)) return readListsByName({ place, value }, draft);
   readItem({ place, value }, draft, shape);
 }
 
@@ -94,12 +94,12 @@ function withoutWrapper(value: JsonObject): JsonObject {
 }
 
 /** What a record of another program is, and what to import instead; undefined for any other record. */
-function insteadOf(value: JsonObject): { readonly shown: string; readonly reason: string } | undefined {
+function insteadOf(value: JsonObject, shape: Shape): { readonly shown: string; readonly reason: string } | undefined {
   if (isMem0Change(value)) {
     const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
     return { shown: JSON.stringify(value), reason };
   }
-  if (isMessage(value)) return { shown: JSON.stringify(value), reason: `a message of a chat, ${NO_MEMORY}` };
+  if (!shape && isMessage(value)) return { shown: JSON.stringify(value), reason: `a message of a chat, ${NO_MEMORY}` };
   const shown = asText(value["title"] ?? value["name"]) ?? "";
   if (isRoamPage(value)) return { shown, reason: "a page of Roam: export all pages as Markdown instead" };
   if (!isChat(value)) return undefined;
@@ -209,12 +209,14 @@ function withName(item: unknown, name: string): JsonObject {
 function isListsByName(value: JsonObject): boolean {
   const fields = new Fields(value);
   // Observations are of one memory.
-  if (fields.has(["observations"], asSomething) || fields.first([...NAMES, ...IDS, ...TEXTS], asKey) !== undefined) {
-    return false;
-  }
+  if (fields.has(["observations"], asSomething)) return false;
+  if (fields.first([...NAMES, ...IDS, ...TEXTS, "summary"], asKey) !== undefined) return false;
   const parts = Object.entries(value).filter(([, part]) => typeof part === "object" && showValue(part) !== "");
   const isOfTexts = ([label, part]: [string, unknown]) => TEXTS.includes(plainName(label)) && isToldList(part);
-  return (parts.length > 0 && parts.every(([, part]) => isToldList(part) || isTold(part))) || parts.some(isOfTexts);
+  if (parts.some(isOfTexts)) return true;
+  // The text of one memory may be an object: `{"note": {"text", …}}`.
+  const isByName = parts.some(([label]) => !TEXTS.includes(plainName(label)));
+  return isByName && parts.every(([, part]) => isToldList(part) || isTold(part));
 }
 
 /** Whether an object has a text itself. */
@@ -230,8 +232,13 @@ function readListsByName({ place, value }: ObjectRecord, draft: GraphDraft): voi
     else if (isList && /^(?:trash|deleted)/i.test(label)) leaveOut("it is marked as deleted");
     else if (isList) readRecord({ place: `${place} ${label}`, value: part }, draft, "memory");
     else if (isTold(part)) {
-      const isCalled = new Fields(part).has([...NAMES, ...IDS], asKey);
-      readRecord({ place: `${place} ${label}`, value: isCalled ? part : { key: label, ...part } }, draft, "memory");
+      const own = new Fields(part);
+      const isCalled = own.has(NAMES, asKey) || own.first(IDS, asKey) === label;
+      readRecord(
+        { place: `${place} ${label}`, value: isCalled ? part : { [UUID.test(label) ? "id" : "key"]: label, ...part } },
+        draft,
+        "memory",
+      );
     } else leaveOut(NO_LIST);
   }
 }

@@ -360,6 +360,15 @@ it("refuses messages of chats, and keeps memories that only have a role", () => 
     "a whole chat",
     "a whole chat",
   ]);
+  // What has no text says nothing, and a memory may have the messages that it is from.
+  const others = [
+    { name: "Planner", role: "agent" },
+    { content: "Likes tea", messages },
+    { facts: ["Runs"], messages },
+  ];
+  const kept = readText(JSON.stringify(others));
+  expect(Array.from(kept.notes.values(), ({ title }) => title)).toEqual(["Planner", "Runs", "Likes tea"]);
+  expect(leftOut(kept)).toEqual([]);
   // Beside memories, they are only a field that is left out.
   const both = readText(JSON.stringify({ memories: [{ content: "Likes tea" }], messages }));
   expect(Array.from(both.notes.values(), ({ title }) => title)).toEqual(["Likes tea"]);

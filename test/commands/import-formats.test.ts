@@ -259,6 +259,25 @@ it("reads memories by name, each with its value and time, and none of a file of 
   ]);
 });
 
+it.each([
+  [{ Ann: { id: "e1", entityType: "person", description: "Dev", observations: ["Tea"] } }, "Ann", "Tea"],
+  [{ city: { id: 7, value: "Berlin" } }, "city", "Berlin"],
+  [{ summary: "Use SQL", details: { value: "For its joins" } }, "For its joins", "For its joins"],
+  [{ summary: "Set up CI", facts: [{ content: "Runs Vitest" }] }, "Runs Vitest", "Runs Vitest"],
+  [{ note: { text: "Likes tea" } }, "Likes tea", "Likes tea"],
+  [{ "019cb0c9-6e3a-7c53-ad64-7e8f9a0b1c2d": { content: "Likes tea" } }, "Likes tea", "Likes tea"],
+  [{ memories: [{ role: "user", content: "Likes tea" }] }, "Likes tea", "Likes tea"],
+  [[{ type: "agent", id: 1, data: { content: "Likes tea" } }], "Likes tea", "Likes tea"],
+])("keeps what one memory is called and its summary: %j", (value, title, content) => {
+  const graph = readText(JSON.stringify(value));
+  const [note, ...others] = graph.notes.values();
+
+  expect(note).toMatchObject({ title, content: expect.stringContaining(content) });
+  expect(others).toEqual([]);
+  expect(note?.summary).toBe("summary" in value ? value.summary : undefined);
+  expect(graph.notCarried.has("summary")).toBe(false);
+});
+
 it("reads facts that are a list of objects as a memory each, and names the lists that it leaves out", () => {
   const facts = ["A", "B"].map((content) => ({ id: `fact_${content}`, content, timestamp: "2025-07-23T14:19:17Z" }));
   const graph = readText(

@@ -1164,6 +1164,7 @@ it.each([
   "Error: read ECONNRESET at TCP.onStreamRead (node:internal/stream_base_commons:217:20)",
   "Error: read ECONNRESET at TCP.callbackTrampoline [as onread] (node:internal/async_hooks:130:17)",
   "Error: read ECONNRESET at node:internal/process/task_queues:95:5",
+  "Error: read ECONNRESET at async asyncHooks (node:internal/process/task_queues:117:5)",
   "SocketException: ECONNRESET at java.base/sun.nio.ch.NioSocketImpl.implRead(NioSocketImpl.java:323)",
 ])("finds nothing by the places inside the runtime that %s has", async (query) => {
   await using world = await createWorld();
@@ -1172,6 +1173,14 @@ it.each([
   await aMemory(ann, { title: "Bad gateway", content: "The upstream closes first: ECONNRESET." });
 
   expect(await findTitles(ann, query)).toEqual(["Bad gateway"]);
+});
+
+it("finds a module of a runtime that is no place in a stack", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "Look into it", "The tests of node:sqlite");
+
+  expect((await findTitles(ann, "look at node:sqlite"))[0]).toBe("The tests of node:sqlite");
 });
 
 it("finds a place inside a runtime if nothing else is asked for", async () => {

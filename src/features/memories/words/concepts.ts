@@ -82,9 +82,7 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
   const pieces = piecesOf(query);
   const rows = pieces.length > 0 ? await lookups.words(pieces) : [];
   const known = new Map(rows.map((row) => [keyOf(pieces[row.place - 1]), row]));
-  const words = withoutRepeated(query.words, known).filter(
-    ({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0,
-  );
+  const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
   const written = new Map(words.map((word) => [word, variantsOf(word, known)]));
   const unknown = words.filter((word) => !written.get(word)?.some(({ isKnown }) => isKnown));
   const signs = query.signed.flatMap((name) => name.signs).filter(isCounted);
@@ -116,15 +114,15 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
 }
 
 /**
- * The words of a query without those whose stem another one has, so that "allocated" after "allocate" does not count
- * twice. Only the last word may be the beginning of others, so it stays.
+ * The words of a query whose stem another one has, so that "allocated" after "allocate" does not count twice. Only the
+ * last word may be the beginning of others, so it counts.
  */
-function withoutRepeated(words: readonly QueryWord[], known: Known): QueryWord[] {
+function repeatedAmong(words: readonly QueryWord[], known: Known): ReadonlySet<QueryWord> {
   const stemOf = ({ text, piece }: QueryWord): string =>
     /^\p{L}+$/u.test(text) ? (known.get(keyOf(piece))?.lexemes.join(" ") ?? "") : "";
   const ofStem = new Map<string, QueryWord>();
   for (const word of words) if (word.isLast || !ofStem.has(stemOf(word))) ofStem.set(stemOf(word), word);
-  return words.filter((word) => word.isPair || stemOf(word) === "" || ofStem.get(stemOf(word)) === word);
+  return new Set(words.filter((word) => !word.isPair && stemOf(word) !== "" && ofStem.get(stemOf(word)) !== word));
 }
 
 /** Finds out what the words of a query stand for in a graph. */
@@ -145,12 +143,11 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   // If no memory has the subject of "election problems", those of the type are about something else.
   const areTypesMeant = subjects.length === 0 || subjects.includes(true);
   const variants = areTypesMeant ? all : all.map((some) => some.filter(({ way }) => way !== "type"));
+  const repeated = repeatedAmong(words, known);
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];
-    return {
-      ...conceptOf(word.text, found, memories, word.parts.length > 0 || isTypeToo(word, found, known)),
-      isKnown: isKnown(word, found),
-    };
+    const concept = conceptOf(word.text, found, memories, word.parts.length > 0 || isTypeToo(word, found, known));
+    return { ...concept, ...(repeated.has(word) && { weight: 0 }), isKnown: isKnown(word, found) };
   });
   const wordsFound = words.map((word, place) => ({
     word,

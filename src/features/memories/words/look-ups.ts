@@ -54,7 +54,7 @@ const FIRST_PARTS = 3;
  * Chooses what to look up. Candidates are the memories that match the whole query, and those with any of its rare
  * concepts: the rarest first, as many concepts as there is room for. If all concepts are common, those with the rarest
  * one are taken instead, and those that match the whole query and have some of it in the title. A name in camelCase is
- * rare, however common its parts are.
+ * rare, however common its parts are, and so is a word as it is written, however common another form of it is.
  */
 export function chooseLookUps(asked: Asked): LookUps {
   if (asked.isPhrase) return lookUpPhrase(asked);
@@ -73,7 +73,7 @@ function lookUpAllCommon(asked: Asked): LookUps {
 
 const IN_TITLE_OR_TEXT: readonly Mark[] = [TITLE, TEXT];
 
-/** Also finds the names themselves. What the other gates find counts as their parts elsewhere, as most of it is. */
+/** Also finds what was written itself. What the other gates find counts as its parts or another form, as most is. */
 function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
   const scored = asked.scored.map(asLess);
   const { gates, scans, isFirstSpared } = lookUpAllCommon({ ...asked, scored });
@@ -179,11 +179,14 @@ function rareAmong(scored: readonly Scored[], candidates: number): Scored[] {
 
 /** Whether a memory has less than what was written: the parts of a name in camelCase, or another form of a word. */
 const isLess = ({ way }: Variant): boolean => way === "apart" || way === "form";
-/** A concept that counts in any case as its least variants do. */
-const asLess = (concept: Scored): Scored => {
-  const less = concept.variants.find(isLess);
-  return less ? { ...concept, variants: concept.variants.map((variant) => ({ ...variant, way: less.way })) } : concept;
-};
+/** A concept that counts in any case as if a memory had less. */
+const asLess = (concept: Scored): Scored =>
+  concept.variants.some(isLess)
+    ? {
+        ...concept,
+        variants: concept.variants.map((one) => (one.way === "beginning" ? one : { ...one, way: "apart" })),
+      }
+    : concept;
 
 /**
  * The names in camelCase whose parts are common, without these, and the words of which another form is common: few

@@ -54,7 +54,8 @@ const PHRASE_OR_TERM = new RegExp(
 );
 
 /** Places inside Node.js and Java in a pasted stack: they differ by version, and tell nothing of the subject. */
-const FRAMES = /\bat (?:[^\s()]{1,200} (?:\[as [^\s()]{1,200}\] )?\(node:[^\s()]{1,200}\)|node:\S+|java\.base\/\S+)/gu;
+const FRAMES =
+  /\bat (?:async |new )?(?:\S{1,200} (?:\[as \S{1,200}\] )?\(node:[^\s()"]{1,200}\)|node:[^\s"]+:\d+|java\.base\/[^\s"]+)/gu;
 
 /** A query without such places, unless it has nothing else. */
 function withoutFrames(query: string): string {
