@@ -62,7 +62,7 @@ function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, sh
   }
   const advice = insteadOf(value, shape);
   if (advice) return draft.refuse("other", `${place}: ${quote(advice.shown)}`, advice.reason);
-  if (!shape && !isMapOfMemories(value) && isListsByName(value)) return readListsByName({ place, value }, draft);
+  if (!shape && isListsByName(value)) return readListsByName({ place, value }, draft);
   readItem({ place, value }, draft, shape);
 }
 
