@@ -183,6 +183,26 @@ it.each([
   expect(total).toBeGreaterThan(400);
 });
 
+it("counts a common word in full beside one of which another form is common", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await manyMemories(world, ann, 1_200, "Index the table.");
+  await aMemory(ann, { title: "A note", content: "Read of インデックス here." });
+  await manyMemories(world, ann, 1_200, "It freezes.");
+  await manyMemories(world, ann, 10, "It freezes at the index.");
+  await manyMemories(world, ann, 1_200, "Something else.");
+  const relevance = async () => {
+    await world.database.pool.query("SELECT count_words($1, 10000)", [ann.caller.personalGraphId]);
+    const { memories } = await ann.did(searchMemories, { query: "freezes インデックス" });
+    return memories.find(({ snippet }) => snippet === "It freezes at the index.")?.relevance ?? Infinity;
+  };
+
+  const alone = await relevance();
+  await aMemory(ann, { title: "Another", content: "It froze." });
+
+  expect(await relevance()).toBeCloseTo(alone, 2);
+});
+
 it("weighs a name in camelCase by the memories that have it, not by those with its parts", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -75,10 +75,11 @@ const IN_TITLE_OR_TEXT: readonly Mark[] = [TITLE, TEXT];
 
 /** Also finds what was written itself. What the other gates find counts as its parts or another form, as most is. */
 function lookUpNames(asked: Asked, names: readonly Scored[]): LookUps {
-  const scored = asked.scored.map(asLess);
+  const isName = (concept: Scored) => names.some(({ place }) => place === concept.place);
+  const scored = asked.scored.map((concept) => (isName(concept) ? asLess(concept) : concept));
   const { gates, scans, isFirstSpared } = lookUpAllCommon({ ...asked, scored });
   const gate = gates.length + 1;
-  const others = scored.filter(({ place, isExtra }) => !isExtra && !names.some((name) => name.place === place));
+  const others = scored.filter((concept) => !concept.isExtra && !isName(concept));
   return {
     gates: [
       ...gates,
@@ -180,13 +181,10 @@ function rareAmong(scored: readonly Scored[], candidates: number): Scored[] {
 /** Whether a memory has less than what was written: the parts of a name in camelCase, or another form of a word. */
 const isLess = ({ way }: Variant): boolean => way === "apart" || way === "form";
 /** A concept that counts in any case as if a memory had less. */
-const asLess = (concept: Scored): Scored =>
-  concept.variants.some(isLess)
-    ? {
-        ...concept,
-        variants: concept.variants.map((one) => (one.way === "beginning" ? one : { ...one, way: "apart" })),
-      }
-    : concept;
+const asLess = (concept: Scored): Scored => ({
+  ...concept,
+  variants: concept.variants.map((one) => (one.way === "beginning" ? one : { ...one, way: "apart" })),
+});
 
 /**
  * The names in camelCase whose parts are common, without these, and the words of which another form is common: few
