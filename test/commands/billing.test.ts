@@ -393,4 +393,30 @@ describe("unknown", () => {
     expect(inWords.output).toMatch(/^SUBSCRIPTION +STATUS +CREATED +AMOUNT .*\n(sub_\S+ +active .* \d+ usd .*\n){2}$/);
     expect(world.stripe.requests.slice(asked).every(({ method }) => method === "GET")).toBe(true);
   });
+
+  it("reads every page, and leaves out those that expired before they were ever paid", async () => {
+    await using world = await createStripeWorld();
+    const { owner } = await aPayer(world);
+    const stripe = stripeClient(world.stripe.secretKey, world.stripe.url);
+    const items = [{ price: world.stripe.priceId, quantity: 1 }];
+    const subscribe = (customer: string) =>
+      stripe.subscriptions.create({ customer, items, metadata: { team_id: world.services.newId() } });
+    const [payer, unable] = [await stripe.customers.create({ email: owner.email }), await stripe.customers.create()];
+    world.stripe.setCard(unable.id, "declined");
+    for (let made = 0; made < 100; made++) await subscribe(payer.id);
+    const [expired, paid] = [await subscribe(unable.id), await subscribe(unable.id)];
+    await world.stripe.payInvoice(String(paid.latest_invoice));
+    await world.stripe.advance(24 * 3_600_000);
+
+    const { output } = await billing(
+      { DATABASE_URL: world.databaseUrl, ...environmentOf(world.stripe) },
+      "unknown",
+      "--json",
+    );
+
+    const listed = (JSON.parse(output) as { subscriptions: { subscription_id: string }[] }).subscriptions;
+    expect((await stripe.subscriptions.retrieve(expired.id)).status).toBe("incomplete_expired");
+    expect(listed).toHaveLength(101);
+    expect(listed.map(({ subscription_id: id }) => id)).toContain(paid.id);
+  });
 });
