@@ -1,3 +1,4 @@
+import pg from "pg";
 import { LIMITS } from "./limits.js";
 import { Variables, WEB, isDecodable, isUrl } from "./variables.js";
 
@@ -182,7 +183,22 @@ function databaseAddress(variables: Variables, name: string): string | undefined
   if (!["public", null].includes(new URL(text).searchParams.get("schema"))) {
     variables.report(name, "names a schema, but the tables are always in public: leave out `schema=…`.");
   }
-  return namingTlsMode(text);
+  const url = namingTlsMode(text);
+  const problem = addressProblem(url);
+  if (problem !== undefined) variables.report(name, problem);
+  return url;
+}
+
+/** What is wrong with an address for which node-postgres would throw an error that does not name it, or end the process. */
+export function addressProblem(url: string): string | undefined {
+  try {
+    const { port } = new pg.Client({ connectionString: url });
+    return port >= 1 && port <= 65_535 ? undefined : "must have a port from 1 to 65535.";
+  } catch (error) {
+    // The start says more about files of certificates, and about passwords that cannot be decoded.
+    if (error instanceof URIError || !(error instanceof Error) || "syscall" in error) return undefined;
+    return `cannot be used: ${error.message}`;
+  }
 }
 
 /**

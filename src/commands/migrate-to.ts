@@ -2,7 +2,7 @@ import "reflect-metadata";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
 import type pg from "pg";
-import { namingTlsMode } from "../config.js";
+import { addressProblem, namingTlsMode } from "../config.js";
 import { COPY_NAME, moveDatabase, refreshSearch } from "../platform/database/copy-database.js";
 import { PRESENCE_NAME } from "../platform/embedded/index.js";
 import { beginMove } from "../platform/database/migration-lock.js";
@@ -50,7 +50,10 @@ async function migrateTo(given: string | undefined, { to, takeBack: isBack, json
   if (!target || !/^postgres(ql)?:\/\//.test(target) || !URL.canParse(target)) {
     throw new WrongUse("Give the target as postgres://user:password@host:5432/database, or set TARGET_DATABASE_URL.");
   }
-  const there: Address = { url: namingTlsMode(target), variable: given ? "the target" : "TARGET_DATABASE_URL" };
+  const url = namingTlsMode(target);
+  const problem = addressProblem(url);
+  if (problem !== undefined) throw new WrongUse(`The target ${problem}`);
+  const there: Address = { url, variable: given ? "the target" : "TARGET_DATABASE_URL" };
   const tables = await withDatabaseUrl((from) => {
     if (placeOf(from.url) === placeOf(target)) throw new WrongUse("The target is this database: give another one.");
     return onConnection(from, { keepAlive: true, application_name: COPY_NAME }, async (client) => {

@@ -269,12 +269,14 @@ it("refuses to retry a mail that does not wait, to move a database to itself, an
   const same = await runHere(migrateTo, [world.databaseUrl], here);
   const alsoSame = await runHere(migrateTo, [`postgres://${pathname}?host=${hostname}&port=${port}`], here);
   const taken = await runHere(migrateTo, ["--take-back", "postgres://127.0.0.1:1/none"], here);
+  const unclear = await runHere(migrateTo, ["postgres://127.0.0.1/none?port=abc"], here);
 
   expect(retried).toMatchObject({ code: 1, output: "", errors: expect.stringContaining("No failed mail") as string });
   for (const refused of [same, alsoSame]) {
     const errors = expect.stringContaining("is this database") as string;
     expect(refused).toMatchObject({ code: 2, output: "", errors });
   }
+  expect(unclear).toEqual({ code: 2, output: "", errors: expect.stringContaining("The target must have a port") });
   expect(taken).toMatchObject({
     code: 2,
     output: "",

@@ -63,6 +63,14 @@ it.each([
   [{ EMBEDDED_DATABASE_AS_ROOT: "true" }, "EMBEDDED_DATABASE_AS_ROOT must be one of yes, no"],
   [{ STRIPE_API_BASE: "api.stripe.com" }, "STRIPE_API_BASE must be a URL"],
   [{ DATABASE_URL: "postgres://a@b/c?schema=d" }, "DATABASE_URL names a schema, but the tables are always in public"],
+  [
+    { DATABASE_URL: "postgres://a:b@h/c?uselibpqcompat=true&sslmode=verify-ca" },
+    /DATABASE_URL cannot be used: .*specify a custom CA certificate with sslrootcert/,
+  ],
+  [{ DATABASE_URL: "postgres://a:b@h/c?sslnegotiation=direct&sslmode=disable" }, "DATABASE_URL cannot be used: sslneg"],
+  [{ DIRECT_DATABASE_URL: "postgres://h/c?port=abc", DATABASE_URL: "postgres://h/c" }, "DIRECT_DATABASE_URL must have"],
+  [{ DATABASE_URL: "postgres://h:0/c" }, "DATABASE_URL must have a port from 1 to 65535"],
+  [{ DATABASE_URL: "postgres://h/c?port=65536" }, "DATABASE_URL must have a port from 1 to 65535"],
   [{ DATABASE_URL: "postgres://a:b@h:1,i:2/c" }, "DATABASE_URL names several hosts, but must name one"],
   [{ DATABASE_URL: "postgres://a:b@h/c?host=h%2Ci" }, "DATABASE_URL names several hosts, but must name one"],
   [
