@@ -6,10 +6,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { SUBJECTS } from "../../src/surfaces/playground/client/examples.js";
 import { explainKey, withoutEmptyKey } from "../../src/surfaces/playground/client/fetcher.js";
 import { type Ids, collectIds } from "../../src/surfaces/playground/client/ids.js";
+import { linkedMemory } from "../../src/surfaces/playground/client/linked-memory.js";
 import { type BillingWorld, createBillingWorld } from "../support/billing.js";
 import { describeInBrowser } from "../support/browser.js";
 import { paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
+import { aMemory } from "../support/memories.js";
 import { createWorld } from "../support/world.js";
 
 const HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -157,6 +159,19 @@ describe("the examples", () => {
   });
 });
 
+describe("a link to a memory", () => {
+  const id = "0190b5a0-7c3e-7000-8000-000000000001";
+
+  it("has an operation that fits the schema, for an id and nothing else", () => {
+    const schema = buildSchema(readFileSync("schema.graphql", "utf8"));
+    const document = linkedMemory(`?utm_source=x&memory=${id}`) ?? "";
+    expect(document).toContain(`memory(id: "${id}")`);
+    expect(validate(schema, parse(document))).toEqual([]);
+    for (const search of ["", "?memory=", "?memory=x", `?memory=${id}%22`, `?memory=%0A${id}`])
+      expect(linkedMemory(search)).toBe(undefined);
+  });
+});
+
 /** Stores what other people get by mail: the code, and the token of the invitation. */
 async function prepare(world: BillingWorld, { invitation: [id] = [] }: Ids, variables: object): Promise<void> {
   const { token, input = {} } = variables as { token?: string; input?: { email?: string; code?: string } };
@@ -266,6 +281,27 @@ describeInBrowser("the playground", (browser) => {
     await page.getByRole("button", { name: "Show Documentation Explorer" }).click();
     await page.getByRole("link", { name: "Query", exact: true }).click();
     await page.getByText("Finds memories by words, best first").waitFor();
+
+    expect(problems).toEqual([]);
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("opens with the operation for the memory of a link, and keeps what its tab had", async () => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    const { id } = await aMemory(ann, { title: "Retry with backoff" });
+    const { url } = await world.serve();
+    const page = await browser().newPage({ viewport: { width: 1280, height: 800 } });
+    const problems = problemsOf(page, url);
+
+    await page.goto(`${url}/graphql?memory=${id}`);
+    await giveKey(page, ann.key);
+    await run(page);
+    await expectAnswer(page, `"title": "Retry with backoff"`);
+    await page.goto(`${url}/graphql`);
+    await expectText(page, ".graphiql-query-editor .view-lines", id);
+    await page.goto(`${url}/graphql?memory=${ann.caller.personalGraphId}`);
+    await expectText(page, ".graphiql-query-editor .view-lines", ann.caller.personalGraphId);
 
     expect(problems).toEqual([]);
     expect(world.bugs).toEqual([]);

@@ -7,6 +7,7 @@ import { EXAMPLES_PLUGIN } from "./examples-panel.js";
 import { askService } from "./fetcher.js";
 import { EditorColors } from "./editor-colors.js";
 import { HEADERS, HeadersOfNewTabs } from "./headers.js";
+import { linkedMemory } from "./linked-memory.js";
 
 const WELCOME = `# Memory Graph Gateway
 #
@@ -35,6 +36,8 @@ addEventListener("vite:preloadError", () => {
   if (incomplete) incomplete.hidden = false;
 });
 
+const linked = linkedMemory(location.search);
+
 // Session storage is deleted with the tab: it contains the API key, also in GraphiQL's history.
 createRoot(root).render(
   <GraphiQL
@@ -44,6 +47,7 @@ createRoot(root).render(
     defaultHeaders={HEADERS}
     defaultEditorToolsVisibility="headers"
     defaultQuery={WELCOME}
+    {...(linked === undefined ? {} : { initialQuery: linked })}
     plugins={[EXAMPLES_PLUGIN, HISTORY_PLUGIN]}
     visiblePlugin={EXAMPLES_PLUGIN}
   >
