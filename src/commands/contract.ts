@@ -3,7 +3,8 @@ import { lexicographicSortSchema, printSchema } from "graphql";
 import { AGENT_INSTRUCTIONS } from "../features/memories/index.js";
 import { graphqlSchema, operations, relations } from "../operations.js";
 import { rightsTable } from "../operation/rights.js";
-import { toolsJson } from "../surfaces/mcp/tools.js";
+import { researchToolsOf } from "../surfaces/mcp/research-tools.js";
+import { toolsJson, toolsOf } from "../surfaces/mcp/tools.js";
 import { openApiJson } from "../surfaces/rest/openapi.js";
 import { JSON_OPTION, commandLine, runCommand } from "./command-line.js";
 
@@ -16,10 +17,11 @@ export const program = commandLine({
   .option(...JSON_OPTION)
   .action(async ({ json }: { json?: true }) => {
     const schema = await graphqlSchema();
+    const tools = [toolsOf(operations, schema), researchToolsOf(operations, schema)] as const;
     const files = [
       write("schema.graphql", `${printSchema(lexicographicSortSchema(schema))}\n`),
       write("test/contract/openapi.json", openApiJson(operations, schema)),
-      write("test/contract/tools.json", toolsJson(operations, schema, AGENT_INSTRUCTIONS)),
+      write("test/contract/tools.json", toolsJson(...tools, AGENT_INSTRUCTIONS)),
       write("docs/rights.md", rightsTable(operations, relations)),
     ];
     if (json) console.log(JSON.stringify({ files }));

@@ -18,6 +18,19 @@ it.each(["handshake", "a program", "stateless"])(
   },
 );
 
+it.each(["handshake", "stateless"])(
+  "the SDK's client by %s finds and reads as ChatGPT's research does",
+  async (client) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const { key } = await world.user();
+
+    await runTool("mcp/research.js", client, `${url}/mcp`, key);
+
+    expect(world.bugs).toEqual([]);
+  },
+);
+
 /** The reasons for failing checks, and those checks by revision: the scenario, then the check. */
 type Baseline = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 

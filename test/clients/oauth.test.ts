@@ -9,14 +9,14 @@ import { runTool } from "./tools.js";
 async function connect(client: string, ...browser: readonly string[]): Promise<void> {
   await using world = await createWorld();
   const { url } = await serveWithOAuth(world);
-  await connectAt(url, world, client, ...browser);
+  await connectAt(`${url}/mcp/oauth`, world, client, ...browser);
 }
 
-async function connectAt(url: string, world: World, client: string, ...browser: readonly string[]): Promise<void> {
+async function connectAt(address: string, world: World, client: string, ...browser: readonly string[]): Promise<void> {
   const email = "ann@example.com";
   await world.giveCode(email, CODE);
 
-  await runTool("mcp/oauth.js", client, `${url}/mcp/oauth`, email, CODE, ...browser);
+  await runTool("mcp/oauth.js", client, address, email, CODE, ...browser);
 
   const keys = await world.database.models.apiKey.findMany({ where: { user: { email } } });
   expect(keys).toMatchObject([
@@ -30,6 +30,15 @@ it.each(["handshake", "stateless"])(
   (client) => connect(client),
 );
 
+it.each(["handshake", "stateless"])(
+  "lets the SDK's client connect by %s to an address that names tools",
+  async (client) => {
+    await using world = await createWorld();
+    const { url } = await serveWithOAuth(world);
+    await connectAt(`${url}/mcp/oauth?tools=search,fetch,store_memory`, world, client);
+  },
+);
+
 it.skipIf(!isBrowserExpected)("lets a person connect the SDK's client in a browser", () =>
   connect("handshake", CHROMIUM),
 );
@@ -39,7 +48,7 @@ it.skipIf(!isBrowserExpected)("lets a person connect in a browser where a proxy 
   await using proxy = await startPrefixProxy("/.well-known/oauth-");
   proxy.leadsTo((await world.serve({ PUBLIC_URL: proxy.url, TRUSTED_PROXIES: "1" })).url);
 
-  await connectAt(proxy.url, world, "stateless", CHROMIUM);
+  await connectAt(`${proxy.url}/mcp/oauth`, world, "stateless", CHROMIUM);
 
   expect(proxy.outside).toEqual([]);
 });

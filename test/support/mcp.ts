@@ -57,16 +57,27 @@ interface Spoken {
   readonly id?: unknown;
 }
 
+interface Asking {
+  readonly revision: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The query string of the address. */
+  readonly search: string;
+}
+
 /** Sends one message. */
 export async function askMcp(
   url: string,
   key: string | undefined,
   method: string,
   params: object = {},
-  { revision = NEW, headers = {} }: { revision?: string; headers?: Record<string, string> } = {},
+  { revision = NEW, headers = {}, search = "" }: Partial<Asking> = {},
 ): Promise<Answer & { readonly body: Spoken }> {
   const message = messageOf(method, params, revision);
-  const answer = await ask(`${url}/mcp`, { key, body: message.body, headers: { ...message.headers, ...headers } });
+  const answer = await ask(`${url}/mcp${search}`, {
+    key,
+    body: message.body,
+    headers: { ...message.headers, ...headers },
+  });
   return answer as Answer & { readonly body: Spoken };
 }
 
@@ -79,8 +90,14 @@ export interface Called {
 }
 
 /** Calls a tool and expects success. */
-export async function callTool(url: string, key: string, name: string, args: object = {}): Promise<Called> {
-  const { body } = await askMcp(url, key, "tools/call", { name, arguments: args });
+export async function callTool(
+  url: string,
+  key: string,
+  name: string,
+  args: object = {},
+  asking: Partial<Asking> = {},
+): Promise<Called> {
+  const { body } = await askMcp(url, key, "tools/call", { name, arguments: args }, asking);
   const {
     content,
     structuredContent,

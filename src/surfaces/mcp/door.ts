@@ -16,6 +16,7 @@ import { chargeCaller } from "../rate-limit.js";
 import { wholeArguments } from "./arguments.js";
 import { answerAlone, resultOf } from "./methods.js";
 import { CODES, type Message, ProtocolFailure, clip, failedCall, idOf, readMessage } from "./protocol.js";
+import { researchToolsOf } from "./research-tools.js";
 import { type Tool, toolsOf } from "./tools.js";
 
 interface McpParts {
@@ -118,14 +119,19 @@ function answerMessage(
   operations: readonly Operation[],
   { schema, services, instructions, routes }: McpParts,
 ): Handler {
-  const offered = onFirstUse(() => toolsOf(operations, schema));
+  const usual = onFirstUse(() => toolsOf(operations, schema));
+  const research = onFirstUse(() => researchToolsOf(operations, schema));
   const byName = onFirstUse(
-    () => new Map(offered().flatMap((tool) => tool.names.map((name) => [name, tool] as const))),
+    () => new Map([...usual(), ...research()].flatMap((tool) => tool.names.map((name) => [name, tool] as const))),
   );
   const names = new Map([
     ...routes,
     ...operations.flatMap(({ name, mcp }) => (mcp ? [[name, mcp.name] as const] : [])),
   ]);
+
+  // The instructions name the usual tools.
+  const toldWith = (offered: readonly Tool[]) =>
+    offered.some((tool) => usual().includes(tool)) ? instructions : undefined;
 
   return async (request, response) => {
     const scope = scopeOf(response);
@@ -138,12 +144,13 @@ function answerMessage(
       response.status(202).end();
       return;
     }
-    const own = offered().filter((tool) => scope.caller && tool.isFor(scope.caller));
+    const offered = toolsInAddress(request, byName()) ?? usual();
+    const own = offered.filter((tool) => scope.caller && tool.isFor(scope.caller));
     if (message.method !== "tools/call") assertWithinBudget(response);
     const result =
       message.method === "tools/call"
         ? await callTool(findTool(message, byName(), own), message, { services, response, names })
-        : answerAlone(message, instructions, () => own.map(({ listing }) => listing));
+        : answerAlone(message, toldWith(offered), () => own.map(({ listing }) => listing));
     await answerJson(response, 200, resultOf(message, result));
   };
 }
@@ -160,6 +167,23 @@ function parseBody(request: Request): unknown {
   } catch (error) {
     throw error instanceof InvalidInput ? new ProtocolFailure(CODES.parseError, error.message) : error;
   }
+}
+
+/**
+ * The tools that the address names, as in `/mcp?tools=search,fetch`; undefined where it has no `tools`.
+ * @throws ProtocolFailure when there is no tool of a name
+ */
+function toolsInAddress({ query: { tools } }: Request, byName: ReadonlyMap<unknown, Tool>): Tool[] | undefined {
+  if (tools === undefined) return undefined;
+  const named = [tools].flat().join(",").split(",");
+  const found = named.map((name) => {
+    const tool = byName.get(name.trim());
+    if (tool) return tool;
+    const known = [...new Set(byName.values())].map(({ listing }) => listing.name);
+    const message = `\`tools\` in the address takes ${known.join(", ")}, and not \`${clip(name)}\`.`;
+    throw new ProtocolFailure(CODES.invalidRequest, message);
+  });
+  return [...new Set(found)];
 }
 
 /** @throws ProtocolFailure, the same one, when the tool does not exist or the caller's key may not call it. */

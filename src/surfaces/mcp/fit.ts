@@ -91,8 +91,11 @@ function cutText(text: string, room: number, from: number): string {
 /** Whether a text, or JSON, contains the note that an answer was cut there. */
 export const isCut = (value: unknown): boolean =>
   typeof value === "string" ? CUT.test(value) : CUT_INSIDE.test(JSON.stringify(value));
-const CUT = /… \[cut at character \d+ of \d+\]/;
+const CUT = /… \[cut at character (\d+) of \d+\]/;
 const CUT_INSIDE = new RegExp(`${CUT.source}|"…":"\\d+ more fields"`);
+
+/** The character at which a text was cut that ends with the note of it. */
+export const cutPlace = (text: string): number => Number(new RegExp(`${CUT.source}$`).exec(text)?.[1]);
 
 /** Cuts a text, not within a surrogate pair, and notes where it was cut. */
 function cutAt(text: string, length: number, from: number): string {

@@ -9,7 +9,7 @@ const CACHED = { ttlMs: LIMITS.mcp.listKeptMs, cacheScope: "private" } as const;
 const CAPABILITIES = { tools: {} };
 
 /** Answers the methods of both eras except `tools/call`; none runs an operation. */
-export function answerAlone(message: Message, instructions: string, tools: () => object[]): object {
+export function answerAlone(message: Message, instructions: string | undefined, tools: () => object[]): object {
   const { method, params, isModern } = message;
   if (method === "tools/list") return { tools: tools(), ...(isModern ? CACHED : {}) };
   if (isModern && method === "server/discover") {

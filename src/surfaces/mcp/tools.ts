@@ -77,13 +77,22 @@ export const tokensOf = (tools: readonly Tool[]): number =>
   );
 
 /** Everything that agents are told before they call anything, as JSON. */
-export function toolsJson(operations: readonly Operation[], schema: GraphQLSchema, instructions: string): string {
-  const tools = toolsOf(operations, schema);
-  const listed = tools.map(({ listing }) => listing);
-  return `${JSON.stringify({ tokens: tokensOf(tools), instructions, tools: listed }, null, 2)}\n`;
+export function toolsJson(tools: readonly Tool[], research: readonly Tool[], instructions: string): string {
+  const [listed, onlyNamed] = [tools, research].map((some) => some.map(({ listing }) => listing));
+  return `${JSON.stringify({ tokens: tokensOf(tools), instructions, tools: listed, research: onlyNamed }, null, 2)}\n`;
 }
 
-function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema): Tool {
+/** A form of inputs and answers that programs require, instead of the usual one. */
+export interface ToolForm {
+  /** The fields of an answer. */
+  readonly schema: Readonly<Record<string, JsonSchema>>;
+  /** Separates where a long text is to be continued from the operation's inputs; undefined where it begins. */
+  takePart?(args: Output): PartTaken | undefined;
+  /** Makes the answer, of at most `LIMITS.mcp.answerBytes`, of what the operation has answered, as plain JSON. */
+  answerOf(output: Output, parts: { readonly from: number; urlOf(id: unknown): string }): object;
+}
+
+export function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema, form?: ToolForm): Tool {
   const full = inputTypeOf(schema, operation);
   const names = Object.keys(full.getFields());
   const answer = plainAnswerSchema(outputTypeOf(schema, operation));
@@ -114,7 +123,9 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       title: titleOf(tool.name),
       description: tool.description,
       inputSchema: inputSchema(fields, tool),
-      outputSchema: outputSchema(isChange ? { ...given, properties: { ...given.properties, ...GRAPH } } : given),
+      outputSchema: form
+        ? { type: "object", properties: form.schema }
+        : outputSchema(isChange ? { ...given, properties: { ...given.properties, ...GRAPH } } : given),
       annotations: annotationsOf(operation, tool),
     },
     isFor: ({ scopes }) => scopesOf(operation.permission).every((scope) => scopes.has(scope)),
@@ -122,18 +133,19 @@ function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQLSchema
       scope.operations.push(operation.name);
       if (!isObject(args)) throw InvalidInput.at("arguments", "must be an object");
       const { meant, unknown } = meantBy(args);
-      const part = takePart(meant, inParts === undefined ? "" : partName(inParts));
+      const part = form?.takePart?.(meant) ?? takePart(meant, inParts === undefined ? "" : partName(inParts));
       const { from, others } = part;
       const found = [...unknown, ...issuesOfCuts(meant), ...issuesOfWords(meant, fields), ...part.issues];
       const plain = await run(services, scope, { path: {}, query: {}, body: others }, { found });
       const picked = pick(plain, given) as Output;
+      if (form) return toAnswer(form.answerOf(toPlainJson(picked), { from, urlOf: addressIn(services) }));
       // Which graph that is by default changes when a user joins or leaves a team.
       const output = isChange ? { ...picked, graph: graphOf(scope, others) } : picked;
       const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
       return answerOf(output, { inParts, ifCut }, { from, endsEarly: plain["truncated"] === true, hints });
     },
     addTo: (failure, scope, args) =>
-      failure.kind === "not_found" && failure.reason === undefined && isObject(args)
+      !form && failure.kind === "not_found" && failure.reason === undefined && isObject(args)
         ? adviceIfMissing(failure, scope, meantBy(args).meant)
         : undefined,
   };
@@ -149,7 +161,13 @@ const graphOf = ({ caller }: RequestScope, { graph }: Output): "personal" | "tea
 /** Where an answer to a change was cut. */
 const IF_CHANGED = "Everything was stored; only this answer is cut. get_memory shows more.";
 
-type Output = Readonly<Record<string, unknown>>;
+export type Output = Readonly<Record<string, unknown>>;
+
+/** The address at which a person can read a memory: the playground with a query for it. */
+const addressIn =
+  ({ publicUrl }: Services) =>
+  (id: unknown): string =>
+    `${publicUrl()}/graphql?memory=${encodeURIComponent(String(id))}`;
 
 interface CutTexts {
   readonly inParts: string | undefined;
@@ -179,9 +197,7 @@ function answerOf(output: Output, { inParts, ifCut }: CutTexts, { from, endsEarl
   const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
   const part = path && { path, from };
-  // Converts times to text, since `fitObject` cuts plain JSON.
-  const value = JSON.parse(JSON.stringify(asked)) as object;
-  return toAnswer({ ...fitObject(value, LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
+  return toAnswer({ ...fitObject(toPlainJson(asked), LIMITS.mcp.answerBytes - jsonBytes(cut), part), ...cut });
 }
 
 /** The texts at the end of the path, which leads through lists to each of their items. */
@@ -256,6 +272,9 @@ function partHints(output: Output, inParts: string | undefined, from: number): s
   return [`The ${name} has only ${longest} characters: leave out ${partName(inParts)} to read it from the beginning.`];
 }
 
+/** Converts times to text, since `fitObject` cuts plain JSON. */
+const toPlainJson = (value: Output): Output => JSON.parse(JSON.stringify(value)) as Output;
+
 const toAnswer = (value: object): ToolAnswer => ({ value, text: JSON.stringify(value) });
 
 /**
@@ -288,8 +307,14 @@ function splitByName(
   };
 }
 
+interface PartTaken {
+  readonly from: number;
+  readonly others: Output;
+  readonly issues: readonly InputIssue[];
+}
+
 /** Separates the door's own input, where the part begins, from the operation's inputs. */
-function takePart(args: Output, name: string): { from: number; others: Output; issues: readonly InputIssue[] } {
+function takePart(args: Output, name: string): PartTaken {
   const { [name]: from = 0, ...others } = args;
   if (Number.isSafeInteger(from) && Number(from) >= 0) return { from: Number(from), others, issues: [] };
   return { from: 0, others, issues: [{ path: name, message: "must be a whole number, at least 0" }] };

@@ -61,4 +61,5 @@ const withoutKey = (url: string): Html =>
     <p>
       These connect by OAuth, at <code>${url}/mcp/oauth</code>. A page then shows which program asks and what it wants,
       and sends a code to your e-mail address.
-    </p>`;
+    </p>
+    <p>ChatGPT's deep research and company knowledge need <code>${url}/mcp/oauth?tools=search,fetch</code>.</p>`;
