@@ -298,10 +298,13 @@ describeInBrowser("the playground", (browser) => {
     await giveKey(page, ann.key);
     await run(page);
     await expectAnswer(page, `"title": "Retry with backoff"`);
-    await page.goto(`${url}/graphql`);
-    await expectText(page, ".graphiql-query-editor .view-lines", id);
-    await page.goto(`${url}/graphql?memory=${ann.caller.personalGraphId}`);
-    await expectText(page, ".graphiql-query-editor .view-lines", ann.caller.personalGraphId);
+    // GraphiQL stores its tabs a little later.
+    const kept = () => page.evaluate("JSON.stringify({ ...sessionStorage })");
+    await expect.poll(kept).toContain(id);
+    const other = ann.caller.userId;
+    await page.goto(`${url}/graphql?memory=${other}`);
+    await expectText(page, ".graphiql-query-editor .view-lines", other);
+    expect(await kept()).toContain(id);
 
     expect(problems).toEqual([]);
     expect(world.bugs).toEqual([]);
