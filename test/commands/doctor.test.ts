@@ -565,6 +565,8 @@ it("checks each price and the customer portal", async () => {
   };
   const { id: withoutChanges } = await configurations.create({ features: { invoice_history: { enabled: true } } });
   expect(await said({ STRIPE_PORTAL_ID: withoutChanges })).toBe(works);
+  const { id: withPauses } = await configurations.create({ features: { subscription_pause: { enabled: true } } });
+  expect(await said({ STRIPE_PORTAL_ID: withPauses })).toMatch(/^wrong: .* lets owners pause/);
   const oneInterval = await portalOf("price", standIn.priceId, monthly);
   expect(await said({ STRIPE_PORTAL_ID: oneInterval })).toBe(works);
   const bothIntervals = await portalOf("price", standIn.priceId, yearly);

@@ -62,7 +62,14 @@ function tellOtherHost(endpoints: readonly string[] = [], publicUrl?: string): s
 
 /** @throws Problem if a change in the customer portal charges a team wrongly, or is not checked by the service. */
 async function assertChangesRightly(stripe: Stripe, portal: Stripe.BillingPortal.Configuration): Promise<void> {
-  const { enabled, default_allowed_updates: allowed, products } = portal.features.subscription_update;
+  const { subscription_pause: pause, subscription_update: change } = portal.features;
+  if (pause.enabled) {
+    throw new Problem(
+      `The customer portal ${portal.id} lets owners pause, which takes the plan from their team: switch that off in ` +
+        "Stripe's dashboard.",
+    );
+  }
+  const { enabled, default_allowed_updates: allowed, products } = change;
   if (enabled && allowed.includes("quantity")) {
     throw new Problem(
       `The customer portal ${portal.id} lets owners pay for fewer seats than their team has members: take the ` +

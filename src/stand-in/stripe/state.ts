@@ -176,6 +176,8 @@ export interface PortalSettingsRecord {
   readonly id: string;
   readonly created: number;
   readonly cancels: boolean;
+  /** Whether a customer can pause a subscription. Undefined counts as no. */
+  readonly pauses?: boolean;
   readonly updates: readonly string[];
   readonly showsInvoices: boolean;
   readonly changesPayment: boolean;

@@ -48,6 +48,7 @@ const SETTINGS = fields({
     invoice_history: optional(FEATURE),
     payment_method_update: optional(FEATURE),
     subscription_cancel: optional(fields({ enabled: boolean, mode: optional(oneOf("at_period_end")) })),
+    subscription_pause: optional(FEATURE),
     subscription_update: optional(
       fields({
         enabled: boolean,
@@ -103,6 +104,7 @@ function store(
     created,
     metadata: mergeMetadata(before.metadata, metadata),
     cancels: features.subscription_cancel?.enabled ?? false,
+    pauses: features.subscription_pause?.enabled ?? false,
     updates: updates?.enabled ? updates.allowed_updates : [],
     showsInvoices: features.invoice_history?.enabled ?? false,
     changesPayment: features.payment_method_update?.enabled ?? false,
@@ -134,6 +136,7 @@ const settingsObject = (
     id,
     created,
     cancels,
+    pauses,
     updates,
     showsInvoices,
     changesPayment,
@@ -161,7 +164,7 @@ const settingsObject = (
         proration_behavior: "none",
         cancellation_reason: { enabled: false, feedback_options: null, options: [] },
       },
-      subscription_pause: { enabled: false, duration: { type: "indefinite", interval_options: [] } },
+      subscription_pause: { enabled: pauses ?? false, duration: { type: "indefinite", interval_options: [] } },
       subscription_update: {
         enabled: prices.length > 0,
         billing_cycle_anchor: anchor ?? null,
