@@ -193,7 +193,7 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
   const code = codeOf(error);
   const said = messageOf(error);
   if (/^The server does not support SSL/.test(said)) {
-    return `PostgreSQL at ${host} offers no TLS: remove sslmode from ${variable}, or turn TLS on there.`;
+    return `PostgreSQL at ${host} offers no TLS: remove sslmode from ${variable}, and PGSSLMODE, or turn TLS on there.`;
   }
   if (/^SASL: /.test(said)) {
     return `Password authentication with PostgreSQL at ${host} failed: check that ${variable} contains the right password.`;
@@ -222,7 +222,7 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
     return `The certificate of PostgreSQL at ${host} is not trusted (${code}). ${advice}`;
   }
   if (whyUnavailable(error) === "unreachable") {
-    const how = code || "it does not answer; if it is a pooler, its log says why";
+    const how = code || "it does not answer; if it sleeps when unused, try again; if it is a pooler, its log says why";
     return `No PostgreSQL can be reached at ${host} (${how}): start it, or correct ${variable}.`;
   }
   if (whyUnavailable(error) === "lost" && sqlStateOf(error) !== undefined) {

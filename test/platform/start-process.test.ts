@@ -27,6 +27,7 @@ const TROUBLES: ReadonlyArray<readonly [what: string, trouble: Trouble, sentence
   ["the address is none", () => ({ HOST: "a b" }), /cannot listen on a b|HOST/],
   ["the URL of the database is none", () => ({ DATABASE_URL: "postgres://[" }), /DATABASE_URL must be a URL/],
   ["the database does not run", () => ({ DATABASE_URL: "postgres://a@127.0.0.1:1/b" }), /No PostgreSQL can be reached/],
+  ["only PGSSLMODE asks for TLS", () => withModeOfTls("verify-full"), /offers no TLS: .*PGSSLMODE|is not trusted/],
   ["the data folder is a file", (folder) => ({ DATA_DIR: fileIn(folder) }), /is a file: set DATA_DIR to a folder/],
   ["the data folder's name is too long", () => ({ DATA_DIR: "d".repeat(3_000) }), /is too long: set DATA_DIR/],
   ...(process.platform === "linux"
@@ -41,6 +42,12 @@ const TROUBLES: ReadonlyArray<readonly [what: string, trouble: Trouble, sentence
   ["the demo user's key is a folder", (folder) => withFolder(folder, "demo-key"), /demo-key .*\(EISDIR\)/],
   ["the stand-in's file is damaged", (folder) => withDamage(folder), /is damaged: delete it, then start again/],
 ];
+
+/** An address that says nothing about TLS, and the variable of PostgreSQL's own programs that then counts. */
+const withModeOfTls = (PGSSLMODE: string) => ({
+  PGSSLMODE,
+  DATABASE_URL: inject("databaseServer").url.replace(/\?.*/, ""),
+});
 
 it.each(TROUBLES)("ends with a sentence and no stack when %s", async (_what, trouble, sentence) => {
   await using world = await createWorld();

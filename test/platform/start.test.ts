@@ -270,6 +270,7 @@ it.each([
     "Datenbank »graph« akzeptiert keine Verbindungen",
     /run ALTER DATABASE "graph" ALLOW_CONN/,
   ],
+  [{}, "timeout expired", /it does not answer; if it sleeps when unused, try again/],
   [{ code: "ENOENT", syscall: "connect" }, "connect ENOENT", /can be reached at \/run\/postgresql:5433 \(ENOENT\)/],
 ])("says what to do about an error of the connection: %o", (codes, message, sentence) => {
   const error = Object.assign(new Error(message), codes);
