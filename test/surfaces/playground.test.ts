@@ -384,6 +384,22 @@ describeInBrowser("the playground", (browser) => {
     },
   );
 
+  it("says how the keyboard leaves an editor", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage({ viewport: { width: 1280, height: 800 } });
+    await page.goto(`${url}/graphql`);
+    const isInEditor = () => page.evaluate("document.activeElement.closest('.monaco-editor') !== null");
+
+    await page.getByText("In an editor, Ctrl M lets Tab move on").waitFor();
+    await choose(page, "Who am I?");
+    await page.keyboard.press("Tab");
+    expect(await isInEditor()).toBe(true);
+    await page.keyboard.press("Control+m");
+    await page.keyboard.press("Tab");
+    expect(await isInEditor()).toBe(false);
+  });
+
   it("restores with undo what an example has replaced", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();

@@ -29,6 +29,10 @@ function ExamplesPanel() {
         Choose one, then run it with <kbd>Ctrl</kbd> <kbd>Enter</kbd>. Its variables are filled with ids of earlier
         answers.
       </p>
+      <p>
+        In an editor, <kbd>Ctrl</kbd> <kbd>M</kbd> lets <kbd>Tab</kbd> move on instead of writing (on a Mac,{" "}
+        <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>M</kbd>).
+      </p>
       {SUBJECTS.map(({ name, examples }) => (
         <section key={name} aria-label={name}>
           <h3 className="playground-subject">{name}</h3>
