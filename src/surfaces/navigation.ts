@@ -43,11 +43,25 @@ export const ICON_LINK: Html = html`<link rel="icon" href="data:image/svg+xml,${
 export const linkFrom = (here: string, { path }: Pick<PageLink, "path">): string =>
   `${"../".repeat(here.split("/").length - 2) || "./"}${path.slice(1)}`;
 
-/** Links to all pages; the present one is marked. */
+/**
+ * The style of `navigation`, and the mark of what has the focus: one that is seen on light and on dark. The first link
+ * is seen only by people who come to it by keyboard.
+ */
+export const NAVIGATION_STYLE = `
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .95em }
+.skip:not(:focus) { position: absolute; clip-path: inset(50%) }
+:focus-visible { outline: 2px solid #3b7de8 !important; outline-offset: 2px }
+`.trim();
+
+/**
+ * Links to the element `content` and to all pages; the present one is marked. The first link has a path, since Swagger UI
+ * handles those that begin with `#`, and would leave the focus where it is.
+ */
 export const navigation = (here: PagePath): Html =>
-  html`<nav aria-label="Pages">
-    ${[HOME, ...PAGE_LINKS].map((place) => {
-      const current = place.path === here ? html` aria-current="page"` : "";
-      return html`<a href="${linkFrom(here, place)}" ${current}>${place.name}</a> `;
-    })}
-  </nav>`;
+  html`<a class="skip" href="${linkFrom(here, { path: here })}#content">Skip to the content</a>
+    <nav aria-label="Pages">
+      ${[HOME, ...PAGE_LINKS].map((place) => {
+        const current = place.path === here ? html` aria-current="page"` : "";
+        return html`<a href="${linkFrom(here, place)}" ${current}>${place.name}</a> `;
+      })}
+    </nav>`;

@@ -8,8 +8,15 @@ import type { Page } from "playwright-core";
 export const paleTexts = (page: Page, within = "body"): Promise<string[]> =>
   page.evaluate<string[]>(`(${FIND_PALE})(${JSON.stringify(within)})`);
 
-/** Runs in the browser, so it is a string: this project's types have no DOM. */
-const FIND_PALE = `(within) => {
+/** Finds fields whose edge is hard to see: its contrast with what is around is below 3. */
+export const paleFields = (page: Page): Promise<string[]> => page.evaluate<string[]>(`(${FIND_PALE_FIELDS})()`);
+
+/** What has the focus, and whether a mark shows it, of a contrast of 3 or more. */
+export const focusOn = (page: Page): Promise<{ focused: string; isMarked: boolean }> =>
+  page.evaluate<{ focused: string; isMarked: boolean }>(`(${FIND_FOCUS})()`);
+
+/** Runs in the browser, so these are strings: this project's types have no DOM. */
+const COLOURS = `
   const luminance = ([r, g, b]) => {
     const linear = (value) => (value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4);
     return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
@@ -33,6 +40,34 @@ const FIND_PALE = `(within) => {
     element ? opacityOf(element.parentElement) * Number(styleOf(element).opacity) : 1);
   const backgroundOf = remember((element) =>
     element ? above(colourOf(styleOf(element).backgroundColor), backgroundOf(element.parentElement)) : [255, 255, 255]);
+  const contrastOf = (seen, behind) => {
+    const [less, more] = [luminance(seen), luminance(behind)].sort((a, b) => a - b);
+    return (more + 0.05) / (less + 0.05);
+  };
+`;
+
+const FIND_PALE_FIELDS = `() => {
+  ${COLOURS}
+  const fields = [...document.querySelectorAll("input:not([type=hidden]), select, textarea")];
+  return fields.filter((field) => {
+    const around = backgroundOf(field.parentElement);
+    const edge = above(colourOf(styleOf(field).borderTopColor), around);
+    return contrastOf(edge, around) < 3;
+  }).map((field) => field.outerHTML.slice(0, 100));
+}`;
+
+const FIND_FOCUS = `() => {
+  ${COLOURS}
+  const element = document.activeElement;
+  const { outlineStyle, outlineWidth, outlineColor, outlineOffset } = styleOf(element);
+  const around = backgroundOf(parseFloat(outlineOffset) < 0 ? element : element.parentElement);
+  const isThere = outlineStyle !== "none" && parseFloat(outlineWidth) >= 1;
+  const isMarked = isThere && contrastOf(above(colourOf(outlineColor), around), around) >= 3;
+  return { focused: element.outerHTML.slice(0, 80), isMarked };
+}`;
+
+const FIND_PALE = `(within) => {
+  ${COLOURS}
   // A text, or what an element shows besides its texts: what is typed in, and what the style adds.
   const textsOf = (node) => {
     if (node instanceof Text) return [[node.data, node.parentElement, styleOf(node.parentElement)]];
@@ -51,10 +86,9 @@ const FIND_PALE = `(within) => {
       const behind = backgroundOf(element);
       const [r, g, b, alpha] = colourOf(color);
       const seen = above([r, g, b, alpha * opacityOf(element)], behind);
-      const [less, more] = [luminance(seen), luminance(behind)].sort((a, b) => a - b);
       const size = parseFloat(fontSize);
       const isLarge = size >= 24 || (size >= 18.66 && Number(fontWeight) >= 700);
-      const contrast = (more + 0.05) / (less + 0.05);
+      const contrast = contrastOf(seen, behind);
       if (contrast >= (isLarge ? 3 : 4.5)) continue;
       found.add(contrast.toFixed(2) + " " + element.localName + ": " + text.slice(0, 50));
     }

@@ -6,7 +6,7 @@ import { inviteMember } from "../../src/features/teams/invitations/invite-member
 import { SNIPPETS } from "../../src/surfaces/pages/graphql-snippets.js";
 import { barriersOn } from "../support/accessibility.js";
 import { describeInBrowser } from "../support/browser.js";
-import { paleTexts } from "../support/contrast.js";
+import { focusOn, paleFields, paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
 import type { Document } from "../support/openapi.js";
 import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
@@ -98,13 +98,46 @@ it("leads people who open the address for agents to the page about them, and pro
   expect(text).not.toContain("127.0.0.1");
 });
 
+const widthOf = (page: Page) => page.evaluate<number>("document.documentElement.scrollWidth");
+
+/** The width that a page takes on the smallest phone with letters of twice the size, and with more space around them. */
+async function widthsForPoorSight(page: Page): Promise<{ large: number; spaced: number }> {
+  const before = page.viewportSize();
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.evaluate("document.documentElement.style.fontSize = '200%'");
+  const large = await widthOf(page);
+  await page.evaluate(`document.documentElement.style.fontSize = "";
+    for (const { style } of document.querySelectorAll("body *"))
+      for (const [name, value] of Object.entries({ "letter-spacing": ".12em", "word-spacing": ".16em" }))
+        style.setProperty(name, value, "important")`);
+  const spaced = await widthOf(page);
+  await page.evaluate("for (const element of document.querySelectorAll('[style]')) element.removeAttribute('style')");
+  if (before) await page.setViewportSize(before);
+  return { large, spaced };
+}
+
 /** Its width, and what is hard to read or to use. */
 const looksOf = async (page: Page) => ({
-  width: await page.evaluate<number>("document.documentElement.scrollWidth"),
-  pale: await paleTexts(page),
+  width: await widthOf(page),
+  poorSight: await widthsForPoorSight(page),
+  pale: [...(await paleTexts(page)), ...(await paleFields(page))],
   barriers: await barriersOn(page),
 });
-const FITS_A_PHONE = { width: 390, pale: [], barriers: [] };
+const FITS_A_PHONE = { width: 390, poorSight: { large: 320, spaced: 320 }, pale: [], barriers: [] };
+
+/** What a screen reader says of a page with a form: its title, and of the field that has the focus what describes it. */
+async function heardOn(page: Page) {
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send("Accessibility.getFullAXTree");
+  const of = (name: string) => (node: (typeof nodes)[number]) =>
+    node.properties?.find((one) => one.name === name)?.value.value;
+  const field = nodes.find((node) => node.role?.value === "textbox" && of("focused")(node) === true);
+  return {
+    title: await page.title(),
+    invalid: field && of("invalid")(field),
+    about: field?.description?.value as string,
+  };
+}
 
 /** A document with the methods of one path, a success and a refusal of each, and the schemas that they use. */
 function partOf({ paths, components, ...others }: Document, path: string): object {
@@ -193,11 +226,38 @@ describeInBrowser("pages", (browser) => {
       // The others are packages.
       if (!OTHERS[path]) {
         expect(await barriersOn(tab)).toEqual([]);
-        await tab.evaluate("document.documentElement.style.fontSize = '200%'");
-        expect(await tab.evaluate("document.documentElement.scrollWidth")).toBe(390);
+        expect(await widthsForPoorSight(tab)).toEqual(FITS_A_PHONE.poorSight);
       }
       // The browser itself logs error statuses, and GraphiQL logs the workers it starts.
       expect(said.filter((text) => !/^(Failed to load resource|setup-workers\/vite)/.test(text))).toEqual([]);
+    },
+  );
+
+  it.each(SCHEMES)(
+    "marks what has the focus on each page, and traps nobody who uses the keyboard (%s)",
+    async (scheme) => {
+      const page = await browser().newPage({ colorScheme: scheme });
+      for (const path of PAGES) {
+        await page.goto(url + path, { waitUntil: OTHERS[path] ? "networkidle" : "load" });
+        await page.locator("h1").waitFor();
+        // The others look like these.
+        const stops = OTHERS[path] ? 20 : Math.min(await page.locator("a[href], button, input, pre").count(), 30);
+        for (let stop = 0; stop < stops; stop++) {
+          await page.keyboard.press("Tab");
+          const expected = { focused: expect.not.stringMatching(/^<body/), isMarked: true };
+          expect(await focusOn(page), `${path}, ${stop}`).toEqual(expected);
+        }
+        if (path !== "/graphql" && (await page.locator("nav").count()) > 0) {
+          await page.reload();
+          await page.locator("h1").waitFor();
+          await page.keyboard.press("Tab");
+          await page.keyboard.press("Enter");
+          await page.waitForURL(/#content$/);
+          await page.keyboard.press("Tab");
+          expect(await page.evaluate("document.activeElement.closest('#content') !== null"), path).toBe(true);
+        }
+      }
+      await page.close();
     },
   );
 
@@ -287,16 +347,33 @@ describeInBrowser("pages", (browser) => {
 
     await page.goto(`${url}/invitations/token?code`);
     const shown = [];
+    const heard = [];
     for (const code of ["1", "12345678"]) {
       shown.push({ ...(await looksOf(page)), focused: await page.locator(":focus").getAttribute("name") });
+      heard.push(await heardOn(page));
       await page.keyboard.type(code);
       await page.keyboard.press("Enter");
       await page.waitForURL(/answer/);
     }
     await page.getByText("This is your API key").waitFor();
     const end = await looksOf(page);
+    await page.keyboard.press("Tab");
+    const selected = await page.evaluate("getSelection().toString()");
     await page.close();
 
+    expect(heard).toMatchObject([
+      {
+        title: expect.stringMatching(/^Code sent: Join /),
+        invalid: "false",
+        about: expect.stringMatching(/^A code of/),
+      },
+      {
+        title: expect.stringMatching(/^Problem: Join /),
+        invalid: "true",
+        about: expect.stringMatching(/^This code is/),
+      },
+    ]);
+    expect(selected).toMatch(/^mg_live_\w+$/);
     expect(shown).toEqual(shown.map(() => ({ ...FITS_A_PHONE, width: 320, focused: "code" })));
     expect(end).toEqual({ ...FITS_A_PHONE, width: 320 });
   });
@@ -317,6 +394,7 @@ describeInBrowser("pages", (browser) => {
     await page.getByRole("button", { name: "Mail me the link" }).click();
     await page.getByRole("status").getByText("on its way to b…@example.com").waitFor();
     shown.push(await looksOf(page));
+    expect(await page.title()).toMatch(/^Mail sent: Join /);
     // Reloading sends no other mail.
     await page.reload();
     await page.getByRole("button", { name: "Mail it again" }).waitFor();
@@ -342,14 +420,21 @@ describeInBrowser("pages", (browser) => {
 
     await page.goto(url + walker.startOf(body.client_id));
     const shown = [await looksOf(page)];
+    const heard = [await heardOn(page)];
+    await page.keyboard.type("a@b");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    heard.push(await heardOn(page));
     await page.getByLabel("Your e-mail address").fill(walker.email);
     await page.getByRole("button", { name: "Send a code" }).click();
     await page.getByLabel("Code").waitFor();
     shown.push(await looksOf(page));
+    heard.push(await heardOn(page));
     await page.keyboard.type("00000000");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
     shown.push(await looksOf(page));
+    heard.push(await heardOn(page));
     await page.getByRole("link", { name: "Use another address" }).click();
     await page.getByLabel("Your e-mail address").waitFor();
     await page.goto(`${url}/oauth/authorize?client_id=unknown`);
@@ -358,5 +443,19 @@ describeInBrowser("pages", (browser) => {
     await page.close();
 
     expect(shown).toEqual(shown.map(() => FITS_A_PHONE));
+    expect(heard).toMatchObject([
+      {
+        title: expect.stringMatching(/^Connect /),
+        invalid: "false",
+        about: "A code is sent there, also if you are new.",
+      },
+      {
+        title: expect.stringMatching(/^Problem: /),
+        invalid: "true",
+        about: expect.stringMatching(/address.* A code is/s),
+      },
+      { title: expect.stringMatching(/^Code sent: /), invalid: "false", about: expect.stringMatching(/^A code of/) },
+      { title: expect.stringMatching(/^Problem: /), invalid: "true", about: expect.stringMatching(/^This code is/) },
+    ]);
   });
 });

@@ -2,7 +2,7 @@ import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
-import { codeField, problemNote } from "./invitation.js";
+import { CODE_SENT, PROBLEM, codeField, describeField, problemNote } from "./invitation.js";
 import { page, pageHeaders } from "./layout.js";
 
 /** What the page of a program that wants to connect shows. */
@@ -22,6 +22,7 @@ export interface ConnectView {
 
 export function connectPage({ path, clientName, host, scopes, email, problem }: ConnectView): string {
   const name = clientName ?? host;
+  const sent = email === undefined ? undefined : CODE_SENT;
   return page(
     `Connect ${name}`,
     html`<p><strong>${isolate(name)}</strong> wants to use your Memory Graph. If you allow it, it can:</p>
@@ -33,22 +34,32 @@ export function connectPage({ path, clientName, host, scopes, email, problem }: 
         from there.
       </p>
       ${email === undefined ? html`<p>${PRODUCT}</p>` : undefined}
-      ${problemNote(problem)}${email === undefined ? addressForm(path) : codeForms(path, email)}`,
+      ${problemNote(problem)}${email === undefined ? addressForm(path, problem) : codeForms(path, email, problem)}`,
+    { event: problem ? PROBLEM : sent },
   );
 }
 
-const addressForm = (path: string): Html =>
+const addressForm = (path: string, problem: Failure | undefined): Html =>
   html`<form method="post" action="${path}/code">
     <label for="email">Your e-mail address</label>
-    <input id="email" name="email" type="email" required maxlength="254" autocomplete="email" autofocus />
-    <p class="aside">A code is sent there, also if you are new.</p>
+    <input
+      id="email"
+      name="email"
+      type="email"
+      required
+      maxlength="254"
+      autocomplete="email"
+      autofocus
+      ${describeField("about-email", problem)}
+    />
+    <p class="aside" id="about-email">A code is sent there, also if you are new.</p>
     <button class="main">Send a code</button>
     <button name="answer" value="refuse" formaction="${path}/answer" formnovalidate>Refuse</button>
   </form>`;
 
-const codeForms = (path: string, email: string): Html =>
+const codeForms = (path: string, email: string, problem: Failure | undefined): Html =>
   html`<form method="post" action="${path}/answer">
-      ${codeField(email)}
+      ${codeField(email, problem)}
       <div>
         <button class="main" name="answer" value="allow">Allow</button>
         <button name="answer" value="refuse" formnovalidate>Refuse</button>

@@ -46,7 +46,8 @@ export function invitationPage(invitation: ShownInvitation, situation: Situation
   const confirm = html`<p>To answer it, first confirm your address by a code that you get by mail.</p>`;
   const step = codeSent ? answerForm(invitation, situation) : confirm;
   const answer = html`${problemNote(problem)}${step}${codeForm(invitation, situation)}`;
-  return offerPage(invitation, { here, whom: "you", answer });
+  const sent = codeSent ? CODE_SENT : undefined;
+  return offerPage(invitation, { here, whom: "you", answer, event: problem ? PROBLEM : sent });
 }
 
 interface LinkedSituation {
@@ -73,7 +74,7 @@ export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: Li
     <form method="post" action="${linkById(place, "/mail")}">
       <button ${mailed ? "" : html`class="main"`}>${mailed ? "Mail it again" : "Mail me the link"}</button>
     </form>`;
-  return offerPage(invitation, { here: place.here, whom: address, answer });
+  return offerPage(invitation, { here: place.here, whom: address, answer, event: mailed ? "Mail sent" : undefined });
 }
 
 /** Lines would break after the ellipsis of a shortened address. */
@@ -86,11 +87,12 @@ interface Offer {
   readonly whom: Html | string;
   /** How a pending invitation is answered. */
   readonly answer: Html;
+  readonly event: string | undefined;
 }
 
 function offerPage(
   { teamName, invitedBy, role, status, expiresAt }: ShownInvitation,
-  { here, whom, answer }: Offer,
+  { here, whom, answer, event }: Offer,
 ): string {
   const invites = status === "pending" ? "invites" : "invited";
   const offer = html`<p>
@@ -106,7 +108,7 @@ function offerPage(
         ${homeNote(here, status === "accepted" ? "How to use it, and how to get another API key" : "More about it")}`,
     );
   const until = html`<p>The invitation can be answered until ${minuteOf(expiresAt)}.</p>`;
-  return page(`Join ${teamName}`, html`${offer}${until}${answer}`);
+  return page(`Join ${teamName}`, html`${offer}${until}${answer}`, { event });
 }
 
 /** A name and an address, as `Ann (ann@example.com)`: in one direction, a name would turn the brackets around. */
@@ -115,8 +117,18 @@ function inviter(invitedBy: string): Html {
   return name === undefined ? isolate(invitedBy) : html`${isolate(name)} ${isolate(address ?? "")}`;
 }
 
+/** For the titles of pages with a form. */
+export const PROBLEM = "Problem";
+export const CODE_SENT = "Code sent";
+
 export const problemNote = (problem: Failure | undefined): Html | undefined =>
-  problem && html`<p class="problem" role="alert">${explain(problem)}</p>`;
+  problem && html`<p class="problem" role="alert" id="problem">${explain(problem)}</p>`;
+
+/** The attributes of a field that the note with this id explains: it is read with the field, after what was wrong. */
+export const describeField = (noteId: string, problem: Failure | undefined): Html => {
+  const isWrong = problem?.kind === "bad_request";
+  return html`aria-describedby="${problem ? "problem " : ""}${noteId}" ${isWrong ? html`aria-invalid="true"` : ""}`;
+};
 
 /** Messages for people, by reason; the failures' own messages are for developers of clients. */
 const FOR_PEOPLE: Readonly<Record<string, string>> = {
@@ -152,8 +164,8 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 </form>`;
 
 /** Where a person enters the code that was sent to an address. */
-export const codeField = (address: string | Html): Html =>
-  html`<p>
+export const codeField = (address: string | Html, problem: Failure | undefined): Html =>
+  html`<p id="about-code">
       A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes. If you
       asked more than once, use the newest code that arrived.
     </p>
@@ -166,11 +178,12 @@ export const codeField = (address: string | Html): Html =>
       inputmode="numeric"
       autocomplete="one-time-code"
       autofocus
+      ${describeField("about-code", problem)}
     />`;
 
 const answerForm = (invitation: ShownInvitation, place: Situation): Html =>
   html` <form method="post" action="${linkTo(place, "/answer")}">
-    ${codeField(inOneLine(invitation))}
+    ${codeField(inOneLine(invitation), place.problem)}
     <div>
       <button class="main" name="answer" value="accept">Accept</button>
       <button name="answer" value="decline">Decline</button>
@@ -198,7 +211,7 @@ const homeNote = (here: string, why: string): Html => html`<p><a href="${linkFro
 
 const keyNote = (key: string): Html =>
   html` <p>This is your API key. It is shown only now, so keep it in a safe place:</p>
-    <p><code>${key}</code></p>
+    <p><code tabindex="0">${key}</code></p>
     <p>Programs send it with every request: <code>Authorization: Bearer ${key}</code></p>`;
 
 /**

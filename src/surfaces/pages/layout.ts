@@ -2,22 +2,23 @@ import { hash } from "node:crypto";
 import { Router } from "express";
 import { Html, html } from "../../platform/html.js";
 import { NOT_CHANGED } from "../caching.js";
-import { ICON_LINK, type PagePath, navigation } from "../navigation.js";
+import { ICON_LINK, NAVIGATION_STYLE, type PagePath, navigation } from "../navigation.js";
 
 const STYLE = `
   body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
-  body { color: #1b1f24; background: #fff; color-scheme: light }
+  html { color-scheme: light dark }
+  body { color: #1b1f24; background: #fff; overflow-wrap: break-word }
   body.wide { max-width: 62rem; margin-top: 1.2rem }
   a { color: #0b57d0 }
-  nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .95em }
+  ${NAVIGATION_STYLE}
   nav [aria-current] { color: inherit; font-weight: 600; text-decoration: none }
   h1 { line-height: 1.25 }
-  h1, p { overflow-wrap: anywhere }
   .whole, bdi + bdi { display: inline-block; max-width: 100% }
   h2 { margin-top: 2.2rem; scroll-margin-top: 1rem }
   dt { font-weight: 600; margin-top: .7rem }
   dd { margin: 0 }
   input, button { font: inherit; padding: .5rem .9rem; border-radius: .4rem; border: 1px solid #57606a }
+  input, button { box-sizing: border-box; max-width: 100% }
   button { cursor: pointer; background: #f6f8fa; color: inherit; margin: .8rem .4rem 0 0 }
   button.main { background: #0b57d0; border-color: #0b57d0; color: #fff }
   label { display: block; font-weight: 600 }
@@ -43,8 +44,10 @@ const STYLE = `
     pre code { white-space: pre-wrap; overflow-wrap: anywhere }
   }
   @media (prefers-color-scheme: dark) {
-    body { color: #e6edf3; background: #0d1117; color-scheme: dark }
+    body { color: #e6edf3; background: #0d1117 }
     a { color: #79b8ff }
+    input, button { border-color: #9198a1 }
+    .problem { border-color: #f2726a }
     button, pre { background: #21262d }
     td::before, .aside { color: #9198a1 }
   }
@@ -64,14 +67,14 @@ export const tableOf = (headings: readonly string[], rows: readonly Row[]): Html
   html`<table>
     <thead>
       <tr>
-        ${headings.map((heading) => html`<th>${heading}</th>`)}
+        ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
       </tr>
     </thead>
     <tbody>
       ${rows.map(
         ({ id, cells: [first, ...others] }) =>
           html`<tr${id === undefined ? "" : html` id="${id}"`}>
-            <th>${first}</th>
+            <th scope="row">${first}</th>
             ${others.map((cell, index) => html`<td data-label="${headings[index + 1]}">${cell}</td>`)}
           </tr>`,
       )}
@@ -83,7 +86,8 @@ const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
 /**
  * Sends a form once in ten seconds, unless the page is shown again. Of two clicks a browser shows only the second
- * answer, and the first one may contain what is shown only once: a key, or the way back to a program.
+ * answer, and the first one may contain what is shown only once: a key, or the way back to a program. Selects a code that
+ * gets the focus, so that it can be copied by keyboard.
  */
 const SCRIPT = `
   let sent = false;
@@ -94,6 +98,7 @@ const SCRIPT = `
     setTimeout(note, 10_000, false);
   });
   addEventListener("pageshow", () => note(false));
+  addEventListener("focusin", ({ target }) => target.matches("code") && getSelection().selectAllChildren(target));
 `;
 const SCRIPT_ELEMENT = new Html(`<script>${SCRIPT}</script>`);
 
@@ -123,7 +128,7 @@ export const PAGE_HEADERS = pageHeaders();
 
 /** A page of the documentation, with links to the others; `path` is its own path. */
 export const documentationPage = (path: PagePath, title: string, body: Html): string =>
-  page(title, body, navigation(path));
+  page(title, body, { around: navigation(path) });
 
 /** The route of such a page, which needs no key. */
 export const documentationRoute = (path: PagePath, title: string, body: () => Html): Router =>
@@ -131,20 +136,27 @@ export const documentationRoute = (path: PagePath, title: string, body: () => Ht
     response.set(PAGE_HEADERS).send(documentationPage(path, title, body()));
   });
 
+interface Frame {
+  /** Navigation. */
+  readonly around?: Html;
+  /** What has happened on the page, for its title: screen readers read that first. */
+  readonly event?: string | undefined;
+}
+
 /** A page, by default without navigation. It works without scripts, too. */
-export function page(title: string, body: Html, around?: Html): string {
+export function page(title: string, body: Html, { around, event }: Frame = {}): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex, nofollow" />
-        <title>${title} &ndash; Memory Graph</title>
+        <title>${event && `${event}: `}${title} &ndash; Memory Graph</title>
         ${ICON_LINK} ${STYLE_ELEMENT}
       </head>
       <body class="${around ? "wide" : "narrow"}">
         ${around && html`<header>${around}</header>`}
-        <main>
+        <main id="content">
           <h1>${title}</h1>
           ${body}
         </main>

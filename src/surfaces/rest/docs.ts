@@ -6,7 +6,7 @@ import type { GraphQLSchema } from "graphql";
 import type { Operation } from "../../operation/operation.js";
 import { onFirstUse } from "../../platform/on-first-use.js";
 import { CACHED_FOREVER } from "../caching.js";
-import { ICON_LINK, navigation } from "../navigation.js";
+import { ICON_LINK, NAVIGATION_STYLE, navigation } from "../navigation.js";
 import { openApiJson } from "./openapi.js";
 
 /**
@@ -59,7 +59,7 @@ const follow = () => document.documentElement.classList.toggle("dark-mode", dark
 follow();
 dark.addEventListener("change", follow);
 SwaggerUIBundle({
-  dom_id: "#docs",
+  dom_id: "#content",
   url: new URL("openapi.json", document.baseURI).href,
   validatorUrl: null,
   deepLinking: true,
@@ -77,8 +77,9 @@ const STYLE = `
 body { margin: 0 }
 header { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 1460px; margin: 0 auto; padding: 1.2rem 20px 0; box-sizing: border-box }
 header a { color: #0b57d0 }
-nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .95em }
+${NAVIGATION_STYLE}
 nav [aria-current] { color: #3b4151; font-weight: 600; text-decoration: none }
+.swagger-ui .copy-to-clipboard :focus-visible { outline-color: #fff !important; outline-offset: -2px }
 .swagger-ui .response-col_links { display: none }
 .swagger-ui .responses-inner { overflow-x: auto }
 .dark-mode .swagger-ui .headers .header-col { color: inherit }
@@ -130,7 +131,7 @@ ${ICON_LINK.text}
 ${navigation("/docs").text}
 <noscript><p>This page needs JavaScript; <a href="./openapi.json">openapi.json</a> says the same to programs.</p></noscript>
 </header>
-<div id="docs"></div>
+<div id="content"></div>
 <script src=".${ASSETS}/swagger-ui-bundle.js"></script>
 <script src=".${ASSETS}/start.js"></script>
 </body>
