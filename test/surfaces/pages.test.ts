@@ -227,6 +227,9 @@ describeInBrowser("pages", (browser) => {
       if (!OTHERS[path]) {
         expect(await barriersOn(tab)).toEqual([]);
         expect(await widthsForPoorSight(tab)).toEqual(FITS_A_PHONE.poorSight);
+      } else {
+        await tab.evaluate("document.documentElement.style.fontSize = '200%'");
+        await expect.poll(() => widthOf(tab)).toBe(390);
       }
       // The browser itself logs error statuses, and GraphiQL logs the workers it starts.
       expect(said.filter((text) => !/^(Failed to load resource|setup-workers\/vite)/.test(text))).toEqual([]);
