@@ -3,7 +3,7 @@ import { html } from "../../platform/html.js";
 import type { SignUpCode } from "../access/index.js";
 import { type Letter, letter } from "./letter.js";
 
-const ENDS = `You can use it once, within ${LIMITS.signUp.codeMinutes} minutes. Do not tell it to anybody.`;
+const ENDS = `Enter it where you requested it, within ${LIMITS.signUp.codeMinutes} minutes. It works once. Do not tell it to anybody.`;
 const LONG = "If it is refused although it is correct, somebody else is guessing. Then use this longer code instead:";
 const IGNORE = "If you did not request it, ignore this mail: nothing happens without the code.";
 
