@@ -212,14 +212,16 @@ describe("a request of a client", () => {
         location: new URL(page, walker.url).pathname,
       });
     const another = await walker.visit(`${page}?address`);
+    const mistyped = await walker.visit(`${page}/code`, { email: 'bob"@example' });
     const unclear = await walker.visit(`${page}/answer`, { code: "1234 5678", answer: "perhaps" });
     const right = await walker.visit(`${page}/answer`, { code: "1234 5678", answer: "allow" });
 
     expect(noAddress.status).toBe(400);
-    expect(noAddress.text).toMatch(/role="alert">.*must be an e-mail address/);
+    expect(noAddress.text).toMatch(/role="alert".*>Check the address/);
     expect([sent.status, sent.location]).toEqual([303, page]);
     expect([another.status, unclear.status]).toEqual([200, 200]);
     expect(another.text).not.toContain(email);
+    expect(mistyped.text).toContain('value="bob&#34;@example"');
     expect([wrong.status, right.status]).toEqual([400, 303]);
     expect(wrong.text).toContain("This code is wrong or has expired. Try again");
   });

@@ -14,6 +14,8 @@ import { BASE, type OAuthUrls } from "./urls.js";
 interface View extends Pick<PendingRequest, "clientName" | "scopes" | "email"> {
   readonly path: string;
   readonly host: string;
+  /** An address to which no code could be sent, so that the person can correct it. */
+  readonly refusedEmail?: string | undefined;
   readonly problem?: Failure | undefined;
 }
 
@@ -59,7 +61,9 @@ export class ConnectPage {
     try {
       await runOnPage(services, response, signUp, { email });
     } catch (error) {
-      return this.#sendProblem(error, response, pending);
+      // Another address than before is entered again; for the same one the code that was sent can still be entered.
+      const shown = { ...pending, email: email === pending.email ? email : undefined };
+      return this.#sendProblem(error, response, shown, email);
     }
     await pending.rememberEmail(email);
     // Redirected to a GET, so that reloading the page does not send another code.
@@ -92,19 +96,19 @@ export class ConnectPage {
   }
 
   /** Shows what was wrong, so that the person can try again. */
-  #sendProblem(error: unknown, response: Response, pending: PendingRequest): void {
+  #sendProblem(error: unknown, response: Response, pending: PendingRequest, refusedEmail?: string): void {
     if (response.headersSent) throw error;
     const problem = noteFailure(error, response);
     if (!problem) throw error;
-    this.#send(response, pending, problem);
+    this.#send(response, pending, { problem, refusedEmail });
   }
 
-  #send(response: Response, pending: PendingRequest, problem?: Failure): void {
+  #send(response: Response, pending: PendingRequest, attempt: Pick<View, "problem" | "refusedEmail"> = {}): void {
     const { pages, urls } = this.parts;
     const { id, clientName, scopes, email, redirectUri } = pending;
     const path = urls.pagePath + id;
     response.set(pages.headers(redirectUri));
-    response.send(pages.show({ path, clientName, host: hostOf(redirectUri), scopes, email, problem }));
+    response.send(pages.show({ path, clientName, host: hostOf(redirectUri), scopes, email, ...attempt }));
   }
 }
 

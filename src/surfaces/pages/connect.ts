@@ -16,11 +16,14 @@ export interface ConnectView {
   readonly scopes: readonly Scope[];
   /** The address that a code was sent to, so that the page asks for it. */
   readonly email?: string | undefined;
+  /** An address to which no code could be sent. */
+  readonly refusedEmail?: string | undefined;
   /** What was wrong with the last attempt. */
   readonly problem?: Failure | undefined;
 }
 
-export function connectPage({ path, clientName, host, scopes, email, problem }: ConnectView): string {
+export function connectPage(view: ConnectView): string {
+  const { path, clientName, host, scopes, email, problem } = view;
   const name = clientName ?? host;
   const sent = email === undefined ? undefined : CODE_SENT;
   return page(
@@ -34,18 +37,19 @@ export function connectPage({ path, clientName, host, scopes, email, problem }: 
         from there.
       </p>
       ${email === undefined ? html`<p>${PRODUCT}</p>` : undefined}
-      ${problemNote(problem)}${email === undefined ? addressForm(path, problem) : codeForms(path, email, problem)}`,
+      ${problemNote(problem)}${email === undefined ? addressForm(view) : codeForms(path, email, problem)}`,
     { event: problem ? PROBLEM : sent },
   );
 }
 
-const addressForm = (path: string, problem: Failure | undefined): Html =>
+const addressForm = ({ path, refusedEmail = "", problem }: ConnectView): Html =>
   html`<form method="post" action="${path}/code">
     <label for="email">Your e-mail address</label>
     <input
       id="email"
       name="email"
       type="email"
+      value="${refusedEmail}"
       required
       maxlength="254"
       autocomplete="email"

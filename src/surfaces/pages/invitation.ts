@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import type { Failure } from "../../operation/failure.js";
+import { type Failure, InvalidInput } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
 import { BUG_MESSAGE } from "../http.js";
@@ -130,11 +130,12 @@ export const describeField = (noteId: string, problem: Failure | undefined): Htm
   return html`aria-describedby="${problem ? "problem " : ""}${noteId}" ${isWrong ? html`aria-invalid="true"` : ""}`;
 };
 
-/** Messages for people, by reason; the failures' own messages are for developers of clients. */
+/** Messages for people, by reason or by a field's name; the failures' own messages are for developers of clients. */
 const FOR_PEOPLE: Readonly<Record<string, string>> = {
   code_invalid:
     "This code is wrong or has expired. Try again, or send another code. After " +
     `${LIMITS.signUp.triesPerNetwork} attempts only the longer code from the same mail works.`,
+  email: "Check the address: it must be complete, such as ann@example.com, and its letters must be from a to z.",
   already_in_team: "You are already in another team, and can be in only one. Leave it, then answer again.",
   too_many_api_keys: "You have as many API keys as a user may have. Revoke one by another of them, then try again.",
   too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
@@ -144,9 +145,10 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
 };
 
 /** The failure's own message without the sentences that name an operation, which no person on a page can call. */
-const explain = ({ reason = "", message }: Failure): string => {
-  const sentences = message.split(/(?<=\.) /).filter((sentence) => !/`[a-z]+[A-Z]/.test(sentence));
-  return FOR_PEOPLE[reason] ?? sentences.join(" ").replaceAll("`", "");
+const explain = (failure: Failure): string => {
+  const field = failure instanceof InvalidInput ? failure.details[0]?.path : undefined;
+  const sentences = failure.message.split(/(?<=\.) /).filter((sentence) => !/`[a-z]+[A-Z]/.test(sentence));
+  return FOR_PEOPLE[failure.reason ?? field ?? ""] ?? sentences.join(" ").replaceAll("`", "");
 };
 
 /** A link to the invitation's page, or to a form below it. */
