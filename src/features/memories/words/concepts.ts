@@ -15,12 +15,12 @@ import { LISTING } from "./vocabulary.js";
 import {
   type Alike,
   type Known,
+  findVariants,
   fitsLexicon,
   keyOf,
   sortAlike,
   variantOfAlike,
   variantsOf,
-  withAlike,
 } from "./variants.js";
 
 /** Words of the index that a memory must have together, and how many memories are expected to have them. */
@@ -133,7 +133,7 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const all = limitVariants(
     words.map((word) => {
       const isUnknown = unknown.includes(word) && !typed.has(word);
-      return withAlike(word, { ...meant, isUnknown, named: word.isLast ? named : [] });
+      return findVariants(word, { ...meant, isUnknown, named: word.isLast ? named : [] });
     }),
   );
   const isKnown = (word: QueryWord, found: readonly Variant[]): boolean => !unknown.includes(word) || found.length > 1;

@@ -61,30 +61,25 @@ interface Finds {
 }
 
 /**
- * An inflection that so many times more memories have than the word itself is another word, mostly of another language:
- * "notes" is none of "nota".
+ * How many times as many memories may have an inflection as have the word. A more common one is another word, mostly of
+ * another language: "notes" is none of "nota".
  */
 const COMMONER_MAX = 30;
 
 /** What a word may stand for: what is written, and the words of the graph that are alike. */
-export function withAlike(word: QueryWord, { known, alike, forms, inflections, isUnknown, named }: Finds): Variant[] {
+export function findVariants(word: QueryWord, finds: Finds): Variant[] {
+  const { known, alike, forms, isUnknown, named } = finds;
   const { spelt } = alike;
-  const lookUp = (texts: readonly string[]) => texts.flatMap((text) => spelt.get(text) ?? []);
+  const lookUp = (texts: Iterable<string>) => lookUpIn(spelt, texts);
   const longer = alike.longer.get(word.text)?.filter(({ word: other }) => other !== word.text) ?? [];
   const written = variantsOf(word, known);
   const isName =
     word.parts.length > 0 && (longer.length > 0 || written.some(({ way, isKnown }) => way === "word" && isKnown));
-  const isMisspelt = isUnknown && mayBeMisspelt(word) && !(word.isLast && longer.length + named.length > 0);
-  const wayOfWord = isUnknown ? "begun" : "beginning";
-  const near = isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
-  const meant = [...written.filter(({ isKnown }) => isKnown), ...near].map(({ documents }) => documents);
-  const most = meant.length > 0 ? COMMONER_MAX * Math.max(...meant) : Infinity;
-  const inflectedForms = inflections.get(word.text);
-  const inflected = lookUp([...(inflectedForms ?? [])]).filter(({ documents }) => documents <= most);
-  // Where the graph has other forms of an unknown word, it is not misspelt: "pagar" is "pago", and no "dagar".
-  const misspelt = inflected.length > 0 ? near.filter((other) => inflectedForms?.has(other.word)) : near;
+  const isBeginning = word.isLast && longer.length + named.length > 0;
+  const { inflected, misspelt } = findOtherForms(word, written, { ...finds, isBeginning });
+  const wayOfLonger = isUnknown ? "begun" : "beginning";
   const found: ReadonlyArray<readonly [readonly AlikeWord[], Variant["way"]]> = [
-    [mostCommon(lookUp([...(forms.get(word.text) ?? [])])), "spelling"],
+    [mostCommon(lookUp(forms.get(word.text) ?? [])), "spelling"],
     [isUnknown ? lookUp(otherHexForms(word.text)) : [], "abbreviation"],
     [misspelt, "spelling"],
     [mostCommon(inflected), "form"],
@@ -93,7 +88,7 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
     [lookUp(word.composed), "parts"],
     [mostCommon(word.composed.flatMap((compound) => alike.longer.get(compound) ?? [])), "begun"],
     [named, "begun"],
-    [longer, isName ? "name" : wayOfWord],
+    [longer, isName ? "name" : wayOfLonger],
     [lookUp(kinOf(word, known)).filter(isStem), "word"],
   ];
   const variants: Variant[] = [
@@ -111,6 +106,25 @@ export function withAlike(word: QueryWord, { known, alike, forms, inflections, i
   }
   return variants;
 }
+
+/** The inflections of a word that the graph has, and the words that an unknown one may be a misspelling of. */
+function findOtherForms(
+  word: QueryWord,
+  written: readonly FoundVariant[],
+  { alike, inflections, isUnknown, isBeginning }: Finds & { readonly isBeginning: boolean },
+) {
+  const isMisspelt = isUnknown && !isBeginning && mayBeMisspelt(word);
+  const near = isMisspelt ? mostCommon(nearestWords(word.text, comparedWith(word, alike))) : [];
+  const meant = [...written.filter(({ isKnown }) => isKnown), ...near].map(({ documents }) => documents);
+  const most = meant.length > 0 ? COMMONER_MAX * Math.max(...meant) : Infinity;
+  const forms: ReadonlySet<string> = inflections.get(word.text) ?? new Set();
+  const inflected = lookUpIn(alike.spelt, forms).filter(({ documents }) => documents <= most);
+  // Where the graph has other forms of an unknown word, it is not misspelt: "pagar" is "pago", and no "dagar".
+  return { inflected, misspelt: inflected.length > 0 ? near.filter((other) => forms.has(other.word)) : near };
+}
+
+const lookUpIn = (spelt: Alike["spelt"], texts: Iterable<string>): AlikeWord[] =>
+  Array.from(texts).flatMap((text) => spelt.get(text) ?? []);
 
 /** The types of memories that a word names. */
 const typesOf = ({ types }: QueryWord, spelt: Alike["spelt"]): Variant[] =>
@@ -136,7 +150,7 @@ const mostCommon = (words: readonly AlikeWord[]): AlikeWord[] =>
 /** The words of the graph with which a word that may be misspelt is compared. */
 const comparedWith = ({ text }: QueryWord, { near, spelt }: Alike): readonly AlikeWord[] => [
   ...(near.get(text) ?? []),
-  ...nearSpellings(text).flatMap((other) => spelt.get(other) ?? []),
+  ...lookUpIn(spelt, nearSpellings(text)),
 ];
 
 /** Whether the graph has words of which a word is a misspelling by few letters. */
