@@ -43,7 +43,10 @@ function readEnds(value: JsonObject, { place, draft, entry, name }: Owner, type:
   readRelationship({ place, value }, fields, draft, { end: entry ?? name, type });
 }
 
-/** @param owner the memory that contains it, or its name if it is not stored, and the name of the list there. */
+/**
+ * Adds a relationship to the draft.
+ * @param owner the memory that contains it, or its name if it is not stored, and the name of the list there.
+ */
 export function readRelationship(
   { place, value }: ObjectRecord,
   fields: Fields,
@@ -62,12 +65,7 @@ export function readRelationship(
   const context = fields.take(["context"], asText);
   const createdAt = fields.take(["createdat"], asPast);
   leaveToService(fields, draft);
-  // MemoryGraph counts 1 for every relationship at first, which says nothing.
-  const isNothing = ({ name, value, isInner }: Field): boolean =>
-    (["id", "uuid"].includes(name) && !isInner) || (name === "evidencecount" && value === 1);
-  for (const { label } of fields.takeAll(isNothing)) {
-    draft.notCarry(label);
-  }
+  for (const { label } of fields.takeAll(saysNothing)) draft.notCarry(label);
   draft.addRelationship({
     place,
     from: fromKey,
@@ -76,14 +74,13 @@ export function readRelationship(
     strength,
     confidence,
     createdAt,
-    context: [
-      ...(context === undefined ? [] : [context]),
-      ...(from?.rest ?? []),
-      ...(to?.rest ?? []),
-      ...fields.rest(),
-    ],
+    context: [context ?? [], from?.rest ?? [], to?.rest ?? [], fields.rest()].flat(),
   });
 }
+
+/** Whether a field says nothing here: an id, or the count 1 that MemoryGraph gives every relationship at first. */
+const saysNothing = ({ name, value, isInner }: Field): boolean =>
+  (["id", "uuid"].includes(name) && !isInner) || (name === "evidencecount" && value === 1);
 
 /** @param isOwned whether a memory contains it, which is one of the ends by default. */
 function takeEnds(fields: Fields, isOwned: boolean) {

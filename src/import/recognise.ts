@@ -51,7 +51,7 @@ export function readRecord({ place, value }: FileRecord, draft: GraphDraft, shap
 }
 
 function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, shape?: Shape): void {
-  const value = shape === "relationship" ? found : (readIssue(found) ?? readKeepNote(found) ?? withoutWrapper(found));
+  const value = shape === "relationship" ? found : (readIssue(found) ?? readKeepNote(found) ?? unwrapHit(found));
   if (!shape) {
     const file = readOpenMemory(value) ?? readAgentFile(value) ?? readClaudeMemory(value) ?? readAgentLog(value);
     if (file) {
@@ -60,9 +60,9 @@ function readObject({ place, value: found }: ObjectRecord, draft: GraphDraft, sh
     }
     if (isContainer(value)) return readContainer({ place, value }, draft);
   }
-  const advice = insteadOf(value, shape);
+  const advice = adviseInstead(value, shape);
   if (advice) return draft.refuse("other", `${place}: ${quote(advice.shown)}`, advice.reason);
-  if (!shape && isListsByName(value)) return readListsByName({ place, value }, draft);
+  if (!shape && hasListsByName(value)) return readListsByName({ place, value }, draft);
   readItem({ place, value }, draft, shape);
 }
 
@@ -84,9 +84,10 @@ function readItem({ place, value }: ObjectRecord, draft: GraphDraft, shape: Shap
 }
 
 /**
- * What a search found: `{"memory": {"content", …}, "similarity_score"}` is the memory, with the other fields beside it.
+ * The memory of a hit of a search, `{"memory": {"content", …}, "similarity_score"}`, with the other fields of the hit;
+ * any other object as it is.
  */
-function withoutWrapper(value: JsonObject): JsonObject {
+function unwrapHit(value: JsonObject): JsonObject {
   const { memory, ...others } = value;
   if (!isObject(memory) || !new Fields(memory).has(TEXTS, asSomething) || isContainer(memory)) return value;
   const beside = Object.entries(others).map(([label, field]) => [label in memory ? `found.${label}` : label, field]);
@@ -94,7 +95,10 @@ function withoutWrapper(value: JsonObject): JsonObject {
 }
 
 /** What a record of another program is, and what to import instead; undefined for any other record. */
-function insteadOf(value: JsonObject, shape: Shape): { readonly shown: string; readonly reason: string } | undefined {
+function adviseInstead(
+  value: JsonObject,
+  shape: Shape,
+): { readonly shown: string; readonly reason: string } | undefined {
   if (isMem0Change(value)) {
     const reason = "a change in the history of mem0, which is no memory: import what get_all answers";
     return { shown: JSON.stringify(value), reason };
@@ -124,23 +128,27 @@ function isMarker(value: JsonObject): boolean {
   return (isMarked || isOwnMarker(value)) && Object.values(value).every(isScalar) && !("name" in value);
 }
 
+/** Whether an object has lists of memories or relationships, or the answer of a program that has them. */
 function isContainer(value: JsonObject): boolean {
   const fields = new Fields(value);
-  const isOne = fields.has([...NAMES, ...TEXTS, "summary"], asKey) || fields.has([...IDS, "entitytype"], asKey);
+  const isMemoryItself =
+    fields.has([...NAMES, ...TEXTS, "summary"], asKey) || fields.has([...IDS, "entitytype"], asKey);
   return Object.entries(value).some(([label, list]) => {
     const name = plainName(label);
-    if (MEMORY_LISTS.has(name)) return isOne ? !AMBIGUOUS_LISTS.has(name) && hasObjects(list) : holdsObjects(list);
-    if (RELATION_LISTS.has(name)) return Array.isArray(list) && !isOne && !fields.has(["observations"], asSomething);
-    if (name === "observations") return Array.isArray(list) && list.some(isOfEntity);
-    return WRAPPERS.has(name) && !isOne && (isObject(list) ? isContainer(list) : holdsObjects(list));
+    if (MEMORY_LISTS.has(name))
+      return isMemoryItself ? !AMBIGUOUS_LISTS.has(name) && isListWithObjects(list) : mayListMemories(list);
+    if (RELATION_LISTS.has(name))
+      return Array.isArray(list) && !isMemoryItself && !fields.has(["observations"], asSomething);
+    if (name === "observations") return Array.isArray(list) && list.some(namesItsMemory);
+    return WRAPPERS.has(name) && !isMemoryItself && (isObject(list) ? isContainer(list) : mayListMemories(list));
   });
 }
 
-const hasObjects = (list: unknown) => Array.isArray(list) && list.some(isObject);
+const isListWithObjects = (list: unknown) => Array.isArray(list) && list.some(isObject);
 /** An observation that names its memory. */
-const isOfEntity = (item: unknown) => isObject(item) && new Fields(item).has(["entityname"], asKey);
+const namesItsMemory = (item: unknown) => isObject(item) && new Fields(item).has(["entityname"], asKey);
 
-const holdsObjects = (list: unknown): boolean =>
+const mayListMemories = (list: unknown): boolean =>
   Array.isArray(list)
     ? list.length === 0 || list.some((item) => isObject(item) || typeof item === "string")
     : isObject(list) && Object.values(list).every((item) => isObject(item) || Array.isArray(item));
@@ -148,18 +156,18 @@ const holdsObjects = (list: unknown): boolean =>
 /** Reads an object whose fields are lists of memories and relationships, and reports its other fields. */
 function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void {
   const isWhole = /^lines? 1\b/.test(place);
-  const following = whatFollows(value);
-  if (following !== undefined) {
+  const nextPage = describeNextPage(value);
+  if (nextPage !== undefined) {
     const reason = "get the other pages too, and import each file";
-    draft.refuse("other", `what follows this page of a longer list (${place}, ${following})`, reason);
+    draft.refuse("other", `what follows this page of a longer list (${place}, ${nextPage})`, reason);
   }
   const hasMemories = Object.keys(value).some((label) => LISTED.has(plainName(label)));
   for (const [label, list] of Object.entries(value)) {
     const name = plainName(label);
     const path = isWhole ? label : `${place} ${label}`;
     // Beside relationships alone, other lists are what these connect: `{"persons", "places", "relationships"}`.
-    const isEnds = !hasMemories && Array.isArray(list) && list.every(isNamed);
-    const isList = MEMORY_LISTS.has(name) || RELATION_LISTS.has(name) || isEnds;
+    const isListOfEnds = !hasMemories && Array.isArray(list) && list.every(isNamed);
+    const isList = MEMORY_LISTS.has(name) || RELATION_LISTS.has(name) || isListOfEnds;
     if (showValue(list) === "") continue;
     if (isList || name === "observations") {
       readList({ place: path, value: list }, draft, RELATION_LISTS.has(name) ? "relationship" : "memory");
@@ -176,8 +184,8 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
 const LISTED = new Set([...MEMORY_LISTS, ...WRAPPERS, "observations"]);
 const isNamed = (item: unknown) => isObject(item) && new Fields(item).has([...NAMES, ...TEXTS], asSomething);
 
-/** The field by which an answer says that it is not the last page of a list; undefined if none does. */
-function whatFollows(value: JsonObject): string | undefined {
+/** The field and value by which an answer says that it is not the last page of a list; undefined if none does. */
+function describeNextPage(value: JsonObject): string | undefined {
   const fields = new Map(Object.entries(value).map(([label, field]) => [plainName(label), { label, field }]));
   const page = Number(fields.get("page")?.field ?? 1);
   const found = [...fields].find(([name, { field }]) =>
@@ -206,32 +214,32 @@ function withName(item: unknown, name: string): JsonObject {
  * Whether a file has memories by names of its own: lists of them, as claude-flow by namespace
  * (`{"default": [{"key", "value", …}]}`), or one at each name (`{"city": {"value", "updated_at"}}`).
  */
-function isListsByName(value: JsonObject): boolean {
+function hasListsByName(value: JsonObject): boolean {
   const fields = new Fields(value);
   // Observations are of one memory.
   if (fields.has(["observations"], asSomething)) return false;
   if (fields.first([...NAMES, ...IDS, ...TEXTS, "summary"], asKey) !== undefined) return false;
   const parts = Object.entries(value).filter(([, part]) => typeof part === "object" && showValue(part) !== "");
-  const isOfTexts = ([label, part]: [string, unknown]) => TEXTS.includes(plainName(label)) && isToldList(part);
+  const isOfTexts = ([label, part]: [string, unknown]) => TEXTS.includes(plainName(label)) && isListOfTexts(part);
   if (parts.some(isOfTexts)) return true;
   // The text of one memory may be an object: `{"note": {"text", …}}`.
   const isByName = parts.some(([label]) => !TEXTS.includes(plainName(label)));
-  return isByName && parts.every(([, part]) => isToldList(part) || isTold(part));
+  return isByName && parts.every(([, part]) => isListOfTexts(part) || hasText(part));
 }
 
 /** Whether an object has a text itself. */
-const isTold = (item: unknown): item is JsonObject => isObject(item) && new Fields(item).has(TEXTS, asText);
-const isToldList = (list: unknown): boolean => Array.isArray(list) && list.length > 0 && list.every(isTold);
+const hasText = (item: unknown): item is JsonObject => isObject(item) && new Fields(item).has(TEXTS, asText);
+const isListOfTexts = (list: unknown): boolean => Array.isArray(list) && list.length > 0 && list.every(hasText);
 
 function readListsByName({ place, value }: ObjectRecord, draft: GraphDraft): void {
   for (const [label, part] of Object.entries(value)) {
-    const isList = isToldList(part);
+    const isList = isListOfTexts(part);
     const leaveOut = (reason: string) => draft.refuse("other", `the field ${quote(label)} of the file`, reason);
     if (showValue(part) === "") continue;
     if (typeof part !== "object") draft.notCarry(label);
     else if (isList && /^(?:trash|deleted)/i.test(label)) leaveOut("it is marked as deleted");
     else if (isList) readRecord({ place: `${place} ${label}`, value: part }, draft, "memory");
-    else if (isTold(part)) {
+    else if (hasText(part)) {
       const own = new Fields(part);
       const isCalled = own.has(NAMES, asKey) || own.first(IDS, asKey) === label;
       readRecord(
