@@ -1,5 +1,6 @@
 import { access, mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { codeOf, unlessCode } from "./error-code.js";
 
 /**
  * Creates a folder and its missing parents. Node's option `recursive` loops forever where the system answers ENOENT to
@@ -10,14 +11,12 @@ export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     // The slash at the end makes a file in the place of the folder an error.
     if (code === "EEXIST") return access(`${path}/`);
     const parent = dirname(resolve(path));
     if (code !== "ENOENT" || parent === resolve(path)) throw error;
     await makeFolder(parent);
-    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
-      if (again.code !== "EEXIST") throw again;
-    });
+    await mkdir(path).catch(unlessCode("EEXIST"));
   }
 }

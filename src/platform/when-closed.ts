@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "./error-code.js";
 
 const TRIED_MS = 5_000;
 const POLL_MS = 50;
@@ -8,7 +9,7 @@ const POLL_MS = 50;
  * virus scanners and indexers open what was just written. Elsewhere this prevents nothing, and these errors are final.
  */
 export const mayBeOpen = (error: unknown): boolean =>
-  process.platform === "win32" && ["EPERM", "EACCES", "EBUSY"].includes(String((error as NodeJS.ErrnoException).code));
+  process.platform === "win32" && ["EPERM", "EACCES", "EBUSY"].includes(String(codeOf(error)));
 
 /** Changes a file, again and again while another program may have it open, for a limited time. */
 export async function whenClosed(change: () => Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 import { access, constants, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../config.js";
+import { codeOf } from "../../platform/error-code.js";
 import { Problem } from "./problem.js";
 
 const GIBIBYTE = 1_073_741_824;
@@ -35,7 +36,7 @@ async function existingFolder(folder: string): Promise<string> {
     await access(folder);
     return folder;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(folder) === folder) throw error;
+    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
     return existingFolder(dirname(folder));
   }
 }

@@ -6,6 +6,7 @@ import { sha256 } from "../../operation/sha256.js";
 import { isApiKey } from "./key-text.js";
 import { AddressTaken, createKeyFor, createUser } from "./create-user.js";
 import { UNIQUE_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
+import { codeOf } from "../../platform/error-code.js";
 import { makeFolder } from "../../platform/folder.js";
 
 const EMAIL = "demo@example.com";
@@ -46,7 +47,7 @@ async function readKept(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    if (codeOf(error) === "ENOENT") return "";
     // The error for a folder in place of the file has no path.
     throw Object.assign(error as Error, { path: file });
   }

@@ -1,5 +1,5 @@
+import { codeOf } from "../error-code.js";
 import { StartError } from "../start-error.js";
-import { codeOf } from "./home.js";
 
 /** The embedded PostgreSQL cannot be started. The message says what to do. */
 export class CannotStart extends StartError {}

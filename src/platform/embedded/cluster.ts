@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LIMITS } from "../../limits.js";
+import { codeOf, unlessCode } from "../error-code.js";
 import { whenClosed } from "../when-closed.js";
 import { CannotStart } from "./cannot-start.js";
 import {
@@ -13,8 +14,6 @@ import {
   type Home,
   PASSWORD,
   clusterOf,
-  codeOf,
-  unlessCode,
 } from "./home.js";
 import { PLACE, localeOf, runProgram } from "./programs.js";
 import { rightsFor } from "./rights.js";

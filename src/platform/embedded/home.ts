@@ -33,15 +33,3 @@ export const ADMINISTRATOR_PASSWORD = "admin-password";
 export const clusterOf = (folder: string): string => join(folder, CLUSTER);
 /** Outside the folder, so that it remains when the cluster could not be created. */
 export const logOf = (folder: string): string => join(folder, "..", "postgres.log");
-
-/** The code of a system error or of PostgreSQL. */
-export function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
-}
-
-/** Ignores errors with these codes, and throws every other one. */
-export function unlessCode(...codes: string[]): (error: unknown) => void {
-  return (error) => {
-    if (!codes.some((code) => code === codeOf(error))) throw error;
-  };
-}

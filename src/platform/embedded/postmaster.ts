@@ -6,8 +6,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../../limits.js";
+import { codeOf } from "../error-code.js";
 import { CannotStart } from "./cannot-start.js";
-import { type Home, clusterOf, codeOf, logOf } from "./home.js";
+import { type Home, clusterOf, logOf } from "./home.js";
 import { PLACE, control, exitOf, openLog, startProgram } from "./programs.js";
 
 const { readyMs, stopFastMs, stopAtOnceMs, logBytes } = LIMITS.embeddedDatabase;

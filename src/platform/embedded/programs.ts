@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { codeOf, unlessCode } from "../error-code.js";
 import { CANNOT_RUN, CannotStart } from "./cannot-start.js";
-import { type Binaries, type Home, clusterOf, codeOf, logOf, unlessCode } from "./home.js";
+import { type Binaries, type Home, clusterOf, logOf } from "./home.js";
 
 /** Finds PostgreSQL's programs, and makes them executable. */
 export async function prepareBinaries(): Promise<Binaries> {

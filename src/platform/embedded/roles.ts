@@ -3,9 +3,10 @@
  * superuser, so an SQL injection cannot reach files or programs. The administrator creates it.
  */
 import pg from "pg";
+import { unlessCode } from "../error-code.js";
 import { close } from "../database/client.js";
 import { connect } from "./connection.js";
-import { SERVICE, unlessCode } from "./home.js";
+import { SERVICE } from "./home.js";
 
 const NAME = "memory-graph administration";
 /** Any constant works: the service's own locks of one number are in its own database. */

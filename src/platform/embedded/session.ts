@@ -3,11 +3,12 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { LIMITS } from "../../limits.js";
+import { codeOf } from "../error-code.js";
 import { CannotStart } from "./cannot-start.js";
 import { readPassword } from "./cluster.js";
 import { close } from "../database/client.js";
 import { administratorAddress, connect, serviceAddress } from "./connection.js";
-import { type Home, codeOf } from "./home.js";
+import type { Home } from "./home.js";
 import { putRolesInOrder } from "./roles.js";
 
 const { serverLockMs, othersLeaveMs, statementMs } = LIMITS.embeddedDatabase;
