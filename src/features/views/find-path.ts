@@ -27,37 +27,37 @@ interface Side {
   /** By which step each was reached first; null for the end itself. */
   readonly known: Map<string, Step | null>;
   /** The memories that the last step reached for the first time. */
-  edge: string[];
+  frontier: string[];
   readonly direction: string;
 }
 
 const OPPOSITE = { any: "any", out: "in", in: "out" } as const;
 
 /**
- * Searches from both ends in breadth, so each side walks about half the path. Each step extends the side with fewer
- * memories at its edge, by all of its relationships. So the memory where the sides first meet is on a shortest path.
+ * Searches from both ends in breadth, so each side walks about half the path. Each step extends the side with the
+ * smaller frontier, by all of its relationships. So the memory where the sides first meet is on a shortest path.
  * Each step is a statement. The search ends after `maxDepth` steps, or `LIMITS.views.pathRelationships` relationships.
  */
 export async function findPath(database: Database, search: Search): Promise<Found> {
   const { graphId, from, to, types, direction, maxDepth } = search;
   if (from === to) return { relationshipIds: [], isCapped: false };
-  const start: Side = { known: new Map([[from, null]]), edge: [from], direction };
-  const end: Side = { known: new Map([[to, null]]), edge: [to], direction: OPPOSITE[direction] };
-  let left: number = LIMITS.views.pathRelationships;
+  const start: Side = { known: new Map([[from, null]]), frontier: [from], direction };
+  const end: Side = { known: new Map([[to, null]]), frontier: [to], direction: OPPOSITE[direction] };
+  let relationshipsLeft: number = LIMITS.views.pathRelationships;
   for (let depth = 0; depth < maxDepth; depth++) {
-    const [side, other] = start.edge.length <= end.edge.length ? [start, end] : [end, start];
-    const wanted = { types, direction: side.direction, limit: left + 1, strongest: null };
-    const [step = null] = await database.run(stepFrom, { graphId, ids: side.edge.join(), ...wanted });
-    left -= step?.looked ?? 0;
-    side.edge = idsIn(step?.ids).filter((id) => !side.known.has(id));
-    for (const id of side.edge) side.known.set(id, step);
-    const met = side.edge.find((id) => other.known.has(id));
-    const isCapped = left < 0;
+    const [side, other] = start.frontier.length <= end.frontier.length ? [start, end] : [end, start];
+    const wanted = { types, direction: side.direction, limit: relationshipsLeft + 1, strongest: null };
+    const [step = null] = await database.run(stepFrom, { graphId, ids: side.frontier.join(), ...wanted });
+    relationshipsLeft -= step?.looked ?? 0;
+    side.frontier = idsIn(step?.ids).filter((id) => !side.known.has(id));
+    for (const id of side.frontier) side.known.set(id, step);
+    const met = side.frontier.find((id) => other.known.has(id));
+    const isCapped = relationshipsLeft < 0;
     if (met !== undefined) {
       const relationshipIds = [...wayTo(start, met).reverse(), ...wayTo(end, met)];
       return { relationshipIds, isCapped };
     }
-    if (isCapped || side.edge.length === 0) return { relationshipIds: undefined, isCapped };
+    if (isCapped || side.frontier.length === 0) return { relationshipIds: undefined, isCapped };
   }
   return { relationshipIds: undefined, isCapped: false };
 }

@@ -19,17 +19,17 @@ export async function findSurroundings(
   { graphId, start, maxDepth, limit }: Walk,
 ): Promise<{ readonly ids: readonly string[]; readonly isCapped: boolean }> {
   const ids = new Set([start]);
-  let edge = [start];
-  let left: number = LIMITS.views.drawnFrom;
-  for (let depth = 0; depth < maxDepth && edge.length > 0; depth++) {
-    // Among one more than the limit are enough new ones: at most as many as the limit are known.
-    const wanted = { types: null, direction: "any", limit: left + 1, strongest: limit + 1 };
-    const [step] = await database.run(stepFrom, { graphId, ids: edge.join(), ...wanted });
-    left -= step?.looked ?? 0;
-    edge = idsIn(step?.ids).filter((id) => !ids.has(id));
+  let frontier = [start];
+  let relationshipsLeft: number = LIMITS.views.drawnFrom;
+  for (let depth = 0; depth < maxDepth && frontier.length > 0; depth++) {
+    // At most `ids.size` of these are known already, so the rest fills the room and shows whether there are more.
+    const wanted = { types: null, direction: "any", limit: relationshipsLeft + 1, strongest: limit + 1 };
+    const [step] = await database.run(stepFrom, { graphId, ids: frontier.join(), ...wanted });
+    relationshipsLeft -= step?.looked ?? 0;
+    frontier = idsIn(step?.ids).filter((id) => !ids.has(id));
     const room = limit - ids.size;
-    for (const id of edge.slice(0, room)) ids.add(id);
-    if (left < 0 || edge.length > room) return { ids: [...ids], isCapped: true };
+    for (const id of frontier.slice(0, room)) ids.add(id);
+    if (relationshipsLeft < 0 || frontier.length > room) return { ids: [...ids], isCapped: true };
   }
   return { ids: [...ids], isCapped: false };
 }
