@@ -118,18 +118,16 @@ async function importFile(file: string, options: Options): Promise<void> {
   const format = await exportFormatOf(file);
   if (format) return restoreExport(file, format, options);
   const graph = isFolder ? await readNotesFolder(file, options) : await readGraphFile(file, options);
-  const interrupt = new AbortController();
-  // Not `once`: the terminal sends the signal, npm forwards it again, and the second one must not kill the process.
-  process.on("SIGINT", () => interrupt.abort());
+  const interrupt = abortedByCtrlC();
   const report = newReport(graph);
   let hasBegun = false;
   try {
     const onBegin = () => void (hasBegun = !options.dryRun);
-    await runWithProgress(graph, { options, report, interrupt: interrupt.signal, onBegin });
+    await runWithProgress(graph, { options, report, interrupt, onBegin });
   } catch (error) {
     if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: false })));
     const done = hasBegun ? soFar(report) : NOTHING;
-    if (interrupt.signal.aborted) {
+    if (interrupt.aborted) {
       console.error(`Stopped. ${done}`);
       process.exitCode = EXIT_INTERRUPTED;
       return;
@@ -147,11 +145,9 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
     throw new WrongUse("An export of this service is restored as it is, without a dry run: leave out --dry-run.");
   }
   const report = newRestoreReport();
-  const interrupt = new AbortController();
-  process.on("SIGINT", () => interrupt.abort());
+  const interrupt = abortedByCtrlC();
   let progress: ReturnType<typeof showProgress> | undefined;
-  const client = clientOf(options, interrupt.signal, (seconds, why) => progress?.pause(seconds, why));
-  if (!client) return;
+  const client = clientOf(options, interrupt, (seconds, why) => progress?.pause(seconds, why));
   const onStart = async (records: number) => {
     await client.greet();
     const work = { items: records, bytes: (await stat(file)).size };
@@ -171,7 +167,7 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
     if (options.json) console.log(JSON.stringify({ complete: false, ...report }));
     const restored = `Restored so far: ${graphInWords(report.memories.restored, report.relationships.restored)}.`;
     const done = error instanceof RefusedAgain ? restored : `${restored} ${AGAIN}`;
-    if (!interrupt.signal.aborted) throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
+    if (!interrupt.aborted) throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
     console.error(`Stopped.\n${done}`);
     process.exitCode = EXIT_INTERRUPTED;
     return;
@@ -193,6 +189,14 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   }
 }
 
+/** A signal that Ctrl-C aborts, instead of ending the process. */
+function abortedByCtrlC(): AbortSignal {
+  const interrupt = new AbortController();
+  // Not `once`: the terminal sends the signal, npm forwards it again, and the second one must not kill the process.
+  process.on("SIGINT", () => interrupt.abort());
+  return interrupt.signal;
+}
+
 interface Run {
   readonly options: Options;
   readonly report: ImportReport;
@@ -203,7 +207,8 @@ interface Run {
 
 /** Prints what was found, the estimated time and the progress, all on standard error. */
 async function runWithProgress(graph: ImportedGraph, { options, report, interrupt, onBegin }: Run): Promise<void> {
-  const client = clientOf(options, interrupt, (seconds, why) => progress.pause(seconds, why));
+  const onPause = (seconds: number, why: string) => progress.pause(seconds, why);
+  const client = options.dryRun && !options.key ? undefined : clientOf(options, interrupt, onPause);
   const found = `Found ${graphInWords(graph.notes.size, graph.links.size)}`;
   console.error(client ? `${found}. Reading the existing memories …` : `${found}: ${timeByPlan(graph)}.`);
   const work = workOf(graph);
@@ -249,13 +254,13 @@ const headline = (file: string, { url, dryRun }: Options): string =>
     ? `Nothing was changed. The result of importing ${file} into ${url} would be:`
     : `Imported ${file} into ${url}.`;
 
+/** @throws ImportStopped without a key. */
 function clientOf(
-  { key, url, graph, dryRun }: Options,
+  { key, url, graph }: Options,
   signal: AbortSignal,
   onPause: (seconds: number, why: string) => void,
-): ServiceClient | undefined {
+): ServiceClient {
   if (key) return new ServiceClient({ url, key, graph, signal, onPause });
-  if (dryRun) return undefined;
   throw new ImportStopped(
     "An API key is needed: set MEMORY_GRAPH_KEY, or give --key. `npm start` prints the key of the demo user; " +
       "`npm run user -- create --email <address>` creates a user with a key.",
