@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect, inject, it, onTestFinished } from "vitest";
-import { BOUNDS, type Bounds, assertKept } from "../../src/commands/doctor/upkeep.js";
+import { BOUNDS, type Bounds, assertMaintained } from "../../src/commands/doctor/upkeep.js";
 import { LIMITS } from "../../src/limits.js";
 import { onConnection } from "../../src/platform/database/one-connection.js";
 import { databaseOn, onServer } from "../bench/on-server.js";
@@ -42,7 +42,7 @@ it("names who blocks statements, who has a transaction open for long, and when c
   const client = new pg.Client(world.databaseUrl);
   await client.connect();
   const problemsWith = (bounds: Partial<Bounds>) =>
-    assertKept(client, { ...BOUNDS, ...bounds }).then(
+    assertMaintained(client, { ...BOUNDS, ...bounds }).then(
       () => "",
       ({ message }: Error) => message,
     );
@@ -73,7 +73,7 @@ it("says how many more problems of a kind there are than it names", async () => 
     CREATE VIEW pg_prepared_xacts AS
     SELECT 'lost' AS gid, current_database() AS database, now() - interval '1 h' AS prepared`);
 
-  const kept = examining && assertKept(examining, { ...BOUNDS, openSeconds: 0 });
+  const kept = examining && assertMaintained(examining, { ...BOUNDS, openSeconds: 0 });
 
   await expect(kept).rejects.toThrow(
     /^(Process [^:]*: it keeps locks, and dead rows\. SELECT pg_terminate_backend\(\d+\) ends it\. ){3}More of this kind, named once these are solved: 1\. The prepared transaction 'lost' is open since/,
@@ -100,7 +100,7 @@ it("counts connections and names who blocks a statement, although sessions of ot
     reader.query(statement).catch((error: { code?: string }) => (error.code === "55P03" ? read() : undefined));
   const reading = read();
 
-  const said = () => assertKept(client).then(String, ({ message }: Error) => message);
+  const said = () => assertMaintained(client).then(String, ({ message }: Error) => message);
   await expect.poll(said).toMatch(/^Process \d+ \(.*state not visible\) blocks others \(1\):/);
   // Who comes later waits behind this one, too, which is not the cause.
   const locking = second.query("BEGIN; LOCK TABLE memory; COMMIT");
@@ -115,7 +115,7 @@ it("counts connections and names who blocks a statement, although sessions of ot
   );
   await lock.release();
   await Promise.all([reading, locking, waiting]);
-  const used = assertKept(client, { ...BOUNDS, connectionsShare: 0 });
+  const used = assertMaintained(client, { ...BOUNDS, connectionsShare: 0 });
   await expect(used).rejects.toThrow(/^([3-9]|\d{2,}) of PostgreSQL's/);
   await Promise.all(clients.map((each) => each.end()));
   await pool.query(`DROP OWNED BY ${role}`);
@@ -128,7 +128,7 @@ it("names a replication slot that keeps the log of changes for nobody", async ()
   await pool.query("SELECT pg_create_physical_replication_slot($1, true)", [name]);
   try {
     const kept = onConnection({ url: world.databaseUrl, variable: "DATABASE_URL" }, {}, (client) =>
-      assertKept(client, { ...BOUNDS, keptBytes: -1 }),
+      assertMaintained(client, { ...BOUNDS, keptBytes: -1 }),
     );
     await expect(kept).rejects.toThrow(`The replication slot ${name}`);
   } finally {
@@ -143,7 +143,7 @@ it("says that the extension for vectors is of a version that may damage its inde
       // The extension itself is in few places.
       await client.query(`CREATE SCHEMA IF NOT EXISTS shown; SET search_path = shown, public, pg_catalog;
         CREATE OR REPLACE VIEW pg_extension AS SELECT 'vector' AS extname, '${version}' AS extversion`);
-      return assertKept(client).then(
+      return assertMaintained(client).then(
         () => "",
         ({ message }: Error) => message,
       );
@@ -164,10 +164,10 @@ it("says that the locale has changed since the indexes were made, as by an upgra
   onTestFinished(() => onServer(url, async (server) => void (await server.query(`DROP DATABASE ${name}`))));
   await onServer(url, async (server) => void (await server.query(`CREATE DATABASE ${name} ${form}`)));
   await onServer(databaseOn(url, name), async (client) => {
-    await assertKept(client);
+    await assertMaintained(client);
     await client.query("UPDATE pg_database SET datcollversion = '1.0' WHERE datname = current_database()");
 
-    await expect(assertKept(client)).rejects.toThrow(
+    await expect(assertMaintained(client)).rejects.toThrow(
       new RegExp(
         `database ${name} is of version [\\d.]+ now, and was of 1\\.0, .* Run REINDEX DATABASE ${name}, then ALTER`,
       ),
@@ -196,13 +196,13 @@ it("says that memories are stored with words of another version, which a procedu
       (await client.query("SELECT to_jsonb(m) - 'search' AS row FROM memory m ORDER BY id")).rows;
     const before = await rows();
     expect(await findTitles(ann, "added")).toEqual(TITLES.slice(0, 1));
-    await expect(assertKept(client)).rejects.toThrow(
+    await expect(assertMaintained(client)).rejects.toThrow(
       /so searches miss some: run SET statement_timeout = 0; CALL refresh_search\(\); in psql/,
     );
 
     await client.query("CALL refresh_search()");
 
-    await assertKept(client);
+    await assertMaintained(client);
     expect((await findTitles(ann, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
     expect(await rows()).toEqual(before);
   });
@@ -216,11 +216,11 @@ it("says so too if only the lexicon lacks these words, as after a backup of anot
     await client.query("UPDATE lexicon SET documents = 1");
     await client.query("DELETE FROM lexicon WHERE word IN ('ad', 'add')");
     expect(await findTitles(ann, "added")).toEqual(TITLES.slice(0, 1));
-    await expect(assertKept(client)).rejects.toThrow(/CALL refresh_search\(\)/);
+    await expect(assertMaintained(client)).rejects.toThrow(/CALL refresh_search\(\)/);
 
     await client.query("CALL refresh_search()");
 
-    await assertKept(client);
+    await assertMaintained(client);
     expect((await findTitles(ann, "added")).toSorted()).toEqual(["Added a column", "Adding a column"]);
   });
 });
@@ -237,7 +237,7 @@ it("learns words for searching again that are just being forgotten", async () =>
     await expect.poll(() => waitingForLocks(world)).toBe(1);
     await client.query("COMMIT");
     await refreshing;
-    await assertKept(client);
+    await assertMaintained(client);
   });
 });
 
@@ -249,9 +249,9 @@ it("looks for words of another version in some pages only, whatever lies before,
     await withOtherStems(client, () =>
       aMemory(ann, { title: "Adding a column", content: "A long text. ".repeat(500) }),
     );
-    await expect(assertKept(client)).rejects.toThrow(/so searches miss some/);
+    await expect(assertMaintained(client)).rejects.toThrow(/so searches miss some/);
     await client.query("CALL refresh_search()");
-    await assertKept(client);
+    await assertMaintained(client);
 
     await client.query("UPDATE memory SET content = 'A short one.'");
     const { rows: columns } = await client.query<{ names: string }>(

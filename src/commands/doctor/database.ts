@@ -15,7 +15,7 @@ import { databaseIdentity, walPosition } from "../../platform/database/position-
 import { withOptions } from "../../platform/database/session-settings.js";
 import { THROUGH_POOLER, placeOf } from "../../platform/start-error.js";
 import { Problem } from "./problem.js";
-import { assertKept } from "./upkeep.js";
+import { assertMaintained } from "./upkeep.js";
 
 export const CONNECTION = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
 
@@ -60,7 +60,7 @@ export async function checkDatabase(config: Config): Promise<string> {
     await assertMayUse(client, place);
     assertApplied(await countPending(client));
     await assertWritable(client);
-    await assertKept(client);
+    await assertMaintained(client);
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
   });
 }
