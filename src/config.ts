@@ -2,6 +2,7 @@ import pg from "pg";
 import { LIMITS } from "./limits.js";
 import { Variables, WEB, isDecodable, isUrl } from "./variables.js";
 
+/** A server that embeds texts, and the model to use there. */
 interface EmbeddingsConfig {
   readonly url: string;
   readonly model: string;
@@ -379,7 +380,7 @@ function readMetrics(variables: Variables, service: Place): Config["metrics"] {
   return metrics;
 }
 
-/** Whether not both can be listened on: the port is the same, and the hosts are, or one means all addresses. */
+/** Whether a process cannot listen on both: the port is the same, and the hosts are, or one means all addresses. */
 function areSamePlace(one: Place, other: Place): boolean {
   const hosts = [one, other].map(({ host }) => (host === "localhost" ? LOOPBACK : host));
   return (

@@ -127,7 +127,11 @@ export async function useCode<Result>(
   });
 }
 
-/** Creates a key for the owner of a verified address, and the user if there is none. */
+/**
+ * Creates a key for the owner of a verified address, and the user if there is none. Call it in a transaction.
+ * @throws AccountSuspended when an operator has suspended the user.
+ * @throws TooManyApiKeys when the user has the maximum.
+ */
 export async function createKeyForOwner(
   context: Context,
   email: string,

@@ -38,8 +38,8 @@ export function graphqlDoor(
   { schema, services, admitNewOrLarge }: DoorParts,
 ): Router {
   const { budgets } = services;
-  const open = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
-  const parts: AdmissionParts = { schema, budgets, isPublic: (name) => open.has(name) };
+  const publicNames = new Set(operations.filter(({ permission }) => permission === "public").map(({ name }) => name));
+  const parts: AdmissionParts = { schema, budgets, isPublic: (name) => publicNames.has(name) };
   const documents = new Documents();
   const apollo = onFirstUse(() => apolloPipeline(parts, documents));
   const answer: Answer = async (request, response) => {
@@ -74,7 +74,6 @@ const answerBy =
   async (request, response) => {
     const answer = await answerOf(request, response);
     await chargeRefused(budgets, response);
-    // The schema has no @defer, so an answer is never in parts.
     if (answer.body.kind !== "complete")
       throw new Error("Apollo sent an answer in parts, but the schema has no @defer.");
     const text = encode(answer.body.string, scopeOf(response).pause);

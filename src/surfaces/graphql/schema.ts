@@ -98,9 +98,9 @@ function countAnswers(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
     for (const field of Object.values(type.getFields())) {
-      // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it directly.
       const relation = relationAt(field);
       if (relation) field.resolve = countField(follow(relation), relation);
+      // TypeGraphQL reads a plain field through three functions; without them graphql-js reads it directly.
       else if (!roots.includes(type)) delete field.resolve;
       else if (field.resolve) field.resolve = countField(field.resolve as Resolve, undefined);
     }

@@ -13,9 +13,10 @@ const RELATIONSHIP_FIELDS = [
   "context",
 ];
 
-/** The input of `createMemory` and `updateMemory` from a client's body. */
+/** What `createMemory` and `updateMemory` take of a client's body: other fields are left out. */
 export const memoryInput = (body: Plain): Plain => pick(body, MEMORY_FIELDS);
 
+/** What `createRelationship` takes of a client's body. */
 export const relationshipInput = (body: Plain): Plain => pick(body, RELATIONSHIP_FIELDS);
 
 /** A memory for a client, with the client's own id, or else ours. */
@@ -25,7 +26,10 @@ export function memoryOf(memory: Plain): Plain {
   return { id: memory["client_id"] ?? memory["id"], ...said, created_at, updated_at };
 }
 
-/** What the client's parser takes: it drops memories with longer texts, or with other types in these fields. */
+/**
+ * What the parser of MemoryGraph's MCP server takes. It drops memories with longer texts, or with other types in these
+ * fields of the context.
+ */
 const TEXTS_MAX = { title: 200, summary: 500 } as const;
 const isText = (value: unknown): boolean => typeof value === "string";
 const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
@@ -35,6 +39,7 @@ const CONTEXT_KINDS = new Map<string, (value: unknown) => boolean>([
   ["additional_metadata", isObject],
 ]);
 
+/** A memory for MemoryGraph's MCP server, so that its parser does not drop it. */
 export function backendMemoryOf(memory: Plain): Plain {
   const { title, summary, context, ...others } = memoryOf(memory);
   return {
@@ -53,7 +58,10 @@ function contextOf(context: Plain): Plain {
   return { ...context, ...Object.fromEntries(wrong.map(([name]) => [name, undefined])) };
 }
 
-/** Whether one of these texts may have been cut for the parser. It may be shorter since: the parser removes blanks. */
+/**
+ * Whether a body may send back a text that was cut for the parser. Its length does not tell, since the parser removes
+ * blanks.
+ */
 export const mayBeCut = (body: Plain): boolean =>
   Object.keys(TEXTS_MAX).some((name) => {
     const text = body[name];
@@ -61,9 +69,10 @@ export const mayBeCut = (body: Plain): boolean =>
   });
 
 const TEXTS = ["title", "content", "summary"] as const;
+/** Whether a body has a text of a memory. */
 export const hasText = (body: Plain): boolean => TEXTS.some((name) => isText(body[name]));
 
-/** The texts of a memory that a body has as the client was shown them. */
+/** The stored texts of a memory that the client did not change: the body has them as they were shown. */
 export function textsAsShown(memory: Plain, body: Plain): Plain {
   const shown = backendMemoryOf(memory);
   return onlyWhere(pick(memory, TEXTS), (name) => isAsShown(body[name], shown[name]));
