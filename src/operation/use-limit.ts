@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import { Store, getGraphQLRateLimiter } from "graphql-rate-limit";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../durations.js";
 import { LIMITS } from "../limits.js";
-import { RateLimited, networksOf } from "./budget.js";
+import { RateLimited } from "./budget.js";
+import { networksOf } from "./network.js";
 import type { Context } from "./context.js";
 
 /** At most `limit` uses within any time of this length. */

@@ -1,7 +1,7 @@
 import type { Handler, Response } from "express";
 import type { Caller } from "../operation/context.js";
 import type { TooManyAtOnce } from "../operation/failure.js";
-import { networkOf } from "../operation/budget.js";
+import { networkOf } from "../operation/network.js";
 import type { HttpLimits } from "./http-limits.js";
 import { isHealthCheck, scopeOf } from "./request-scope.js";
 import { type Room, Slots, refusalOf } from "./slots.js";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import type { Request } from "express";
-import { networkOf } from "../operation/budget.js";
+import { networkOf } from "../operation/network.js";
 import type { Logger } from "../platform/telemetry/logger.js";
 import { warnSeldom } from "../platform/telemetry/warn-seldom.js";
 

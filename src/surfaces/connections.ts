@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { networkOf } from "../operation/budget.js";
+import { networkOf } from "../operation/network.js";
 import { resetConnection } from "./closing.js";
 import type { HttpLimits } from "./http-limits.js";
 

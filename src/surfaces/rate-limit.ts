@@ -1,5 +1,6 @@
 import { LIMITS } from "../limits.js";
-import { RateLimited, accountBudget, networksOf } from "../operation/budget.js";
+import { RateLimited, accountBudget } from "../operation/budget.js";
+import { networksOf } from "../operation/network.js";
 import type { Budgets } from "../platform/rate-limit/rate-limiter.js";
 import type { RequestScope } from "./request-scope.js";
 

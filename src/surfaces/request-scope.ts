@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Handler, Request, Response } from "express";
-import { networkOf } from "../operation/budget.js";
+import { networkOf } from "../operation/network.js";
 import type { Caller } from "../operation/context.js";
 import { type Failure, InvalidInput, Unavailable } from "../operation/failure.js";
 import type { ReadAfter } from "../operation/older-reads.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { networkOf, networksOf } from "../../src/operation/budget.js";
+import { networkOf, networksOf } from "../../src/operation/network.js";
 import { ProcessBudgets } from "../../src/platform/rate-limit/rate-limiter.js";
 import { RedisBudgets } from "../../src/platform/rate-limit/redis-budgets.js";
 import { UseLog } from "../../src/platform/rate-limit/use-log.js";

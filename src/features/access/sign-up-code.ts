@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { MINUTE_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
-import { networkOf } from "../../operation/budget.js";
+import { networkOf } from "../../operation/network.js";
 import { timeOf } from "../../operation/clock-statement.js";
 import { lockRow } from "../../operation/lock-row-statement.js";
 import { SECRET_LENGTH, randomText } from "../../operation/random-text.js";

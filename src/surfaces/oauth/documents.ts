@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import { networksOf } from "../../operation/budget.js";
+import { networksOf } from "../../operation/network.js";
 import type { Services } from "../../operation/context.js";
 import { type PlainLimit, takeUse, takeUseOfNetwork } from "../../operation/use-limit.js";
 

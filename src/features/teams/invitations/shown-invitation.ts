@@ -1,6 +1,6 @@
 import { Field, ObjectType } from "type-graphql";
 import { LIMITS } from "../../../limits.js";
-import { networkOf } from "../../../operation/budget.js";
+import { networkOf } from "../../../operation/network.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { TeamRole } from "../../../operation/context.js";
 import type { UseLimit } from "../../../operation/use-limit.js";
