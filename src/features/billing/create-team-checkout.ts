@@ -150,7 +150,7 @@ function buildReturns(context: Context, { successUrl, cancelUrl }: CreateTeamChe
 function priceFor(prices: Prices, { interval }: CreateTeamCheckoutInput): string {
   const price = prices[interval];
   if (price !== undefined) return price;
-  throw new InvalidInput([{ path: "interval", message: "must be `month`: this service sells no other periods" }]);
+  throw InvalidInput.at("interval", "must be `month`: this service sells no other periods");
 }
 
 interface Wanted {

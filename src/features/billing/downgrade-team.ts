@@ -70,7 +70,7 @@ export const downgradeTeam = defineTeamOperation({
       const { seats, nextSeats } = account;
       if (seats !== null && maxMembers > seats) {
         const message = `must be at most ${seats}, the present number of seats; \`upgradeTeam\` buys more`;
-        throw new InvalidInput([{ path: "maxMembers", message }]);
+        throw InvalidInput.at("maxMembers", message);
       }
       if (maxMembers === (nextSeats ?? seats)) return;
       const { requests, copy } = session;

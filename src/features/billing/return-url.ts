@@ -1,7 +1,7 @@
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 
-/** In characters, after escaping, which can make nine of one. Stripe refuses more than 5,000. */
+/** In characters after escaping, which can turn one into nine. Stripe refuses more than 5,000. */
 export const RETURN_URL_MAX = 2_000;
 
 /** Stripe replaces this by the session's id; it must not be escaped. */
@@ -22,11 +22,11 @@ export function readReturnUrl(
   const origins = [...billing.returnOrigins, new URL(publicUrl()).origin];
   const isPlain = url && /^https?:$/.test(url.protocol) && !/[\s\\\p{C}]/u.test(text);
   if (!isPlain || !origins.includes(url.origin) || url.username || url.password) {
-    throw new InvalidInput([{ path, message: `must be an address on one of these origins: ${origins.join(", ")}` }]);
+    throw InvalidInput.at(path, `must be an address on one of these origins: ${origins.join(", ")}`);
   }
   const wanted = url.href.replaceAll(encodeURI(TEMPLATE), TEMPLATE);
   if (wanted.length > RETURN_URL_MAX) {
-    throw new InvalidInput([{ path, message: `must have at most ${RETURN_URL_MAX} characters when it is escaped` }]);
+    throw InvalidInput.at(path, `must have at most ${RETURN_URL_MAX} characters when it is escaped`);
   }
   return wanted;
 }

@@ -75,7 +75,7 @@ const EXAMPLE: TeamInvoice = {
   pdfUrl: "https://pay.stripe.com/invoice/acct_1/live_YWNjdF8x/pdf",
 };
 
-const noSuchPage = () => new InvalidInput([{ path: "cursor", message: NOT_A_CURSOR }]);
+const noSuchPage = () => InvalidInput.at("cursor", NOT_A_CURSOR);
 
 export const teamInvoices = defineTeamOperation({
   name: "teamInvoices",

@@ -103,7 +103,7 @@ function assertUpgradable(account: BillingAccount, maxMembers: number): asserts 
   const { seats, nextSeats } = account;
   if (seats !== null && maxMembers < seats) {
     const message = `must not be less than the present ${seats} seats; \`downgradeTeam\` buys fewer from the next period on`;
-    throw new InvalidInput([{ path: "maxMembers", message }]);
+    throw InvalidInput.at("maxMembers", message);
   }
   if (seats !== null && nextSeats !== null) throw new DecreasePending(seats);
 }

@@ -48,8 +48,8 @@ export async function receivePaymentWebhook(services: BillingServices, body: Buf
   }
   if (isThin(event)) {
     warnSeldom(services.log, "thin event", {}, `an event for Stripe's webhook was refused. ${THIN}`);
-    throw new InvalidInput([{ path: "", message: THIN }]);
+    throw InvalidInput.at("", THIN);
   }
-  if (!isEvent(event)) throw new InvalidInput([{ path: "", message: "The body must be an event." }]);
+  if (!isEvent(event)) throw InvalidInput.at("", "The body must be an event.");
   await receivePaymentEvent(services, event);
 }
