@@ -62,8 +62,8 @@ const NOT_SENT = "telemetry could not be sent. `npm run doctor` says what to do"
 export function startTelemetry({ traces, logs }: TelemetryConfig): Telemetry {
   const ours = resourceFromAttributes({ "service.name": NAME, "service.instance.id": randomUUID() });
   const resource = ours.merge(detectResources({ detectors: [envDetector] }));
-  const spans = traces && tracing(resource, traces);
-  const lines = logs && logging(resource, logs);
+  const spans = traces && startTracing(resource, traces);
+  const lines = logs && startLogging(resource, logs);
   return {
     tracer: spans?.tracer,
     writeLog: lines?.write,
@@ -121,7 +121,7 @@ export async function tryCollector({ traces, logs }: TelemetryConfig): Promise<M
   return problems;
 }
 
-function tracing(resource: Resource, protocol: Protocol) {
+function startTracing(resource: Resource, protocol: Protocol) {
   const provider = new BasicTracerProvider({
     resource,
     spanProcessors: [new BatchSpanProcessor(traceExporter(protocol))],
@@ -181,7 +181,7 @@ function typeOf(error: unknown): string {
   return String(reason ?? sqlStateOf(error) ?? kind ?? code ?? name).slice(0, REASON_LENGTH);
 }
 
-function logging(resource: Resource, protocol: Protocol) {
+function startLogging(resource: Resource, protocol: Protocol) {
   const provider = new LoggerProvider({
     resource,
     processors: [new BatchLogRecordProcessor({ exporter: logExporter(protocol) })],

@@ -1,7 +1,7 @@
 /** A time of day, with minutes, with "h", or with "am" or "pm"; signs around it do not matter. */
 const TIME = /^[^\p{L}\p{N}]*(\d{1,2})(?:([:.h])(?:(\d\d)|(?<=h)))?(?:\s*([ap])\.?m\.?)?[^\p{L}\p{N}]*$/u;
 
-const two = (number: number): string => String(number).padStart(2, "0");
+const twoDigits = (number: number): string => String(number).padStart(2, "0");
 
 /**
  * Other ways to write a time of day, each by the words that the index has it as: "17:00" is also "5pm", "5 pm",
@@ -21,12 +21,12 @@ export function otherTimes(term: string): string[] {
   const shortened = minutes === "00" ? [ofHalf] : [];
   const early = [`${ofHalf} ${minutes}am`, ...shortened.flatMap((time) => [`${time}am`, `${time} a m`])];
   const late = [`${ofHalf} ${minutes}`, ...shortened].flatMap((time) => [`${time}pm`, `${time} pm`]);
-  const hours = [two(hour), String(hour)];
+  const hours = [twoDigits(hour), String(hour)];
   return [
     ...new Set([
       ...hours.map((of) => `${of} ${minutes}`),
       ...(hour < 12 ? early : late),
-      `t${two(hour)} ${minutes}`,
+      `t${twoDigits(hour)} ${minutes}`,
       ...hours.flatMap((of) => [`${of}h${minutes}`, ...(minutes === "00" ? [`${of}h`, `${of} h`] : [])]),
     ]),
   ];
