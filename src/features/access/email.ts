@@ -29,7 +29,7 @@ export function emailIn(address: string): string {
   return email;
 }
 
-/** An address that every mail program takes for one as a whole: some signs end it, so that a rest becomes a link. */
+/** Addresses that every mail program reads as a whole: it may end one at other signs, and make a link of the rest. */
 const PLAIN = /^(?!.*www\.)[a-z\d](?:[\w.+-]*[a-z\d])?@/;
 
 /** Whether a mail program could make a link to a site of it: of `evil.com?x@example.com`, or of `x!@evil.com`. */

@@ -129,7 +129,7 @@ export const teamAudit = defineTeamOperation({
  * moments after its entry's time, by the clock that servers share; a day is far more than clocks have ever differed.
  */
 function idsBetween(after: Date | null | undefined, before: Date | null | undefined) {
-  const idAt = (time: Date, later: number) => lowestIdAt(new Date(time.getTime() + later));
+  const idAt = (time: Date, offsetMs: number) => lowestIdAt(new Date(time.getTime() + offsetMs));
   return [
     ...(after ? [{ id: { gte: idAt(after, -DAY_MS) } }] : []),
     ...(before ? [{ id: { lt: idAt(before, DAY_MS) } }] : []),

@@ -1,7 +1,7 @@
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Database } from "../../../platform/database/database.js";
 
-/** The condition for invitations that can still be answered; that one has expired may not be stored yet. */
+/** The condition for invitations that can still be answered. Expired ones may still have the status `pending`. */
 export const pendingAt = (now: Date) => ({ status: "pending", expiresAt: { gt: now } }) as const;
 
 /**
