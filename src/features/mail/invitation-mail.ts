@@ -3,7 +3,7 @@ import { html } from "../../platform/html.js";
 import { minuteOf } from "../../wording.js";
 import { addressForText, hasLink } from "../access/index.js";
 import type { InvitationToSend } from "../teams/index.js";
-import { type Letter, letter } from "./letter.js";
+import { type Letter, composeLetter } from "./letter.js";
 import { nameForSubject, nameForText } from "./names.js";
 
 const ROLES = { admin: "an admin", member: "a member" } as const;
@@ -19,7 +19,7 @@ export function invitationMail(invitation: InvitationToSend, publicUrl: string):
   const ends = minuteOf(expiresAt);
   const curl = `curl -X POST ${publicUrl}/teams/invitations/${token}/accept -H "Authorization: Bearer $KEY"`;
   const offer = `${inviter} invites you to the team "${team}" on Memory Graph, as ${ROLES[invitation.role]}.`;
-  const content = letter({
+  const content = composeLetter({
     subject: subjectOf(invitation),
     text: `
 ${offer}

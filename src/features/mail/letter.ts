@@ -10,7 +10,7 @@ export interface Letter {
 }
 
 /** A mail as text and as HTML. The HTML loads nothing: no pictures, style sheets or scripts. */
-export function letter({ subject, text, body }: { subject: string; text: string; body: Html }): Letter {
+export function composeLetter({ subject, text, body }: { subject: string; text: string; body: Html }): Letter {
   const page = html`<!doctype html>
     <html lang="en">
       <head>

@@ -1,12 +1,12 @@
 import type { Notice } from "../../operation/notice.js";
 import { html, prose } from "../../platform/html.js";
-import { type Letter, letter } from "./letter.js";
+import { type Letter, composeLetter } from "./letter.js";
 
 const URL_ALONE = /^https?:\/\/\S+$/;
 
 /** A notice as text and as HTML. */
 export const noticeMail = ({ subject, body }: Pick<Notice, "subject" | "body">): Letter =>
-  letter({
+  composeLetter({
     subject,
     text: body,
     body: html`${body

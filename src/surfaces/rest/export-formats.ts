@@ -36,7 +36,7 @@ const MEMORY_GRAPH: ExportFormat = {
     let list: "memories" | "relationships" = "memories";
     let isFirst = true;
     const counts = { memories: 0, relationships: 0 };
-    const item = (fields: object): string => {
+    const writeItem = (fields: object): string => {
       const text = `${isFirst ? "" : ","}\n${JSON.stringify(fields)}`;
       isFirst = false;
       counts[list]++;
@@ -52,8 +52,8 @@ const MEMORY_GRAPH: ExportFormat = {
     return {
       write({ record, ...fields }) {
         if (record === "graph") return beginMemories(fields);
-        if (record === "memory") return item(fields);
-        return beginRelationships() + item(relationship(fields));
+        if (record === "memory") return writeItem(fields);
+        return beginRelationships() + writeItem(relationshipOf(fields));
       },
       end: () => `${beginRelationships()}\n],"exported":${JSON.stringify(counts)}}\n`,
     };
@@ -67,7 +67,8 @@ const beginMemories = ({ exported_at, memories, relationships }: Fields): string
   return `${JSON.stringify({ ...about, ...counts }).slice(0, -1)},"memories":[`;
 };
 
-const relationship = ({ from, to, strength, confidence, context, ...fields }: Fields) => ({
+/** A relationship as MemoryGraph writes it. */
+const relationshipOf = ({ from, to, strength, confidence, context, ...fields }: Fields) => ({
   from_memory_id: from,
   to_memory_id: to,
   ...fields,
