@@ -76,7 +76,8 @@ function chunksOf(lines: readonly string[]): string[][] {
   const chunks: string[][] = [];
   for (const line of lines) {
     if (line.trim() === "" || line.startsWith("#")) continue;
-    if (/^(?:\s|-\s)/.test(line)) (chunks.at(-1) ?? chunks[chunks.push([]) - 1])?.push(line);
+    const current = chunks.at(-1);
+    if (current && /^(?:\s|-\s)/.test(line)) current.push(line);
     else chunks.push([line]);
   }
   return chunks;

@@ -160,7 +160,7 @@ function vectorsOf(answer: unknown, count: number): Vector[] {
   }
   const size = vectors[0]?.values.length;
   return vectors.slice(0, count).map((vector) => {
-    if (vector?.values.length === size && vector) return vector;
+    if (vector && vector.values.length === size) return vector;
     throw new EmbeddingsFailed("its vectors differ in dimension, or one is missing");
   });
 }
