@@ -25,9 +25,9 @@ import { LIMITS } from "../../limits.js";
 import type { ParsedRequest } from "./cost.js";
 
 /**
- * Checks how much the values of variables come to that are used more than once, so that what an operation gets is hardly
- * larger than the body. Of 68 kB, `memories: [$m, $m, …]` made 450 memories of 66 kB: reading them took 2 s before they
- * were charged, up to 0.6 s of it in one turn of the event loop.
+ * Limits how much an operation's input may grow by variables that are used several times, so that it is hardly larger
+ * than the body. Of 68 kB, `memories: [$m, $m, …]` made 450 memories of 66 kB: reading them took 2 s before they were
+ * charged, up to 0.6 s of it in one turn of the event loop.
  * @throws InvalidInput when the repetitions come to more than the limit.
  */
 export function assertFewRepeated({ document, operation, given }: ParsedRequest): void {
@@ -50,18 +50,18 @@ export function assertFewRepeated({ document, operation, given }: ParsedRequest)
 
 /** How often an operation uses each variable. Counted once for each operation. */
 function usesIn(document: DocumentNode, operation: OperationDefinitionNode): ReadonlyMap<string, number> {
-  const known = used.get(operation);
+  const known = usesByOperation.get(operation);
   if (known) return known;
   const uses = new Map<string, number>();
   visit(partOf(document, operation), {
     VariableDefinition: () => false,
     Variable: ({ name: { value } }) => void uses.set(value, (uses.get(value) ?? 0) + 1),
   });
-  used.set(operation, uses);
+  usesByOperation.set(operation, uses);
   return uses;
 }
 
-const used = new WeakMap<OperationDefinitionNode, ReadonlyMap<string, number>>();
+const usesByOperation = new WeakMap<OperationDefinitionNode, ReadonlyMap<string, number>>();
 
 /**
  * Checks the values of an operation's variables before anything is estimated or run: graphql-js would collect errors
@@ -103,7 +103,7 @@ function neededIn(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): ReadonlySet<string> {
-  const known = needed.get(operation);
+  const known = neededByOperation.get(operation);
   if (known) return known;
   const names = new Set<string>();
   const types = new TypeInfo(schema);
@@ -112,7 +112,7 @@ function neededIn(
   };
   const certain = visit(document, { Field: dropIfChosen, InlineFragment: dropIfChosen, FragmentSpread: dropIfChosen });
   visit(partOf(certain, operation), visitWithTypeInfo(types, { Variable: collect }));
-  needed.set(operation, names);
+  neededByOperation.set(operation, names);
   return names;
 }
 
@@ -120,7 +120,7 @@ function neededIn(
 const partOf = (document: DocumentNode, { name }: OperationDefinitionNode): DocumentNode =>
   separateOperations(document)[name?.value ?? ""] ?? document;
 
-const needed = new WeakMap<OperationDefinitionNode, ReadonlySet<string>>();
+const neededByOperation = new WeakMap<OperationDefinitionNode, ReadonlySet<string>>();
 
 /** Removes what `@skip` or `@include` may leave out: its variables may never be read. */
 const dropIfChosen = ({ directives }: SelectionNode): null | undefined => (directives?.length ? null : undefined);
