@@ -198,7 +198,7 @@ it.each([
   ["mails: too many open files, error 24", false],
   ["recent mails", false],
   ["still sent twice", false],
-])("says of hits for %j where it is listed what is open and what changed: %s", async (query, isSaid) => {
+])("names with the hits for %j the tool that lists what is open and what changed: %s", async (query, isSaid) => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);
   await aMemory(ann, { type: "problem", title: "Mails are sent twice", content: "Open recent files with a symbol." });
@@ -209,7 +209,7 @@ it.each([
   expect(String(hint).includes(STATE)).toBe(isSaid);
 });
 
-it("says where it is listed what is open, if nothing has such words", async () => {
+it("names the tool that lists what is open, if no memory has such words", async () => {
   await using world = await createWorld();
   const { call } = await anAgent(world);
 
