@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../src/limits.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { deleteTeam } from "../../src/features/teams/delete-team.js";
+import { leaveTeam } from "../../src/features/teams/leave-team.js";
 import { inputTypeOf } from "../../src/operation/input.js";
 import { keepsResults } from "../../src/operation/operation.js";
 import { worldFor } from "../support/billing.js";
@@ -407,3 +408,42 @@ async function everything({ database }: World) {
   }, 60_000);
   return rowsOf(database.pool);
 }
+
+it("leads from a kept result to nothing in the graph of a team that the caller has left", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const { owner, member, teamId } = await aTeam(world);
+  const { body } = await store(url, owner.key, "old");
+  const { id } = body as { id: string };
+  const whole =
+    "{ id title content author relationshipsTotal supersededBy { title } solvedBy { title } " +
+    "relationships { relationship { context fromMemory { content } } context memory { content } } }";
+  const link = 'fromMemoryId: "new", toMemoryId: "old"';
+  const query = `mutation {
+    updateMemory(input: {id: "${id}", clientId: "old"}) ${whole}
+    putMemory(input: {type: "general", title: "New", content: "Theirs.", clientId: "new"}) ${whole}
+    createRelationship(input: {${link}, relationshipType: "REPLACES", context: "Why."}) {
+      type fromMemory ${whole} toMemory ${whole}
+    }
+  }`;
+  const change = async () => {
+    const headers = { "idempotency-key": "change" };
+    return (await ask(`${url}/graphql`, { key: member.key, headers, body: { query } })).body as { data: object };
+  };
+  const first = JSON.stringify(await change());
+  const again = JSON.stringify(await change());
+  await member.did(leaveTeam, { teamId });
+
+  const { data } = await change();
+
+  expect(first).not.toContain("errors");
+  expect(again).toContain('"Why."');
+  const nothing = { author: null, relationshipsTotal: 0, supersededBy: null, solvedBy: null, relationships: [] };
+  expect(data).toEqual({
+    // What the caller was told before.
+    updateMemory: { id, title: "Once", content: "Only once.", ...nothing },
+    putMemory: { id: expect.any(String) as string, title: "New", content: "Theirs.", ...nothing },
+    createRelationship: { type: "REPLACES", fromMemory: null, toMemory: null },
+  });
+  expect(world.bugs).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import type { Context } from "../../operation/context.js";
+import type { Caller, Context } from "../../operation/context.js";
 import { Direction, type Memory, type MemoryRelationship } from "./memory.js";
 import { jsonUnits, paceBy } from "../../operation/pieces.js";
 import type { ContentName, MemoryRow } from "./memory-columns.js";
@@ -42,7 +42,7 @@ type Row = MemoryRow & Partial<Relations>;
  * graph.
  */
 export async function readMemories(
-  { database, answer, pause }: Pick<Context, "database" | "answer" | "pause">,
+  { caller, database, answer, pause }: Pick<Context, "caller" | "database" | "answer" | "pause">,
   places: readonly Place[],
   { withRelationships = false, withLinks = false, withContent }: Wanted,
 ): Promise<Array<Memory | undefined>> {
@@ -58,10 +58,10 @@ export async function readMemories(
   const size = withRelationships ? BATCH_WITH_RELATIONSHIPS : BATCH;
   const pace = paceBy(pause);
   let bytes = 0;
-  for (const [index, { graphId, ids }] of idsByGraph(places, size).entries()) {
+  for (const [index, { graphId, ids }] of callersIdsByGraph(caller, places, size).entries()) {
     if (index > 0) await pause();
     const rows = ((await database.run(statement, { graphId, ids, withContent })) as Row[]).map(toMemory);
-    if (withRelationships) await addSuperseding(database, rows);
+    if (withRelationships) await addSuperseding({ caller, database }, rows);
     for (const row of rows) {
       const key = keyOf(row.graphId, row.id);
       found.set(key, row);
@@ -94,14 +94,26 @@ export function idsByGraph(
   });
 }
 
+/**
+ * The same in the caller's graphs alone: the first result of an Idempotency-Key may be of a team that the caller has
+ * left since.
+ */
+export const callersIdsByGraph = ({ personalGraphId, team }: Caller, places: readonly Place[], size?: number) =>
+  idsByGraph(
+    places.filter(({ graphId }) => graphId === personalGraphId || graphId === team?.graphId),
+    size,
+  );
+
 /** What a row has besides the memory. The relationships are JSON, so that one row carries the list. */
 interface Relations {
   readonly relationshipsTotal: number;
   readonly relationships: readonly LinkItem[];
 }
 
+type Reading = Pick<Context, "caller" | "database">;
+
 /** Sets `supersededBy`: from the relationships that were read, or by a query for memories with more relationships. */
-async function addSuperseding(database: Context["database"], memories: readonly Memory[]): Promise<void> {
+async function addSuperseding(context: Reading, memories: readonly Memory[]): Promise<void> {
   const others: Memory[] = [];
   for (const memory of memories) {
     const { relationships = [], relationshipsTotal = 0 } = memory;
@@ -109,17 +121,17 @@ async function addSuperseding(database: Context["database"], memories: readonly 
     memory.supersededBy = newer ? { memoryId: newer.id, title: newer.title } : null;
     if (!newer && relationshipsTotal > relationships.length) others.push(memory);
   }
-  if (others.length > 0) await setSuperseding({ database }, others);
+  if (others.length > 0) await setSuperseding(context, others);
 }
 
 /** Reads `supersededBy` of memories, and sets it. */
-export async function setSuperseding(context: Pick<Context, "database">, memories: readonly Memory[]): Promise<void> {
+export async function setSuperseding(context: Reading, memories: readonly Memory[]): Promise<void> {
   const found = await readSuperseding(context, memories);
   for (const [index, memory] of memories.entries()) memory.supersededBy = found[index] ?? null;
 }
 
 /** Reads `solvedBy` of memories, and sets it. */
-export async function setSolving(context: Pick<Context, "database">, memories: readonly Memory[]): Promise<void> {
+export async function setSolving(context: Reading, memories: readonly Memory[]): Promise<void> {
   const found = await readSolving(context, memories);
   for (const [index, memory] of memories.entries()) memory.solvedBy = found[index] ?? null;
 }
@@ -135,9 +147,9 @@ const SUPERSEDING: ReadonlyMap<string, `${Direction}`> = new Map([
 /** Reads another memory for each of the given ones, in the same order; null if there is none. */
 const readerOf =
   (statement: typeof supersedingMemories) =>
-  async ({ database }: Pick<Context, "database">, places: readonly Place[]): Promise<Array<OtherMemory | null>> => {
+  async ({ caller, database }: Reading, places: readonly Place[]): Promise<Array<OtherMemory | null>> => {
     const found = new Map<string, OtherMemory>();
-    for (const batch of idsByGraph(places)) {
+    for (const batch of callersIdsByGraph(caller, places)) {
       const rows = await database.run(statement, batch);
       for (const { id, ...other } of rows) found.set(keyOf(batch.graphId, id), other);
     }

@@ -10,8 +10,8 @@ import {
   MEMORY_RELATIONSHIP_EXAMPLE,
   MemoryRelationship,
   type Place,
+  callersIdsByGraph,
   defineMemoryRelation,
-  idsByGraph,
   linkContentsOf,
 } from "../memories/index.js";
 
@@ -127,10 +127,10 @@ async function loadRelationship(
 const BATCH = 250;
 
 /** Reads relationships by one query for each batch of a graph. */
-const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ database, answer, pause }, places) => {
+const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ caller, database, answer, pause }, places) => {
   const found = new Map<string, Relationship>();
   let length = 0;
-  for (const { graphId, ids } of idsByGraph(places, BATCH)) {
+  for (const { graphId, ids } of callersIdsByGraph(caller, places, BATCH)) {
     const where = { graphId, id: { in: ids } };
     for (const row of await database.models.relationship.findMany({ where, omit: UNSEEN })) {
       found.set(row.id, toRelationship(row));

@@ -84,8 +84,9 @@ async function readsFor(world: World, actor: Actor, { id }: { readonly id: strin
       return read ?? { rows: Number.NaN, scans: Number.NaN };
     };
     const before = await reads();
-    const place = { graphId: actor.caller.personalGraphId, id };
-    await readMemories({ database, pause: nextTurn }, [place], { withContent: false, withRelationships: true });
+    const { caller } = actor;
+    const place = { graphId: caller.personalGraphId, id };
+    await readMemories({ caller, database, pause: nextTurn }, [place], { withContent: false, withRelationships: true });
     const after = await reads();
     return { rows: after.rows - before.rows, scans: after.scans - before.scans };
   });

@@ -73,21 +73,23 @@ it("finds by meaning also if the server refuses the texts that tell how near unr
 it("puts what words find well before what is only meant, and what they hardly find behind it", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
-  const graphId = ann.caller.personalGraphId;
+  const { caller } = ann;
+  const graphId = caller.personalGraphId;
+  const merging = { ...at.world.services, caller };
   const titles = ["A physician calls", "The doctor is in", "The automobile stalls"] as const;
   const stored = await memoriesTitled(ann, ...titles);
   const [physician, doctor, automobile] = titles;
   await at.embed();
   const wishes = { query: "vehicle", limit: 10, offset: 0, explain: false, withText: false, withLinks: false };
   const nearest = (await findNearest({ ...at.world.services, meaning: at.meaning }, ann, "vehicle")) ?? [];
-  const known = await readNearMemories(at.world.services, graphId, await everyMemory(at.world), wishes);
+  const known = await readNearMemories(merging, graphId, await everyMemory(at.world), wishes);
   const merge = async (...relevances: readonly number[]) => {
     const hits = relevances.flatMap((relevance, place) => {
       const hit = known.get(stored[place]?.id ?? "");
       return hit ? { ...hit, relevance } : [];
     });
     const merged = await mergeByRank(
-      at.world.services,
+      merging,
       graphId,
       { found: { hits, total: hits.length, concepts: [], unknownWords: [] }, nearest },
       wishes,

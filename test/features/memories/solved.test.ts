@@ -50,7 +50,7 @@ it.each(CLOSING)("shows the same everywhere of a problem that another memory %s"
   await aLink(ann, await aMemory(ann, { title: "Fix" }), problem, { relationshipType });
 
   expect((await ann.did(recentActivity, {})).unresolvedProblems).toEqual([]);
-  await setSolving(world, [problem]);
+  await setSolving({ ...world, caller: ann.caller }, [problem]);
   expect(problem.solvedBy?.title, "by `solvingMemories`").toBe("Fix");
   expect((await solutionOf(ann, "needle"))?.title, "by `search_hits` of the database").toBe("Fix");
 });

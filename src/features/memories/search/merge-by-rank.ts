@@ -31,7 +31,7 @@ const WORDS = [
   /(?!\p{Script=Latin})\p{L}/u,
 ];
 
-type Merging = Pick<Context, "database" | "now">;
+type Merging = Pick<Context, "caller" | "database" | "now">;
 
 /**
  * Whether a search is by meaning as well: if its page lies within the merged hits, and the query has a word. For
@@ -77,7 +77,7 @@ export async function mergeByRank(
 
 /** Reads the memories that are near in meaning, pass the filter, and have not changed since they were embedded. */
 export async function readNearMemories(
-  { database, now }: Merging,
+  { caller, database, now }: Merging,
   graphId: string,
   near: readonly NearMemory[],
   wishes: SearchWishes,
@@ -99,8 +99,8 @@ export async function readNearMemories(
   });
   const current = rows.filter(({ id, version }) => nearest.get(id)?.version === version);
   const places = current.map(({ id }) => ({ graphId, id }));
-  const newer = await readSuperseding({ database }, places);
-  const solutions = wishes.withLinks ? await readSolving({ database }, places) : [];
+  const newer = await readSuperseding({ caller, database }, places);
+  const solutions = wishes.withLinks ? await readSolving({ caller, database }, places) : [];
   return new Map(
     current.map(({ version: _version, content, updatedAt: updated, ...memory }, index): [string, Hit] => [
       memory.id,
