@@ -163,6 +163,29 @@ it("shows the page of a request also on a server that has not read the client's 
   expect([status, text.includes("<bdi>A site</bdi>"), read.length - before]).toEqual([200, true, 0]);
 });
 
+it("keeps a program connected whose document cannot be read for a while", async () => {
+  const client = `https://client.example.com/${randomUUID()}.json`;
+  await publish({ client_id: client });
+  const answer = await walker.agree(client);
+  const { body: tokens } = await walker.exchange(client, answer.get("code") ?? "");
+  // It has not read the document.
+  const { url: other } = await world.serve({ PUBLIC_URL: url, TRUSTED_PROXIES: "1" });
+  const there = new OAuthWalker(other, world);
+  await publish({}, (response) => void response.writeHead(502).end());
+
+  const refused = [
+    await there.refresh(client, tokens.refresh_token),
+    await there.token({ client_id: client, token: tokens.refresh_token }, "/oauth/revoke"),
+  ];
+
+  for (const { status, body } of refused) {
+    expect([status, body.error]).toEqual([400, "temporarily_unavailable"]);
+    expect(body.error_description).toContain(client);
+  }
+  await publish({ client_id: client });
+  expect(await there.refresh(client, tokens.refresh_token)).toMatchObject({ status: 200 });
+});
+
 it("reads no other address, whatever the document names", async () => {
   const named = { sector_identifier_uri: LIST, jwks_uri: LIST, logo_uri: LIST, policy_uri: LIST };
   const read = await publish({ client_name: "A site", ...named });

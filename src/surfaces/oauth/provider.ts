@@ -67,8 +67,15 @@ export function createAuthorizationServer(parts: ProviderParts): AuthorizationSe
     if (message === "invalid_grant") context.body = { error: message, error_description: INVALID_GRANT };
   });
   for (const event of REFUSALS) {
-    (provider as EventEmitter).on(event, ({ res }: KoaContextWithOIDC, { message }: Error) => {
-      parts.noteRefusal(message, res);
+    (provider as EventEmitter).on(event, (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+      // A program that is told `invalid_client` forgets its tokens, which are still valid when its site answers again.
+      const isForNow = event !== "authorization.error" && error.error_description === UNREADABLE;
+      const code = isForNow ? "temporarily_unavailable" : error.message;
+      if (isForNow) {
+        const description = `${unreadable(context.oidc.params?.["client_id"])}. Repeat the request later.`;
+        context.body = { error: code, error_description: description };
+      }
+      parts.noteRefusal(code, context.res);
     });
   }
   (provider as EventEmitter).on("error", (error: unknown, context?: { res: ServerResponse }) => {
