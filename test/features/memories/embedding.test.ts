@@ -1,4 +1,5 @@
 import { expect, it, vi } from "vitest";
+import { deleteAccount } from "../../../src/features/accounts/delete-account.js";
 import { embedDueMemories } from "../../../src/features/memories/meaning/embed-memories.js";
 import { fillModel, forgetUnusedVectors } from "../../../src/features/memories/meaning/embedding-models.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
@@ -33,6 +34,25 @@ it("embeds nothing of a memory that is deleted at the same moment", async () => 
   expect((await find(ann, "vehicle")).titles).toEqual(["The wagen"]);
   expect(await waiting(at.world)).toBe(0);
   expect(await at.world.database.models.memoryVector.count()).toBe(1);
+});
+
+it("sends nothing of deleted accounts and teams, whose graphs are not emptied yet", async () => {
+  await using at = await meaningfulWorld();
+  const [ann, bob] = [await at.world.user(), await at.world.user()];
+  await fillModel({ ...at.world.services, meaning: at.meaning });
+  const { id: teamId } = await bob.did(createTeam, { name: "One", maxMembers: 2 });
+  await aMemory(ann, { title: "The automobile" });
+  await aMemory(bob, { title: "The vehicle", graph: "team" });
+  await aMemory(bob, { title: "The wagen", graph: "personal" });
+  await ann.did(deleteAccount, { email: ann.email });
+  await bob.did(deleteTeam, { teamId });
+
+  await at.embed();
+
+  const sent = at.server.asked.flatMap(({ texts }) => texts).join("\n");
+  expect(sent).toContain("The wagen");
+  expect(sent).not.toMatch(/The automobile|The vehicle/);
+  expect(await waiting(at.world)).toBe(0);
 });
 
 it("embeds long memories in overlapping pieces, and finds them by each piece", async () => {

@@ -11,15 +11,15 @@ const { attemptsDeferred, charactersPerDay, dayMs, embeddedCharacters, timesHeld
 export interface Text {
   readonly due: DueMemory;
   readonly memory: MemoryText & { readonly version: number };
-  /** The user of its graph, or the owner of its team; the graph itself once these are deleted. */
+  /** The user of its graph, or the owner of its team. */
   readonly account: string;
 }
 
-/** The user of a graph, or the owner of its team. */
-export async function accountOf({ database: { models } }: Embedding, graphId: string): Promise<string> {
+/** The user of a graph, or the owner of its team; undefined once these are deleted. */
+export async function accountOf({ database: { models } }: Embedding, graphId: string): Promise<string | undefined> {
   const select = { userId: true, team: { select: { ownerId: true } } };
   const graph = await models.graph.findUnique({ where: { id: graphId }, select });
-  return graph?.userId ?? graph?.team?.ownerId ?? graphId;
+  return graph?.userId ?? graph?.team?.ownerId;
 }
 
 /** The bytes of a user's own graph, and of the graph of the team that the user owns. */

@@ -155,22 +155,25 @@ function lessOf(meaning: Meaning, failure: NotNow, sent: number): EmbeddingsFail
   return sent === 1 && failure.waitMs === 0 ? new EmbeddingsFailed(failure.message) : failure;
 }
 
-/** The texts to embed of each memory. Takes deleted memories out of the queue. */
+/**
+ * The texts to embed of each memory. Takes deleted memories out of the queue, and those of deleted users and teams, whose
+ * graphs may take a while to be emptied: nothing of them may be sent any more.
+ */
 async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise<Text[]> {
   const found = [];
-  const accounts = new Map<string, string>();
   for (const { graphId, ids } of idsByGraph(group.map(({ graphId, memoryId: id }) => ({ graphId, id })))) {
-    accounts.set(graphId, await accountOf(context, graphId));
+    const account = await accountOf(context, graphId);
+    if (account === undefined) continue;
     const rows = await context.database.models.memory.findMany({
       where: { graphId, id: { in: ids } },
       select: { graphId: true, id: true, title: true, summary: true, content: true, version: true },
     });
-    found.push(...rows);
+    found.push(...rows.map((memory) => ({ memory, account })));
   }
   const texts: Text[] = [];
   for (const due of group) {
-    const memory = found.find(({ graphId, id }) => graphId === due.graphId && id === due.memoryId);
-    if (memory) texts.push({ due, memory, account: accounts.get(due.graphId) ?? due.graphId });
+    const own = found.find(({ memory }) => memory.graphId === due.graphId && memory.id === due.memoryId);
+    if (own) texts.push({ due, ...own });
     else await settleDue(context, due);
   }
   return texts;
