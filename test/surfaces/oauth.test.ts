@@ -5,7 +5,7 @@ import { sha256 } from "../../src/operation/sha256.js";
 import { ask } from "../support/http.js";
 import { waitingForLocks } from "../support/locks.js";
 import { messageOf } from "../support/mcp.js";
-import { OAuthWalker, serveWithOAuth } from "../support/oauth.js";
+import { CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { type World, createWorld } from "../support/world.js";
 
 /** One world for all: each test has a client of its own. */
@@ -377,6 +377,28 @@ describe("a connected client", () => {
     holder.release();
 
     expect(await exchanged).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+  });
+
+  it("is refused when its person's account is deleted while they agree", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    await walker.visit(`${page}/code`, { email: walker.email });
+    await world.giveCode(walker.email, CODE);
+    const holder = await world.database.pool.connect();
+    await holder.query("BEGIN");
+    // Their key is stored before, and the grant afterwards.
+    await holder.query("LOCK TABLE oauth_record IN SHARE MODE");
+
+    const answering = walker.visit(`${page}/answer`, { code: CODE, answer: "allow" });
+    await expect.poll(() => waitingForLocks(world)).toBe(1);
+    const { userId } = await newestKey();
+    await holder.query("UPDATE graph SET user_id = NULL WHERE user_id = $1", [userId]);
+    await holder.query("DELETE FROM user_account WHERE id = $1", [userId]);
+    await holder.query("COMMIT");
+    holder.release();
+
+    const { status, text } = await answering;
+    expect([status, text.includes("Go back to the program, and connect it again.")]).toEqual([400, true]);
   });
 
   it("leaves no session, so that a person signs in for each connection", async () => {

@@ -336,7 +336,10 @@ async function findPending(
       grant.jti = keyId;
       const isOffline = asked.has(OFFLINE_ACCESS);
       grant.addResourceScope(urls.resource, [...granted, ...(isOffline ? [OFFLINE_ACCESS] : [])].join(" "));
-      await grant.save();
+      await grant.save().catch((error: unknown) => {
+        // The account was deleted at the same moment.
+        throw error instanceof errors.InvalidGrant ? new RequestGone() : error;
+      });
       await finish({ login: { accountId: userId, remember: false }, consent: { grantId: keyId } });
     },
     refuse: (description) => finish({ error: "access_denied", error_description: description }),
