@@ -217,6 +217,7 @@ async function runWithProgress(graph: ImportedGraph, { options, report, interrup
     stream: process.stderr,
     secondsLeft: (steps, each) => secondsLeft(steps, work, { budget: client?.budget, each }),
   });
+  await client?.greet();
   await runImport(graph, {
     store: options.dryRun || !client ? dryRun(client) : client,
     report,

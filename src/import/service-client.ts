@@ -56,10 +56,12 @@ export class ServiceClient implements GraphStore {
   #pausedUntil = 0;
   #hasAnswered = false;
   #budget: (Budget & { readonly at: number }) | undefined;
+  #graph: ClientOptions["graph"];
 
   /** @throws ImportStopped when the key has no valid format. */
   constructor(private readonly options: ClientOptions) {
     assertKeyFits(options.key);
+    this.#graph = options.graph;
   }
 
   /** The budget in the last answer, less the time since then. */
@@ -69,9 +71,16 @@ export class ServiceClient implements GraphStore {
     return { ...this.#budget, resetSeconds: Math.max(resetSeconds, 0) };
   }
 
-  /** Sends a small request, to learn the budget and to find a wrong address or key before anything is announced. */
+  /**
+   * Sends a small request, to learn the budget and to find a wrong address or key before anything is announced. If no
+   * graph is chosen, all requests use the one that is the default now: a person who joins a team during an import must
+   * not have the rest of it stored for the team.
+   */
   async greet(): Promise<void> {
-    await this.#ask("GET", "/v1/memories", { query: { limit: "1" } });
+    if (this.#graph) return void (await this.#ask("GET", "/v1/memories", { query: { limit: "1" } }));
+    const { storage } = await this.#ask<Viewer>("GET", "/me");
+    if (!Array.isArray(storage)) throw this.#failure({ status: 200 });
+    this.#graph = storage.some(({ graph }) => graph === "team") ? "team" : "personal";
   }
 
   async *memories(tag: string | undefined): AsyncGenerator<StoredMemory> {
@@ -163,7 +172,8 @@ export class ServiceClient implements GraphStore {
 
   /** Sends a request with retries. The type of the body is the one documented for the path. */
   async #ask<Body>(method: string, path: string, { query, body }: Ask = {}): Promise<Body> {
-    const { key, graph } = this.options;
+    const { key } = this.options;
+    const graph = this.#graph;
     const search = new URLSearchParams({ ...query, ...(graph && { graph }) });
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
     if (body) headers["content-type"] = "application/json";
@@ -269,6 +279,11 @@ interface Page {
 
 interface MemoryPage extends Page {
   readonly memories: readonly StoredMemory[];
+}
+
+interface Viewer {
+  /** The caller's graphs. */
+  readonly storage?: ReadonlyArray<{ readonly graph: string }>;
 }
 
 interface Statistics {

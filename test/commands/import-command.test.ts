@@ -285,6 +285,36 @@ describe("the command", () => {
     );
   });
 
+  it.each([
+    ["of notes", jsonLines(...RETRY)],
+    [
+      "of an export",
+      jsonLines(
+        { record: "graph", format: "memory-graph", memories: 1, relationships: 0 },
+        { record: "memory" },
+        { record: "end", memories: 1, relationships: 0 },
+      ),
+    ],
+  ])("goes on in the graph in which it began when its user joins or leaves a team: an import %s", async (_of, text) => {
+    const file = await fileWith(text);
+    for (const graphs of [["personal"], ["personal", "team"]]) {
+      const storage = graphs.map((graph) => ({ graph }));
+      const restored = { memories: 1, existing_memories: 0 };
+      const service = await fakeService(({ url = "" }) => {
+        if (url.startsWith("/me")) return { status: 200, body: { storage } };
+        return url.startsWith("/v1/memories/restore") ? { status: 200, body: restored } : undefined;
+      });
+
+      const said = await command([file, "--url", service.url], "key");
+
+      expect(said.exitCode).toBeUndefined();
+      const [first, ...others] = service.requests.map(({ url = "" }) => url);
+      expect(first).toBe("/me");
+      expect(others.length).toBeGreaterThan(0);
+      for (const url of others) expect(url).toContain(`graph=${graphs.at(-1)}`);
+    }
+  });
+
   it("says that a call without an answer may have stored something, also of the first one", async () => {
     const busy = { status: 503, headers: { "retry-after": "0" } };
     const { url } = await fakeService(({ method }) => (method === "GET" ? undefined : busy));

@@ -170,7 +170,9 @@ export async function fakeService(answer: (request: IncomingMessage) => FakeAnsw
   const respond = async (request: IncomingMessage, response: ServerResponse) => {
     requests.push(request);
     const plain =
-      request.method === "GET" ? { memories: [], next_cursor: null } : bulkAnswer((await json(request)) as Bulk);
+      request.method === "GET"
+        ? { memories: [], next_cursor: null, storage: [] }
+        : bulkAnswer((await json(request)) as Bulk);
     const { status, headers, body } = answer(request) ?? { status: request.method === "GET" ? 200 : 201, body: plain };
     response.writeHead(status, { "content-type": "application/json", ...headers });
     response.end(JSON.stringify(body ?? { error: { code: "busy", message: "Not now." } }));
