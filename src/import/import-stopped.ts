@@ -26,6 +26,9 @@ export function assertKeyFits(key: string): void {
 /** The service's own message names the input and a route of REST. */
 export const NO_TEAM = "You are in no team, so there is no team graph. Leave out --graph, or use --graph personal.";
 
+export const TEAM_LEFT =
+  "You have left the team into whose graph this went, or it was deleted. Another run imports all into your own graph.";
+
 export const KEY_REFUSED =
   "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one; " +
   "`npm run user -- key --email <address>` creates another one.";

@@ -14,7 +14,7 @@ import {
   type StoredLink,
   type StoredMemory,
 } from "./graph-store.js";
-import { ImportStopped, KEY_REFUSED, NO_TEAM, RefusedAgain, assertKeyFits } from "./import-stopped.js";
+import { ImportStopped, KEY_REFUSED, NO_TEAM, RefusedAgain, TEAM_LEFT, assertKeyFits } from "./import-stopped.js";
 import { parseStrictly } from "./json-text.js";
 import { FIRST_BACKOFF_MS, RATE_LIMITED, RATE_WAITS_MAX, retryAfterMs } from "./rate-limit-wait.js";
 import { isObject } from "./text.js";
@@ -247,7 +247,7 @@ export class ServiceClient implements GraphStore {
       return new ImportStopped(`${message} An import needs the scopes memories:read and memories:write.`);
     }
     if (reason === "graph_full") return new ImportStopped(message);
-    if (reason === "no_team") return new RefusedAgain(NO_TEAM);
+    if (reason === "no_team") return new RefusedAgain(this.options.graph ? NO_TEAM : TEAM_LEFT);
     if (reason === "too_many_relationships" && isObject(details)) return new Refused(tooMany(details), reason);
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
