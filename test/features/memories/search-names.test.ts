@@ -106,6 +106,22 @@ it("ranks the parts of a name side by side above those apart, also in a graph th
   expect(await findTitles(ann, "getUser")).toEqual(["getUserById", "We get user data for all", "User to get"]);
 });
 
+it.each([
+  ["CUDA out of memory", "CUDA out of memory on the training node", "CUDA memory pools"],
+  ["pay for on-call", "What they pay for on-call", "Pay phone calls"],
+  ["heta pump", "Heat pump of the old house", "Heat in a pump house pump"],
+  ["room two", "Keys of room 2", "Two in a room"],
+])(
+  "ranks words as near to each other as in %j first, with stop words between or in another form",
+  async (query, near, apart) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, near, apart, "Memory of a node", "Memory of a phone");
+
+    expect((await findTitles(ann, query))[0]).toBe(near);
+  },
+);
+
 it("tells which words and punctuation of a name a hit has", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -47,6 +47,8 @@ export interface Concept {
   readonly isExtra: boolean;
   /** Whether any memory is known to have it. */
   readonly isKnown: boolean;
+  /** Its place among all words of the query, with those that are not looked up. */
+  readonly position?: number;
 }
 
 /** A name whose signs matter, a number of several parts or a phrase, as memories of the graph may have it. */
@@ -147,7 +149,12 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const concepts = words.map((word, place) => {
     const found = variants[place] ?? [];
     const concept = conceptOf(word.text, found, memories, word.parts.length > 0 || isTypeToo(word, found, known));
-    return { ...concept, ...(repeated.has(word) && { weight: 0 }), isKnown: isKnown(word, found) };
+    return {
+      ...concept,
+      ...(repeated.has(word) && { weight: 0 }),
+      isKnown: isKnown(word, found),
+      position: word.position,
+    };
   });
   const wordsFound = words.map((word, place) => ({
     word,

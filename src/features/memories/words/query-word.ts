@@ -44,6 +44,8 @@ export interface QueryWord {
   /** Whether it is two or three neighbours in a script without spaces, which only match as they are. */
   readonly isPair: boolean;
   readonly isLast: boolean;
+  /** Its place among all words of the query, with those that are not looked up. */
+  readonly position: number;
 }
 
 const RUN = new RegExp(`${UNSPACED}+`, "gu");
@@ -74,6 +76,7 @@ const NOTHING_ELSE: Omit<QueryWord, "text" | "piece"> = {
   synonyms: [],
   isPair: false,
   isLast: false,
+  position: 0,
 };
 
 /** A number that may be written in groups, or apart from its unit. */

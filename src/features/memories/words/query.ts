@@ -73,7 +73,7 @@ export function readQuery(written: string): SearchQuery {
   }));
   const kept = terms.slice(0, LIMITS.search.terms);
   const read = kept.map(({ term }) => ({ term, words: wordsOf(term) }));
-  const all = read.flatMap((one) => one.words);
+  const all = read.flatMap((one) => one.words).map((word, position) => ({ ...word, position }));
   const isAmount = (place: number): boolean =>
     AMOUNTS.get(all[place - 1]?.text ?? "")?.has(all[place]?.text ?? "") ?? false;
   const idle = idleAmong(all.map(({ text: word }) => word));

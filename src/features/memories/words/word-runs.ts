@@ -158,9 +158,11 @@ function separatedOf(words: readonly QueryWord[]) {
 export function distinct(words: readonly QueryWord[]): QueryWord[] {
   const found = new Map<string, QueryWord>();
   for (const word of words) {
-    const { compounds = [], composed = [], acronyms = [], types = [], synonyms = [] } = found.get(word.text) ?? {};
+    const first = found.get(word.text);
+    const { compounds = [], composed = [], acronyms = [], types = [], synonyms = [] } = first ?? {};
     found.set(word.text, {
       ...word,
+      position: first?.position ?? word.position,
       compounds: onceEach([...compounds, ...word.compounds], ({ text, asWritten }) => `${text} ${asWritten}`),
       composed: [...new Set([...composed, ...word.composed])],
       acronyms: onceEach([...acronyms, ...word.acronyms], ({ piece }) => piece.text),
