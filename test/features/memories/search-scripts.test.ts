@@ -347,6 +347,15 @@ it("takes a graph with the name Jest for no Polish one", async () => {
   expect(await findTitles(ann, "schema")).toEqual(["Schema of orders"]);
 });
 
+it.each(["HA backup NAS", "OS update DAS"])("takes initials for no words of another language: %s", async (query) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, "With HA to the NAS: backup", "For DAS: an update of the OS", "Backup", "Update");
+
+  expect((await findTitles(ann, query))[0]).toMatch(query.endsWith("NAS") ? /^With/ : /^For/);
+  expect([...idleAmong(["drucker", "nicht", "der", "server", "im"], (word) => word !== "nicht")]).toContain("nicht");
+});
+
 it("takes no English sentences for texts of another language", () => {
   const texts = labelledSet("first").memories.flatMap(({ title, content }) => [title, ...content.split(/[.!?\n]/)]);
   const wordsOf = (text: string) => fold(text.toLowerCase()).match(/[\p{L}\p{N}]+/gu) ?? [];

@@ -63,6 +63,12 @@ function withoutFrames(query: string): string {
   return /[\p{L}\p{N}]/u.test(rest) ? rest : query;
 }
 
+/** Words in capitals, such as "NAS", unless all of a text is in capitals. */
+function capitalsIn(text: string): ReadonlySet<string> {
+  const words = /\p{Ll}/u.test(text) ? text.match(/(?<![\p{L}\p{N}])\p{Lu}{2,}(?![\p{L}\p{N}])/gu) : null;
+  return new Set(words?.map((word) => word.toLowerCase()));
+}
+
 /** Reads a query: what to look up in a graph, before it is known which words the graph has. */
 export function readQuery(written: string): SearchQuery {
   const query = withoutFrames(written.replace(QUOTES, '"'));
@@ -76,7 +82,11 @@ export function readQuery(written: string): SearchQuery {
   const all = read.flatMap((one) => one.words).map((word, position) => ({ ...word, position }));
   const isAmount = (place: number): boolean =>
     AMOUNTS.get(all[place - 1]?.text ?? "")?.has(all[place]?.text ?? "") ?? false;
-  const idle = idleAmong(all.map(({ text: word }) => word));
+  const capitals = capitalsIn(text);
+  const idle = idleAmong(
+    all.map(({ text: word }) => word),
+    (word) => !capitals.has(word),
+  );
   const telling = all.filter(({ text: word }, place) => !idle.has(word) && !isAmount(place) && !isAmount(place + 1));
   const words = distinct(withNeighbours(telling.length > 0 ? telling : all)).slice(0, LIMITS.search.terms);
   const last = words.at(-1);
