@@ -122,6 +122,18 @@ it.each([
   },
 );
 
+it.each([
+  ["IT budget", "Who plans the budget of the IT department", "It has a budget"],
+  ["guidelines of the WHO", "Guidelines against germs by the WHO", "Guidelines on who writes"],
+  ["budget AND plan", "Plan of a budget", "SELECT budget AND a longer plan"],
+])("ranks a stop word in capitals above others, unless it is an operator: %s", async (query, first, other) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, first, other);
+
+  expect(await findTitles(ann, query)).toEqual([first, other]);
+});
+
 it("tells which words and punctuation of a name a hit has", async () => {
   await using world = await createWorld();
   const ann = await world.user();

@@ -4,7 +4,7 @@ import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
 import type { Modifier } from "./modifiers.js";
-import { isTelling, patternOfNames, patternOfPhrase } from "./names.js";
+import { isTelling, patternOfInitials, patternOfNames, patternOfPhrase } from "./names.js";
 import type { Piece } from "./piece.js";
 import type { SearchQuery } from "./query.js";
 import type { QueryWord } from "./query-word.js";
@@ -180,7 +180,10 @@ export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Con
   const others = signed.filter(({ parts }) => !parts.every((part) => inNumbers.has(part)));
   return {
     concepts: [...concepts, ...names, ...signed.flatMap(({ wholes }) => wholes)],
-    names: [...quoted, ...numbers, ...others, ...shortened, ...modified].slice(0, LIMITS.search.names),
+    names: [...quoted, ...numbers, ...others, ...shortened, ...modified, ...findInitials(query, resolved)].slice(
+      0,
+      LIMITS.search.names,
+    ),
     unknown: unknown
       .filter(fitsLexicon)
       .slice(0, LIMITS.search.unknownWords)
@@ -294,6 +297,21 @@ function findShortened({ names, words, foundAs }: ShortenedName, { concepts }: R
   const parts = concepts.filter(({ text }) => words.some((word) => word.text === text));
   const isFound = parts.some(({ variants }) => variants.some(({ text }) => foundAs?.includes(text) ?? true));
   return isFound ? [{ pattern: patternOfNames(names), parts, wholes: [] }] : [];
+}
+
+/** Operators of other search engines. */
+const OPERATORS = new Set(["and", "not", "or"]);
+
+/** A stop word in capitals, such as "IT" of "IT budget": it belongs to the word that is nearest to it. */
+function findInitials({ words, capitals }: SearchQuery, { concepts, known }: Resolved): FoundName[] {
+  const initials = words.filter(
+    ({ text, piece }) => capitals.has(text) && !OPERATORS.has(text) && known.get(keyOf(piece))?.lexemes.length === 0,
+  );
+  const far = (concept: Concept, { position }: QueryWord) => Math.abs((concept.position ?? 0) - position);
+  return initials.flatMap((word) => {
+    const [nearest] = concepts.toSorted((one, other) => far(one, word) - far(other, word));
+    return nearest ? [{ pattern: patternOfInitials(word.text), parts: [nearest], wholes: [] }] : [];
+  });
 }
 
 /** Whether a sign is counted by the lexicon: not if it is a mark of the index. */

@@ -86,6 +86,10 @@ const AFTER_WORD = "(?:$|[^a-z0-9])";
 const ENDING = "[a-z]{0,4}";
 const PARTICLE = new RegExp(`^(?:${PARTICLES})$`);
 
+/** A pattern for a word in capitals, the only one that tells them from other letters. */
+export const patternOfInitials = (word: string): string =>
+  `(?c)(?:^|[^A-Za-z0-9])${word.toUpperCase()}(?:$|[^A-Za-z0-9])`;
+
 function patternOfWords(name: string): string {
   const [first = "", ...others] = name.split(" ");
   const last = others.pop();

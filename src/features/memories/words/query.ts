@@ -30,6 +30,8 @@ export interface SearchQuery {
   readonly quoted: ReadonlyArray<readonly string[]>;
   /** Words that change what those beside them mean, as in "not found" and "server down". */
   readonly modifiers: readonly Modifier[];
+  /** Words in capitals: a stop word such as "IT" may be initials. */
+  readonly capitals: ReadonlySet<string>;
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
 }
@@ -123,6 +125,7 @@ export function readQuery(written: string): SearchQuery {
     phrases: phrases.map(({ term }) => term),
     quoted: phrases.flatMap(quotedOf),
     modifiers: modifiersIn(all.map(({ text: word }) => word)),
+    capitals,
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
 }
