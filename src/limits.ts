@@ -448,6 +448,7 @@ export const LIMITS = {
   /** Programs that are connected by OAuth. */
   oauth: {
     bodyBytes: 16_384, // Registrations are a list of addresses, and the others forms.
+    queryLength: 1_000, // Of the door's address, as its metadata repeats it.
     redirectUris: 10,
     redirectUriLength: 1_000,
     nameLength: 100, // Of a program; it is the name of its key.

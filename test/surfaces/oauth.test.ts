@@ -53,6 +53,21 @@ describe("a client without a token", () => {
     });
   });
 
+  it("is told about the address that it uses, whatever its query", async () => {
+    const told = async (query: string) => {
+      const { headers } = await walker.say(undefined, "tools/list", {}, `/mcp/oauth${query}`);
+      const [, described = ""] =
+        /^Bearer resource_metadata="([^"]*)"$/.exec(headers.get("www-authenticate") ?? "") ?? [];
+      const { resource } = (await ask(described)).body as { resource: string };
+      return resource.slice(`${url}/mcp/oauth`.length);
+    };
+
+    expect(await told("?tools=search,fetch")).toBe("?tools=search,fetch");
+    expect(await told("?tools=search%2Cfetch&a=%22%0A")).toBe("?tools=search%2Cfetch&a=%22%0A");
+    expect(await told(`?a=${"b".repeat(LIMITS.oauth.queryLength - 3)}`)).toHaveLength(LIMITS.oauth.queryLength);
+    expect(await told(`?a=${"b".repeat(LIMITS.oauth.queryLength - 2)}`)).toBe("");
+  });
+
   it("is not referred there by the door for keys", async () => {
     expect((await walker.say(undefined, "tools/list", {}, "/mcp")).headers.get("www-authenticate")).toBe("Bearer");
     for (const path of [
@@ -219,6 +234,24 @@ describe("a connected client", () => {
     expect([early, late].map(({ status, body }) => [status, body.error])).toEqual([target, target]);
     expect([first.status, second.status]).toEqual([200, 200]);
     expect((await walker.say(second.body.access_token, "tools/list")).status).toBe(200);
+  });
+
+  it("may name the resource with the query of the door's address, or without it", async () => {
+    const { body: client } = await walker.register();
+    const [door, named] = [`${url}/mcp/oauth`, `${url}/mcp/oauth?tools=search,fetch`];
+    const fragment = await walker.begin(client.client_id, { resource: `${named}#part` });
+    expect([fragment.status, fragment.text]).toEqual([400, expect.stringContaining("fragment")]);
+    const both = await walker.visit(`${walker.startOf(client.client_id)}&resource=${encodeURIComponent(named)}`);
+    expect(both.location).toMatch(/\/oauth\/connect\//);
+    const answer = await walker.agree(client.client_id, { resource: named });
+
+    const first = await walker.exchange(client.client_id, answer.get("code") ?? "", { resource: named });
+    const second = await walker.refresh(client.client_id, first.body.refresh_token, { resource: door });
+    const third = await walker.refresh(client.client_id, second.body.refresh_token, { resource: `${door}?a=b&c` });
+
+    expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await walker.say(third.body.access_token, "tools/list")).status).toBe(200);
+    expect((await walker.say(third.body.access_token, "tools/list", {}, "/mcp/oauth?tools=search")).status).toBe(200);
   });
 
   it("stays connected when it uses a refresh token several times at once", async () => {

@@ -12,7 +12,16 @@ import { DocumentReadings } from "./documents.js";
 import { innerRequest } from "./inner-request.js";
 import { registrationIn } from "./registration.js";
 import type { AuthorizationServer, OAuthStore } from "./server.js";
-import { BASE, ENDPOINTS, GRANT_TYPES, OFFLINE_ACCESS, issuerMetadata, resourceMetadata } from "./urls.js";
+import {
+  BASE,
+  ENDPOINTS,
+  GRANT_TYPES,
+  OFFLINE_ACCESS,
+  issuerMetadata,
+  queryOf,
+  resourceMetadata,
+  withoutQuery,
+} from "./urls.js";
 
 export interface OAuthParts extends ConnectParts {
   readonly store: OAuthStore;
@@ -59,9 +68,9 @@ export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
   };
   const pathBelow = ({ originalUrl }: Request) => originalUrl.slice(BASE.length);
   const sendDocument =
-    (document: object): Handler =>
-    (_request, response) =>
-      void response.json(document);
+    (documentFor: (request: Request) => object): Handler =>
+    (request, response) =>
+      void response.json(documentFor(request));
   const get = (path: string, ...handlers: Handler[]) =>
     router
       .route(path)
@@ -73,8 +82,14 @@ export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
       .post(chargeAddress, body, ...handlers)
       .all(chargeAddress, refuseOtherMethods(["POST"]));
 
-  get(urls.resourceMetadataPath, sendDocument(resourceMetadata(urls, scopes)));
-  get(urls.issuerMetadataPath, sendDocument(issuerMetadata(urls, scopes)));
+  get(
+    urls.resourceMetadataPath,
+    sendDocument((request) => resourceMetadata(urls, scopes, queryOf(request))),
+  );
+  get(
+    urls.issuerMetadataPath,
+    sendDocument(() => issuerMetadata(urls, scopes)),
+  );
   const answerToken = answer(() => ENDPOINTS.token);
   for (const path of [BASE + ENDPOINTS.token, FALLBACK_TOKEN]) {
     post(path, refuseOtherGrants, refuseOtherResources(urls.resource), answerToken);
@@ -127,11 +142,22 @@ const shorten = (text: string): string => text.slice(0, 300);
 /** oidc-provider checks the resource only after it has used up the token or the code: a typo would end a connection. */
 const refuseOtherResources =
   (resource: string): Handler =>
-  (request, response, next) => {
-    const named = formIn(request).getAll("resource");
-    if (named.every((each) => each === "" || each === resource)) return next();
-    refuseTokens(response, "invalid_target", `the only resource is ${resource}`);
+  (request: Request & { body?: unknown }, response, next) => {
+    const form = formIn(request);
+    const named = leaveOutQueries(form);
+    if (!named.every((each) => each === "" || each === resource))
+      return refuseTokens(response, "invalid_target", `the only resource is ${resource}`);
+    if (named.length > 0) request.body = Buffer.from(form.toString());
+    next();
   };
+
+/** Leaves the queries out of the resources that the parameters name. @returns the resources */
+function leaveOutQueries(params: URLSearchParams): string[] {
+  const named = [...new Set(params.getAll("resource").map(withoutQuery))];
+  params.delete("resource");
+  for (const resource of named) params.append("resource", resource);
+  return named;
+}
 
 /** Runs before oidc-provider, which would answer a program with a secret that it knows no such client. */
 const refuseOtherGrants: Handler = (request, response, next) => {
@@ -153,12 +179,13 @@ function refuseTokens(response: Response, error: string, description: string): v
 /**
  * Makes the path below `BASE`. A request that names no scope, or only offline access, gets all scopes. A person is
  * always asked, without which oidc-provider grants no offline access. It has more response modes than the metadata
- * names, and refuses those that it does not know.
+ * names, and refuses those that it does not know. The resource is compared as a text.
  */
 const pathWithScopes =
   (scopes: readonly Scope[]) =>
   ({ originalUrl }: Request): string => {
     const { pathname, searchParams } = new URL(originalUrl, "http://localhost");
+    leaveOutQueries(searchParams);
     const [asked, prompts] = [wordsOf(searchParams, "scope"), wordsOf(searchParams, "prompt")];
     if (asked?.every((scope) => scope === OFFLINE_ACCESS)) searchParams.set("scope", [...scopes, ...asked].join(" "));
     if (prompts && !prompts.includes("none"))

@@ -1,4 +1,5 @@
-import type { Handler } from "express";
+import type { Handler, Request } from "express";
+import { LIMITS } from "../../limits.js";
 import type { Scope } from "../../operation/permission.js";
 import { scopeOf } from "../request-scope.js";
 
@@ -50,8 +51,9 @@ export function oauthUrls(publicUrl: string): OAuthUrls {
   };
 }
 
-export const resourceMetadata = ({ issuer, resource }: OAuthUrls, scopes: readonly Scope[]): object => ({
-  resource,
+/** @param query what follows the door's path in the address that the client uses: RFC 9728, 3.3 */
+export const resourceMetadata = ({ issuer, resource }: OAuthUrls, scopes: readonly Scope[], query: string): object => ({
+  resource: resource + query,
   resource_name: "Memory Graph",
   authorization_servers: [issuer],
   scopes_supported: scopes,
@@ -72,11 +74,23 @@ export const issuerMetadata = ({ issuer }: OAuthUrls, scopes: readonly Scope[]):
   client_id_metadata_document_supported: true,
 });
 
+/**
+ * The query of a request, encoded, to be repeated: clients such as VS Code and Codex refuse metadata about another
+ * address than they use, as in `/mcp/oauth?tools=search,fetch`. Of a longer one nothing is repeated.
+ */
+export function queryOf({ originalUrl }: Request): string {
+  const { search } = new URL(originalUrl.replace(/^[^?]*/, ""), "http://localhost");
+  return search.length <= LIMITS.oauth.queryLength ? search : "";
+}
+
+/** The door, for a resource that has the query of its address, too: its tokens are for the door whatever the query. */
+export const withoutQuery = (resource: string): string => resource.replace(/\?[^#]*$/, "");
+
 /** Tells a client without a valid token where to get one: RFC 9728, 5.1, and RFC 6750, 3. */
 export const challenge =
   ({ resourceMetadata: described }: OAuthUrls): Handler =>
-  ({ headers: { authorization } }, response, next) => {
-    const error = authorization === undefined ? "" : ', error="invalid_token"';
-    scopeOf(response).challenge = `Bearer resource_metadata="${described}"${error}`;
+  (request, response, next) => {
+    const error = request.headers.authorization === undefined ? "" : ', error="invalid_token"';
+    scopeOf(response).challenge = `Bearer resource_metadata="${described}${queryOf(request)}"${error}`;
     next();
   };
