@@ -63,11 +63,11 @@ it.each([OLD, NEW])("lists the tools that the address names, and calls no others
   };
   expect(await told("search_memories", search)).toEqual([
     200,
-    "Unknown tool: search_memories. With this key there are: search, fetch.",
+    "Unknown tool: search_memories. With this key at this address there are: search, fetch.",
   ]);
   expect(await told("search", "")).toEqual([
     200,
-    `Unknown tool: search. With this key there are: ${usual.join(", ")}.`,
+    `Unknown tool: search. With this key at this address there are: ${usual.join(", ")}.`,
   ]);
   expect(world.bugs).toEqual([]);
 });
@@ -225,6 +225,6 @@ it("reads the graph of the key's team, charges one request a call, and needs the
   const { body } = await askMcp(url, writer.key, "tools/list", {}, { search });
   expect(body.result?.["tools"]).toEqual([]);
   const refused = await askMcp(url, writer.key, "tools/call", { name: "fetch", arguments: { id: NIL_ID } }, { search });
-  expect(refused.body.error?.message).toBe("Unknown tool: fetch. With this key there are: none.");
+  expect(refused.body.error?.message).toBe("Unknown tool: fetch. With this key at this address there are: none.");
   expect(world.bugs).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/limits.js";
+import { NIL_ID } from "../../src/operation/id.js";
 import { AGENT_INSTRUCTIONS } from "../../src/features/memories/index.js";
 import { ask } from "../support/http.js";
 import { waitingForLocks } from "../support/locks.js";
@@ -208,15 +209,21 @@ describe("an error", () => {
     await using world = await createWorld();
     const { url } = await world.serve();
     const odd = [null, 0.5, "toString", [], { toString: 1, toJSON: 1, valueOf: 1, length: -1 }];
-    const params = { name: "store_memory", arguments: { ...note, tags: ["a"], context: { at: "work" } } };
+    const calls = [
+      { name: "store_memory", arguments: { ...note, tags: ["a"], context: { at: "work" } } },
+      { name: "search", arguments: { query: "note" } },
+      { name: "fetch", arguments: { id: `${NIL_ID}#1` } },
+    ];
 
     const failed: unknown[] = [];
     for (const revision of [OLD, NEW]) {
       const { key } = await world.user({ plan: "pro" });
-      const { headers, body } = messageOf("tools/call", params, revision);
-      for (const message of odd.flatMap((value) => withEachReplaced(body, value))) {
-        const { status } = await ask(`${url}/mcp`, { key, headers, body: message });
-        if (status >= 429) failed.push([status, message]);
+      for (const params of calls) {
+        const { headers, body } = messageOf("tools/call", params, revision);
+        for (const message of odd.flatMap((value) => withEachReplaced(body, value))) {
+          const { status } = await ask(`${url}/mcp?tools=${params.name}`, { key, headers, body: message });
+          if (status >= 429) failed.push([status, message]);
+        }
       }
     }
 
@@ -295,7 +302,11 @@ describe("an error", () => {
       answers.push([answer.status, answer.body.error?.code, answer.body.error?.message.replace(name, "x")]);
     }
     expect(answers[0]).toEqual(answers[1]);
-    expect(answers[0]).toEqual([200, -32_602, `Unknown tool: x. With this key there are: ${names.join(", ")}.`]);
+    expect(answers[0]).toEqual([
+      200,
+      -32_602,
+      `Unknown tool: x. With this key at this address there are: ${names.join(", ")}.`,
+    ]);
     expect(world.bugs).toEqual([]);
   });
 });

@@ -192,7 +192,7 @@ function findTool({ params: { name } }: Message, byName: ReadonlyMap<unknown, To
   if (tool && own.includes(tool)) return tool;
   const offered = own.map(({ names: [first] }) => first).join(", ");
   const problem = typeof name === "string" ? `Unknown tool: ${clip(name)}` : "`params.name` must be the name of a tool";
-  const message = `${problem}. With this key there are: ${offered || "none"}.`;
+  const message = `${problem}. With this key at this address there are: ${offered || "none"}.`;
   throw new ProtocolFailure(CODES.invalidParams, message, { isInBand: true });
 }
 

@@ -56,7 +56,8 @@ const fetchTool: ResearchTool = {
   takes: (output) => !["relationships.strength", "relationships.context"].includes(output),
   schema: { id: text, title: text, text, url: text, metadata: { type: "object" } },
   takePart(args) {
-    const [, id, from] = PART_OF_TEXT.exec(String(args["id"])) ?? [];
+    const { id: asked } = args;
+    const [, id, from] = (typeof asked === "string" && PART_OF_TEXT.exec(asked)) || [];
     return id === undefined ? undefined : { from: Number(from), others: { ...args, id }, issues: [] };
   },
   answerOf({ id, title, content, ...others }, { from, urlOf }) {
