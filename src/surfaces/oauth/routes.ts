@@ -153,7 +153,7 @@ const refuseOtherResources =
 
 /** Leaves the queries out of the resources that the parameters name. @returns the resources */
 function leaveOutQueries(params: URLSearchParams): string[] {
-  const named = [...new Set(params.getAll("resource").map(withoutQuery))];
+  const named = params.getAll("resource").map(withoutQuery);
   params.delete("resource");
   for (const resource of named) params.append("resource", resource);
   return named;
