@@ -84,7 +84,8 @@ export function queryOf({ originalUrl }: Request): string {
 }
 
 /** The door, for a resource that has the query of its address, too: its tokens are for the door whatever the query. */
-export const withoutQuery = (resource: string): string => resource.replace(/\?[^#]*$/, "");
+export const withoutQuery = (resource: string): string =>
+  resource.includes("#") ? resource : (resource.split("?", 1)[0] ?? "");
 
 /** Tells a client without a valid token where to get one: RFC 9728, 5.1, and RFC 6750, 3. */
 export const challenge =
