@@ -384,10 +384,13 @@ describeInBrowser("the playground", (browser) => {
     },
   );
 
-  it("says how the keyboard leaves an editor", async () => {
+  it.each([
+    ["Linux", {}],
+    ["a Mac", { userAgent: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Chrome/140.0.0.0 Safari/537.36" }],
+  ])("says how the keyboard leaves an editor on %s", async (_system, system) => {
     await using world = await createWorld();
     const { url } = await world.serve();
-    const page = await browser().newPage({ viewport: { width: 1280, height: 800 } });
+    const page = await browser().newPage({ viewport: { width: 1280, height: 800 }, ...system });
     await page.goto(`${url}/graphql`);
     const isInEditor = () => page.evaluate("document.activeElement.closest('.monaco-editor') !== null");
 

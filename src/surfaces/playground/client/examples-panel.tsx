@@ -30,8 +30,7 @@ function ExamplesPanel() {
         answers.
       </p>
       <p>
-        In an editor, <kbd>Ctrl</kbd> <kbd>M</kbd> lets <kbd>Tab</kbd> move on instead of writing (on a Mac,{" "}
-        <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>M</kbd>).
+        In an editor, <kbd>Ctrl</kbd> <kbd>M</kbd> lets <kbd>Tab</kbd> move on instead of writing.
       </p>
       {SUBJECTS.map(({ name, examples }) => (
         <section key={name} aria-label={name}>

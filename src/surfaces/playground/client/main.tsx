@@ -6,6 +6,7 @@ import { createRoot } from "react-dom/client";
 import { EXAMPLES_PLUGIN } from "./examples-panel.js";
 import { askService } from "./fetcher.js";
 import { EditorColors } from "./editor-colors.js";
+import { EditorKeys } from "./editor-keys.js";
 import { HEADERS, HeadersOfNewTabs } from "./headers.js";
 import { linkedMemory } from "./linked-memory.js";
 
@@ -58,5 +59,6 @@ createRoot(root).render(
     </GraphiQL.Logo>
     <HeadersOfNewTabs />
     <EditorColors />
+    <EditorKeys />
   </GraphiQL>,
 );
