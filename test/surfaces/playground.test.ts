@@ -403,6 +403,25 @@ describeInBrowser("the playground", (browser) => {
     expect(await isInEditor()).toBe(false);
   });
 
+  it("says how much it loads", async () => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
+    const page = await browser().newPage();
+    const loaded = new Map<string, number>();
+    page.on("response", async (response) => {
+      if (response.url().includes("/playground/assets/")) loaded.set(response.url(), (await response.body()).length);
+    });
+    await page.goto(`${url}/graphql`);
+    const { body } = await ask(`${url}/graphql`, { headers: { accept: HTML } });
+    const [, megabytes] = /loading: up to ([\d.]+) MB/.exec(String(body)) ?? [];
+    const workers = () => [...loaded.keys()].filter((name) => name.includes(".worker-"));
+
+    await expect.poll(() => workers().length).toBe(3);
+    const sum = [...loaded.values()].reduce((total, bytes) => total + bytes) / 1e6;
+    expect(sum).toBeLessThan(Number(megabytes));
+    expect(sum).toBeGreaterThan(Number(megabytes) - 0.5);
+  });
+
   it("restores with undo what an example has replaced", async () => {
     await using world = await createWorld();
     const { url } = await world.serve();
