@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { LIMITS } from "../../src/limits.js";
 import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { type World, createWorld } from "../support/world.js";
 
@@ -224,6 +225,22 @@ describe("a request of a client", () => {
     expect(mistyped.text).toContain('value="bob&#34;@example"');
     expect([wrong.status, right.status]).toEqual([400, 303]);
     expect(wrong.text).toContain("This code is wrong or has expired. Try again");
+  });
+
+  it("still takes the code that was sent when no other one is sent to the same address", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    const ask = (email: string) => walker.visit(`${page}/code`, { email });
+    for (let n = 0; n < LIMITS.signUp.asksPerNetworkAndAddress.limit; n++)
+      expect((await ask(walker.email)).status).toBe(303);
+    const refused = await ask(walker.email);
+
+    expect(refused.status).toBe(429);
+    expect(refused.text).toContain("<title>Problem: Connect ");
+    expect(refused.text).toContain('name="code"');
+    // What is in the field is not what is wrong.
+    expect(refused.text).not.toContain("aria-invalid");
+    expect((await ask("bob")).text).not.toContain('name="code"');
   });
 
   it("expires", async () => {
