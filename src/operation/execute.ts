@@ -64,29 +64,11 @@ async function run<Input extends object, Output extends object>(
   context: Context,
   input: Input,
 ): Promise<Output> {
+  const { effect, team } = operation;
   if (operation.isLarge) await context.admitLarge();
   const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
-  const { effect, team, limits: declared = [] } = operation;
-  const limits = declared.filter(({ by }) => by !== "handler");
-  const prepare = effect === "transaction" || effect === "statement" ? operation.prepare : undefined;
-  // What runs before the transaction must not run again, either, unless it only reads. Another request with the key may
-  // still be the first to store its result meanwhile: then this one is refused, though its effect at the payment provider
-  // stays. A claim of the key before would outlive a crash; and under a new key it charges nothing again, since it names
-  // the seats that are wanted, not how many more.
-  const early = (prepare && effect !== "statement") || limits.length > 0 ? idempotency : undefined;
-  const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
-  const earlier = early && (await findEarlier(early));
+  const { earlier, prepared } = await prepareOnce(operation, context, input, idempotency);
   if (earlier) return earlier;
-  let prepared: unknown;
-  try {
-    await takeUses(context, limits, input);
-    prepared = prepare && (await prepare(context, input, team && (await readStanding(context, team, input))));
-  } catch (error) {
-    // The first request may have ended, and left a state that refuses a second one.
-    const meanwhile = idempotency && error instanceof Failure && (await findEarlier(idempotency));
-    if (meanwhile) return meanwhile;
-    throw error;
-  }
   if (effect === "reads") {
     return readOlder(context, (here) => operation.handle(here, input, team && standingByKey(context, team, input)));
   }
@@ -94,18 +76,68 @@ async function run<Input extends object, Output extends object>(
     return operation.handle(context, input, undefined, prepared);
   }
   return context.database.transaction((inner) => {
-    const here = within(context, inner);
-    const change = async () => {
-      const standing = await (team && lockStanding(here, team, input));
-      const output = await operation.handle(here, input, standing, prepared);
-      const { name, audit } = operation;
-      if (typeof audit === "function") {
-        await recordAudit(here, actionNamed(name), audit(here, input, output, standing), here.caller);
-      }
-      return output;
-    };
+    const change = () => changeWithAudit(operation, within(context, inner), input, prepared);
     return idempotency ? once(inner, resultsOf(context), idempotency, change) : change();
   });
+}
+
+interface Before<Output> {
+  /** The result of an earlier request with the same Idempotency-Key: then nothing runs again. */
+  readonly earlier?: Output | undefined;
+  /** What `prepare` has returned. */
+  readonly prepared?: unknown;
+}
+
+/**
+ * Runs what comes before the transaction: counts the uses that the operation limits, and calls `prepare`. That must not
+ * run again, either, unless it only reads. Another request with the key may still be the first to store its result
+ * meanwhile: then this one is refused, though its effect at the payment provider stays. A claim of the key before would
+ * outlive a crash; and under a new key it charges nothing again, since it names the seats that are wanted, not how many
+ * more.
+ */
+async function prepareOnce<Input extends object, Output extends object>(
+  operation: Operation<Input, Output>,
+  context: Context,
+  input: Input,
+  idempotency: Idempotency | undefined,
+): Promise<Before<Output>> {
+  const { effect, team, limits: declared = [] } = operation;
+  const limits = declared.filter(({ by }) => by !== "handler");
+  const prepare = effect === "transaction" || effect === "statement" ? operation.prepare : undefined;
+  const onlyOnce = (prepare && effect !== "statement") || limits.length > 0 ? idempotency : undefined;
+  const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
+  const earlier = onlyOnce && (await findEarlier(onlyOnce));
+  if (earlier) return { earlier };
+  try {
+    if (limits.length > 0) await takeUses(context, limits, input);
+    return { prepared: prepare && (await prepare(context, input, team && (await readStanding(context, team, input)))) };
+  } catch (error) {
+    // The first request may have ended, and left a state that refuses a second one.
+    const meanwhile = idempotency && error instanceof Failure && (await findEarlier(idempotency));
+    if (meanwhile) return { earlier: meanwhile };
+    throw error;
+  }
+}
+
+type ChangingOperation<Input extends object, Output extends object> = Exclude<
+  Operation<Input, Output>,
+  { effect: "reads" | "ownTransactions" }
+>;
+
+/** Runs the handler in its transaction, with the caller's standing locked and the entry of the audit log. */
+async function changeWithAudit<Input extends object, Output extends object>(
+  operation: ChangingOperation<Input, Output>,
+  here: Context,
+  input: Input,
+  prepared: unknown,
+): Promise<Output> {
+  const { name, team, audit } = operation;
+  const standing = await (team && lockStanding(here, team, input));
+  const output = await operation.handle(here, input, standing, prepared);
+  if (typeof audit === "function") {
+    await recordAudit(here, actionNamed(name), audit(here, input, output, standing), here.caller);
+  }
+  return output;
 }
 
 /**
