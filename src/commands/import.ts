@@ -126,13 +126,7 @@ async function importFile(file: string, options: Options): Promise<void> {
     await runWithProgress(graph, { options, report, interrupt, onBegin });
   } catch (error) {
     if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: false })));
-    const done = hasBegun ? soFar(report) : NOTHING;
-    if (interrupt.aborted) {
-      console.error(`Stopped. ${done}`);
-      process.exitCode = EXIT_INTERRUPTED;
-      return;
-    }
-    throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
+    return endEarly(error, interrupt, hasBegun ? soFar(report) : NOTHING);
   }
   if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: true })));
   else console.log(`${headline(file, options)}\n\n${textReport(report)}`);
@@ -166,11 +160,7 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   } catch (error) {
     if (options.json) console.log(JSON.stringify({ complete: false, ...report }));
     const restored = `Restored so far: ${graphInWords(report.memories.restored, report.relationships.restored)}.`;
-    const done = error instanceof RefusedAgain ? restored : `${restored} ${AGAIN}`;
-    if (!interrupt.aborted) throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
-    console.error(`Stopped.\n${done}`);
-    process.exitCode = EXIT_INTERRUPTED;
-    return;
+    return endEarly(error, interrupt, error instanceof RefusedAgain ? restored : `${restored} ${AGAIN}`);
   }
   const { memories, relationships } = report;
   if (options.json) console.log(JSON.stringify({ complete: true, ...report }));
@@ -187,6 +177,16 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
       );
     }
   }
+}
+
+/**
+ * Says how far it came when Ctrl-C stopped it.
+ * @throws the error otherwise, with the same if it is a refusal.
+ */
+function endEarly(error: unknown, interrupt: AbortSignal, done: string): void {
+  if (!interrupt.aborted) throw isRefusal(error) ? new ImportStopped(`${error.message}\n${done}`) : error;
+  console.error(`Stopped. ${done}`);
+  process.exitCode = EXIT_INTERRUPTED;
 }
 
 /** A signal that Ctrl-C aborts, instead of ending the process. */

@@ -343,7 +343,7 @@ describe("the command", () => {
       "is interrupted",
       true,
       130,
-      /^Stopped\.\nRestored so far: 500 memories and 0 relationships\. A call without an answer/m,
+      /^Stopped\. Restored so far: 500 memories and 0 relationships\. A call without an answer/m,
     ],
     ["is refused", false, 1, /^Such a one is there\.\nRestored so far: 500 memories/m],
   ])("says how much of an export was restored when that %s", async (_what, isInterrupted, exitCode, message) => {
