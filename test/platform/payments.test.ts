@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { type ServerResponse, createServer } from "node:http";
-import { expect, it } from "vitest";
+import { type ClientRequest, type ServerResponse, createServer } from "node:http";
+import https from "node:https";
+import { expect, it, onTestFinished } from "vitest";
 import { Deadline, Payments } from "../../src/platform/billing/payments.js";
 import { listen } from "../support/listening.js";
 
@@ -65,7 +66,23 @@ it("keeps addresses out of the messages of its errors, which are logged", async 
   });
 });
 
-type Provider = Awaited<ReturnType<typeof aProvider>>;
+it("calls Stripe by Node's own agent, which may be told to go through a proxy", async () => {
+  const { globalAgent } = https;
+  onTestFinished(() => void (https.globalAgent = globalAgent));
+  const asked: unknown[] = [];
+  // In place of the connection, which Node's agent would make.
+  https.globalAgent = Object.assign(new https.Agent(), {
+    addRequest(request: ClientRequest, { port }: https.RequestOptions) {
+      asked.push([request.host, port]);
+      request.destroy(new Error("asked"));
+    },
+  });
+
+  const answer = askFor({ apiBase: undefined }, 500, new Deadline(500));
+
+  await expect(answer).rejects.toMatchObject({ outcome: "unknown" });
+  expect(new Set(asked.map(String))).toEqual(new Set(["api.stripe.com,443"]));
+});
 
 /** A provider that answers each request like this. */
 async function aProvider(answerTo: ((answer: ServerResponse) => void) | undefined) {
@@ -89,7 +106,7 @@ async function aProvider(answerTo: ((answer: ServerResponse) => void) | undefine
   };
 }
 
-function askFor({ apiBase }: Provider, changeMs: number, deadline: Deadline) {
+function askFor({ apiBase }: { apiBase: string | undefined }, changeMs: number, deadline: Deadline) {
   const settings = { secretKey: "sk_test_x", webhookSecret: "whsec_x", priceId: "price_x", apiBase };
   const payments = new Payments(settings, { requestMs: 300_000, changeMs, readMs: changeMs });
   return payments.ask("customer", deadline, (stripe, options) => stripe.customers.retrieve("cus_1", {}, options));

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import https from "node:https";
 import { Stripe } from "stripe";
 import { LIMITS } from "../../limits.js";
 import { adviceForCertificate } from "../certificate-advice.js";
@@ -25,6 +26,8 @@ export function stripeClient(
   longestMs: number = LIMITS.payments.changeMs,
 ): Stripe {
   const { protocol, hostname, port } = new URL(apiBase ?? STRIPE);
+  // Node's own agent goes through a proxy where Node is told to; those of Stripe's package never do.
+  const httpClient = Stripe.createNodeHttpClient(apiBase === undefined ? https.globalAgent : undefined);
   return new Stripe(secretKey, {
     protocol: protocol === "http:" ? "http" : "https",
     host: hostname,
@@ -32,7 +35,7 @@ export function stripeClient(
     timeout: LIMITS.payments.requestMs,
     maxNetworkRetries: 1,
     telemetry: false,
-    httpClient: watchRequests(boundedObjects(Stripe.createNodeHttpClient(), longestMs), { tracer, meter }),
+    httpClient: watchRequests(boundedObjects(httpClient, longestMs), { tracer, meter }),
     appInfo: { name: "memory-graph-gateway" },
   });
 }
