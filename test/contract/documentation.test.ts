@@ -97,6 +97,10 @@ const OTHERS = [
   "MEMORYGRAPH_API_KEY",
   "MEMORYGRAPH_API_URL",
   "MEMORY_BACKEND",
+  "NODE_USE_ENV_PROXY",
+  "HTTPS_PROXY",
+  "HTTP_PROXY",
+  "NO_PROXY",
 ];
 const COMMENT = /\/\*[^]*?\*\/|(?<=^|\s)(?:\/\/|--|#) [^\n]*/g;
 
