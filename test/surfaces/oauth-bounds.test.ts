@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { RunningApp } from "../../src/app.js";
 import { CODE_GUESSES } from "../../src/features/access/confirm-sign-up.js";
 import { LIMITS } from "../../src/limits.js";
@@ -97,6 +97,29 @@ describe("strangers", () => {
     for (const path of ["/authorize/x", "/connect/x", "/authorize?client_id=a&client_id=b", "/authorize?%FF=%00"]) {
       expect([path, (await ask(`${url}/oauth${path}`)).status]).toEqual([path, 400]);
     }
+  });
+
+  it("can name only so many parameters in an address, since reading takes time quadratic in their number", async () => {
+    const { parameters } = LIMITS.oauth;
+    const { body: client } = await walker.register();
+    const start = walker.startOf(client.client_id);
+    const more = (path: string, count: number) => path + "&a".repeat(count);
+    const unused = parameters - start.split("&").length;
+    const read = vi.spyOn(URLSearchParams.prototype, "getAll");
+    onTestFinished(() => read.mockRestore());
+
+    const longest = Math.floor((LIMITS.http.urlBytes - start.length) / "&a".length);
+    for (const path of [more(start, unused + 1), more(start, longest), more("/oauth/authorize/x?a", longest)]) {
+      const { status, text } = await walker.visit(path);
+      expect([path.length, status, text]).toEqual([
+        path.length,
+        400,
+        expect.stringContaining(`at most ${parameters} parameters`),
+      ]);
+    }
+    expect(read.mock.calls.length).toBeLessThan(parameters);
+
+    expect((await walker.visit(more(start, unused))).location).toContain("/oauth/connect/");
   });
 
   it("can guess codes only as often as a network may, at all pages together", async () => {

@@ -1,7 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Request } from "express";
+import { LIMITS } from "../../limits.js";
+import { InvalidInput } from "../../operation/failure.js";
 import { clientAddressOf } from "../client-address.js";
+
+const { parameters: PARAMETERS } = LIMITS.oauth;
 
 /** Headers that are wrong for the inner request: its connection is another one, and its body was read. */
 const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"];
@@ -10,8 +14,11 @@ const OUTER = ["content-encoding", "content-length", "transfer-encoding", "host"
  * Makes the request that the authorization server gets: at its public URL, whatever `Host` says, and with the body that
  * was read within bounds.
  * @param path what follows the issuer, with the query
+ * @throws InvalidInput when the request's address has too many parameters
  */
 export function innerRequest(request: Request, issuer: string, path: string): IncomingMessage {
+  if (request.originalUrl.split("&", PARAMETERS + 1).length > PARAMETERS)
+    throw InvalidInput.at("", `The address may have at most ${PARAMETERS} parameters.`);
   const { host, protocol, pathname } = new URL(issuer);
   const { method, body } = request as Request & { body?: unknown };
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);

@@ -168,7 +168,8 @@ export const STEPS: readonly Step[] = [
   {
     step: "OAuth",
     bound:
-      `bodies of ${size(oauth.bodyBytes)}, ${oauth.redirectUris} redirect addresses of ` +
+      `bodies of ${size(oauth.bodyBytes)}, ${oauth.parameters} parameters in an address, ` +
+      `${oauth.redirectUris} redirect addresses of ` +
       `${count(oauth.redirectUriLength)} characters; from one network ` +
       `${formatLimit({ ...oauth.registrationsPerNetwork, of: "registrations" })}, ` +
       `${formatLimit({ ...oauth.startsPerNetwork, of: "attempts to connect" })} and ` +
