@@ -155,7 +155,6 @@ const mayListMemories = (list: unknown): boolean =>
 
 /** Reads an object whose fields are lists of memories and relationships, and reports its other fields. */
 function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void {
-  const isWhole = /^lines? 1\b/.test(place);
   const nextPage = describeNextPage(value);
   if (nextPage !== undefined) {
     const reason = "get the other pages too, and import each file";
@@ -164,7 +163,7 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
   const hasMemories = Object.keys(value).some((label) => LISTED.has(plainName(label)));
   for (const [label, list] of Object.entries(value)) {
     const name = plainName(label);
-    const path = isWhole ? label : `${place} ${label}`;
+    const path = pathIn(place, label);
     // Beside relationships alone, other lists are what these connect: `{"persons", "places", "relationships"}`.
     const isListOfEnds = !hasMemories && Array.isArray(list) && list.every(isNamed);
     const isList = MEMORY_LISTS.has(name) || RELATION_LISTS.has(name) || isListOfEnds;
@@ -179,6 +178,9 @@ function readContainer({ place, value }: ObjectRecord, draft: GraphDraft): void 
     }
   }
 }
+
+/** A field of a file, or of what is at a place in one that has several values. */
+const pathIn = (place: string, label: string): string => (/^lines? 1\b/.test(place) ? label : `${place} ${label}`);
 
 /** Names of fields that have the memories of a file, themselves or inside. */
 const LISTED = new Set([...MEMORY_LISTS, ...WRAPPERS, "observations"]);
@@ -234,7 +236,8 @@ const isListOfTexts = (list: unknown): boolean => Array.isArray(list) && list.le
 function readListsByName({ place, value }: ObjectRecord, draft: GraphDraft): void {
   for (const [label, part] of Object.entries(value)) {
     const isList = isListOfTexts(part);
-    const leaveOut = (reason: string) => draft.refuse("other", `the field ${quote(label)} of the file`, reason);
+    const what = `the field ${quote(pathIn(place, label))} of the file`;
+    const leaveOut = (reason: string) => draft.refuse("other", what, reason);
     if (showValue(part) === "") continue;
     if (typeof part !== "object") draft.notCarry(label);
     else if (isList && /^(?:trash|deleted)/i.test(label)) leaveOut("it is marked as deleted");

@@ -203,6 +203,15 @@ describe("files of memory servers and their forks", () => {
     ]);
   });
 
+  it("says in which line of a file the field is", () => {
+    const lines = [{ name: "A" }, { document: [{ content: "B" }], hot: { top: ["A"] } }];
+    const graph = readText(lines.map((line) => JSON.stringify(line)).join("\n"));
+
+    expect(leftOut(graph)).toEqual([
+      'the field "line 2 hot" of the file: it is not a list of memories or relationships',
+    ]);
+  });
+
   it("keeps all digits of long numbers, and Python's NaN and Infinity", () => {
     const text = '{"name":"A","channel":12345678901234567890,"score":NaN,"text":"NaN, 12345678901234567890"}';
 
