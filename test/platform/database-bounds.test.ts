@@ -14,7 +14,7 @@ import { PATIENT } from "../support/patience.js";
 import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { createWorld } from "../support/world.js";
 
-const { searchTimeoutMs, searchConnections, connections, connectionWaitMs } = LIMITS.database;
+const { searchTimeoutMs, searchConnections, connections, connectionWaitMs, idleInTransactionMs } = LIMITS.database;
 const sleep: Statement = { name: "sleep", text: "SELECT pg_sleep($1)" };
 const reasonOf = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error);
 
@@ -132,12 +132,13 @@ it("answers 503 to a search that takes too long, and says how to search instead"
 
 it("ends an idle transaction, so that statements waiting for its locks continue", async () => {
   await using world = await createWorld();
+  await using database = openDatabase(world.databaseUrl, () => {}, { ...PATIENT, idleInTransactionMs });
   const lock: Statement = { name: "lock", text: "LOCK TABLE memory" };
   let tellLocked = () => {};
   const locked = new Promise<void>((done) => (tellLocked = done));
   const counted = locked.then(() => world.database.models.memory.count());
   const idle = reasonOf(
-    world.database.transaction(async (inner) => {
+    database.transaction(async (inner) => {
       await inner.run(lock, []);
       tellLocked();
       await counted;

@@ -5,6 +5,8 @@ export const PATIENT = {
   statementTimeoutMs: 60_000,
   reservedTimeoutMs: 30_000,
   transactionTimeoutMs: 60_000,
+  // A test holds locks by a transaction until a statement waits for them.
+  idleInTransactionMs: 60_000,
   searchTimeoutMs: 30_000,
   replicaDelayMs: 600_000,
 };

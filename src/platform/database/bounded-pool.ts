@@ -28,7 +28,7 @@ export interface PoolOptions {
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
 
-const { answerGraceMs, suspectAfterMs, idleInTransactionMs } = LIMITS.database;
+const { answerGraceMs, suspectAfterMs } = LIMITS.database;
 const CHECK_EVERY_MS = 500;
 
 /**
@@ -44,7 +44,6 @@ export class BoundedPool extends pg.Pool {
 
   constructor(url: DatabaseUrl, options: PoolOptions) {
     const connections = new Map<pg.Client, Connection>();
-    const settings = `${options.options} -c idle_in_transaction_session_timeout=${idleInTransactionMs}`;
     super({
       max: options.max,
       connectionTimeoutMillis: options.waitMs,
@@ -56,7 +55,7 @@ export class BoundedPool extends pg.Pool {
       Client: class extends Client {
         constructor(config?: pg.ClientConfig) {
           const address = typeof url === "string" ? url : url();
-          const connectionString = options.isPooled ? address : withOptions(address, settings);
+          const connectionString = options.isPooled ? address : withOptions(address, options.options);
           super({ ...config, connectionString, pipeline: true });
           if (options.isPooled) askForUtc(this);
           if (options.onRefusal) wireOf(this).connection.on("errorMessage", options.onRefusal);

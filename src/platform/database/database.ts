@@ -99,6 +99,7 @@ export interface WaitBounds {
   readonly searchTimeoutMs: number;
   readonly reservedTimeoutMs: number;
   readonly transactionTimeoutMs: number;
+  readonly idleInTransactionMs: number;
   /** How far a replica may be behind the primary. */
   readonly replicaDelayMs: number;
 }
@@ -198,7 +199,8 @@ interface PoolParts {
 function openPools(url: DatabaseUrl, { waits, pooler, isReplica, naming }: PoolParts, onError: (e: Error) => void) {
   const { connections, reservedConnections, searchConnections } = LIMITS.database;
   const { statementTimeoutMs, reservedTimeoutMs, searchTimeoutMs } = waits;
-  const options = `${SESSION_OPTIONS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })}`;
+  const idle = `idle_in_transaction_session_timeout=${waits.idleInTransactionMs}`;
+  const options = `${SESSION_OPTIONS} -c ${lockTimeout({ lockMs: waits.lockWaitMs })} -c ${idle}`;
   const onRefusal = ({ code }: { readonly code?: string }) => {
     if (!naming.isOn || !NAME_LOST.includes(code ?? "")) return;
     naming.isOn = false;

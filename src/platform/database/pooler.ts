@@ -29,7 +29,7 @@ export const settingsFor = (waits: WaitBounds): Readonly<Record<string, string>>
   ...SESSION_SETTINGS,
   statement_timeout: String(waits.statementTimeoutMs),
   lock_timeout: String(waits.lockWaitMs),
-  idle_in_transaction_session_timeout: String(LIMITS.database.idleInTransactionMs),
+  idle_in_transaction_session_timeout: String(waits.idleInTransactionMs),
 });
 
 interface PoolerUrls {
