@@ -7,8 +7,9 @@ import { inputTypeOf } from "../../src/operation/input.js";
 import { outputTypeOf } from "../../src/operation/output.js";
 import { graphqlSchema, operations } from "../../src/operations.js";
 import { exampleInput, thingsOf } from "../support/examples.js";
+import { ask } from "../support/http.js";
 import { aLink, aMemory, miscounted } from "../support/memories.js";
-import { askGraphQL, askRest } from "../support/operations.js";
+import { askGraphQL, askRest, named } from "../support/operations.js";
 import { selectionOf } from "../support/selections.js";
 import { STORED_LATER } from "../support/tables.js";
 import { type Actor, createWorld } from "../support/world.js";
@@ -57,6 +58,38 @@ it.each(reading.map((operation) => [operation.name, operation] as const))(
   },
 );
 
+/** Whoever restores an export of the team's graph into their own has the same ids in both. */
+it.each(
+  // An export says when it began.
+  reading.filter(({ name }) => name !== "exportGraph").map((operation) => [operation.name, operation] as const),
+)("shows by %s of each graph what is its own, also in one request", async (_name, operation) => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  const ann = await world.user();
+  const things = await thingsOf(world, ann, operation);
+  await copyGraph(ann, ann, "personal");
+  const type = inputTypeOf(schema, operation);
+  const limit = "limit" in type.getFields() ? { limit: 3 } : {};
+  const input = named({ ...exampleInput(operation, things), ...limit }, type);
+  const selection = selectionOf(outputTypeOf(schema, operation), LEVELS);
+  const given = Object.keys(input);
+  const variables = given.map((name) => `$${name}: ${String(type.getFields()[name]?.type)}`);
+  const args = given.map((name) => `${name}: $${name}`);
+  const field = (graph: string) =>
+    `${graph}: ${operation.name}(${[...args, `graph: ${graph}`].join(", ")}) ${selection}`;
+  const answerTo = async (...graphs: readonly string[]) => {
+    const names = variables.length > 0 ? `(${variables.join(", ")})` : "";
+    const query = `query${names} { ${graphs.map(field).join(" ")} }`;
+    return (await ask(`${url}/graphql`, { key: ann.key, body: { query, variables: input } })).body as object;
+  };
+
+  const apart = [await answerTo("TEAM"), await answerTo("PERSONAL")] as { data: object }[];
+
+  expect(JSON.stringify(apart)).not.toContain('"errors"');
+  expect(await answerTo("TEAM", "PERSONAL")).toEqual({ data: Object.assign({}, ...apart.map(({ data }) => data)) });
+  expect(world.bugs).toEqual([]);
+});
+
 const changing = operations.filter(({ kind, input }) => kind === "mutation" && input.prototype instanceof GraphInput);
 
 it.each(changing.map((operation) => [operation.name, operation] as const))(
@@ -88,13 +121,15 @@ it.each(changing.map((operation) => [operation.name, operation] as const))(
 );
 
 /** Restores one's memories and relationships as another's, where each memory is then changed once. */
-async function copyGraph(from: Actor, to: Actor): Promise<void> {
+async function copyGraph(from: Actor, to: Actor, graph?: "personal"): Promise<void> {
   const page = await from.did(exportGraph);
   const { records } = page.nextCursor === null ? page : await from.did(exportGraph, { cursor: page.nextCursor });
   const memories = page.records.flatMap(({ record, ...fields }) => (record === "memory" ? [fields] : []));
-  const relationships = records.flatMap(({ record, ...fields }) => (record === "relationship" ? [fields] : []));
-  if (memories.length > 0) await to.did(restoreMemories, { memories, relationships });
-  for (const { id } of memories) await to.did(updateMemory, { id, content: BOBS.content });
+  const relationships = records.flatMap(({ record, ...fields }) =>
+    record === "relationship" ? [{ ...fields, context: BOBS.content }] : [],
+  );
+  if (memories.length > 0) await to.did(restoreMemories, { memories, relationships, graph });
+  for (const { id } of memories) await to.did(updateMemory, { id, content: BOBS.content, graph });
 }
 
 it("restores no relationship of which only another graph has the memories", async () => {

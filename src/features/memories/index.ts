@@ -68,7 +68,7 @@ export { type LargeGraph, largestGraphs } from "./largest-graphs.js";
 export { type MiscountedGraph, verifyGraphs } from "./verify-graphs.js";
 export { CLOSING, OPEN_TYPES, isPlanned, isTurned } from "./memory-types.js";
 export { setMakers, showsMakers } from "./read-makers.js";
-export { type Place, callersIdsByGraph, setSolving, setSuperseding } from "./read-memories.js";
+export { type Place, callersIdsByGraph, keyOf, setSolving, setSuperseding } from "./read-memories.js";
 export { FollowDirection } from "./related-memories.js";
 export { defineMemoryRelation } from "./memory-relations.js";
 

@@ -77,7 +77,8 @@ export async function readMemories(
   return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)));
 }
 
-const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
+/** A key for what is in a graph: two graphs may have the same ids, after an export was restored. */
+export const keyOf = (graphId: string, id: string): string => `${graphId}/${id}`;
 
 /**
  * The ids of each graph, each id once, at most `size` together: a statement runs on the node that has the graph. There

@@ -12,6 +12,7 @@ import {
   type Place,
   callersIdsByGraph,
   defineMemoryRelation,
+  keyOf,
   linkContentsOf,
 } from "../memories/index.js";
 
@@ -133,13 +134,13 @@ const relationshipsAt: Batch<Place, Relationship | undefined> = async ({ caller,
   for (const { graphId, ids } of callersIdsByGraph(caller, places, BATCH)) {
     const where = { graphId, id: { in: ids } };
     for (const row of await database.models.relationship.findMany({ where, omit: UNSEEN })) {
-      found.set(row.id, toRelationship(row));
+      found.set(keyOf(graphId, row.id), toRelationship(row));
       length += row.context?.length ?? 0;
     }
     answer?.assertRoom(length);
     await pause();
   }
-  return places.map(({ id }) => found.get(id));
+  return places.map(({ graphId, id }) => found.get(keyOf(graphId, id)));
 };
 
 /** Columns that no client sees. */
