@@ -78,9 +78,11 @@ export const exportGraph = defineOperation({
   },
   async handle(context, input) {
     const { limit, cursor, list } = input;
-    const graphId = chosenGraphId(context.caller, input);
-    const begin = { graphId, list: "m", until: context.newId(), after: NIL_ID } as const;
-    const place = readPlace(placeOf(cursor)) ?? begin;
+    const begun = readPlace(placeOf(cursor));
+    // Whoever joins a team goes on in their own graph, though the team's is the default now.
+    const isOwn = input.graph == null && begun?.graphId === context.caller.personalGraphId;
+    const graphId = isOwn ? begun.graphId : chosenGraphId(context.caller, input);
+    const place = begun ?? ({ graphId, list: "m", until: context.newId(), after: NIL_ID } as const);
     // If the caller has left the team since the last page, the export must not go on in their own graph.
     if (place.graphId !== graphId) throw InvalidInput.at("cursor", NOT_A_CURSOR);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];

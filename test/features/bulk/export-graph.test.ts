@@ -284,6 +284,19 @@ it("refuses to go on in another graph than the one where the export began", asyn
   expect(elsewhere).toBeRefused("bad_request");
 });
 
+it("goes on in one's own graph when one joins a team during the export", async () => {
+  await using world = await createWorld();
+  const { owner, teamId } = await aTeam(world);
+  await aMemory(owner, { title: "Of the team" });
+  const ann = await world.user();
+  for (const title of ["One", "Two"]) await aMemory(ann, { title });
+  const { nextCursor: cursor } = await ann.did(exportGraph, { limit: 1 });
+  await world.seat(ann, teamId);
+
+  expect(await ann.did(exportGraph, { limit: 1, cursor })).toMatchObject({ records: [{ title: "Two" }] });
+  expect(await ann.does(exportGraph, { limit: 1, cursor, graph: GraphChoice.TEAM })).toBeRefused("bad_request");
+});
+
 it("exports MemoryGraph's format too, also for an empty graph", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
