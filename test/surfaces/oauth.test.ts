@@ -454,11 +454,19 @@ describe("a connected client", () => {
     expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(200);
   });
 
-  it("is refused while its user is suspended", async () => {
+  it("is refused while its user is suspended, and stays connected", async () => {
     const { clientId, ...tokens } = await walker.connect();
-    await world.database.models.user.update({ where: { email: walker.email }, data: { suspendedAt: new Date() } });
+    const suspend = (suspendedAt: Date | null) =>
+      world.database.models.user.update({ where: { email: walker.email }, data: { suspendedAt } });
+    await suspend(new Date());
 
     expect((await walker.say(tokens.access_token, "tools/list")).status).toBe(403);
-    expect((await walker.refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
+    const refused = await walker.refresh(clientId, tokens.refresh_token);
+    await suspend(null);
+
+    // On `invalid_grant` it would forget its tokens.
+    expect(refused).toMatchObject({ status: 400, body: { error: "temporarily_unavailable" } });
+    expect(refused.body.error_description).toContain("suspended");
+    expect((await walker.refresh(clientId, tokens.refresh_token)).status).toBe(200);
   });
 });

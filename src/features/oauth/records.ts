@@ -1,5 +1,6 @@
 import { LIMITS } from "../../limits.js";
 import type { Services } from "../../operation/context.js";
+import { AccountSuspended } from "../../operation/failure.js";
 import { sha256 } from "../../operation/sha256.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { endKeyOfClient, notEnded } from "../access/index.js";
@@ -44,14 +45,17 @@ export class OAuthRecords {
   }
 
   /**
-   * Null for a record that is unknown or has expired, and for a grant whose key has ended or whose user is suspended.
+   * Null for a record that is unknown or has expired, and for a grant whose key has ended.
+   * @throws AccountSuspended for the grant of a user who is suspended.
    */
   async find(kind: string, id: string): Promise<Payload | null> {
     const now = this.services.now();
-    const isLive = kind === "Grant" ? { key: { ...notEnded(now), user: { suspendedAt: null } } } : {};
-    const where = { kind, hash: sha256(id), expiresAt: { gt: now }, ...isLive };
-    const row = await this.#models.findFirst({ where });
+    const isGrant = kind === "Grant";
+    const where = { kind, hash: sha256(id), expiresAt: { gt: now }, ...(isGrant && { key: notEnded(now) }) };
+    const include = { key: { select: { user: { select: { suspendedAt: true } } } } };
+    const row = await this.#models.findFirst({ where, include });
     if (!row) return null;
+    if (isGrant && row.key?.user.suspendedAt) throw new AccountSuspended();
     const payload = row.payload as Payload;
     if (kind === "Client") return payload;
     const consumed = row.consumedAt ? { consumed: Math.floor(row.consumedAt.getTime() / 1_000) } : {};

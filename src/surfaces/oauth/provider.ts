@@ -14,6 +14,7 @@ import {
 import { LIMITS } from "../../limits.js";
 import type { Scope } from "../../operation/permission.js";
 import { RateLimited } from "../../operation/budget.js";
+import { AccountSuspended } from "../../operation/failure.js";
 import { BUG_MESSAGE, failureBehind } from "../http.js";
 import { HTTP_STATUS } from "../http-status.js";
 import type { DocumentReadings } from "./documents.js";
@@ -249,6 +250,12 @@ function refuseForNow(error: unknown, context: KoaContextWithOIDC): never {
   throw Object.assign(new errors.TemporarilyUnavailable(error.message), { status, statusCode: status });
 }
 
+/** A program that is told `invalid_grant` forgets its tokens, which are valid again when the suspension ends. */
+function refuseSuspended(error: unknown): never {
+  if (!(error instanceof AccountSuspended)) throw error;
+  throw new errors.TemporarilyUnavailable(error.message);
+}
+
 /**
  * Whether a client's metadata document may be fetched: from a host name with a dot, at the default port. If the name
  * leads to an internal address, nothing connects to it (`readPublic`).
@@ -287,7 +294,7 @@ function adapterOf(kind: string, store: OAuthStore): Adapter {
       const used = kind === "AccessToken" && Provider.ctx && refreshing.get(Provider.ctx);
       if (used) await take("RefreshToken", used);
     },
-    find: async (id) => (isKept && (await store.find(kind, id))) || undefined,
+    find: async (id) => (isKept && (await store.find(kind, id).catch(refuseSuspended))) || undefined,
     // A refresh token is marked only when its new tokens are stored: if that fails, the client can use it again.
     async consume(id) {
       if (kind === "RefreshToken" && Provider.ctx) refreshing.set(Provider.ctx, id);

@@ -16,6 +16,7 @@ export class RequestGone extends Failure {
 export interface OAuthStore {
   /** False if the account that it belongs to is gone. */
   store(kind: string, id: string, payload: Readonly<Record<string, unknown>>, seconds?: number): Promise<boolean>;
+  /** @throws AccountSuspended for the grant of a user who is suspended. */
   find(kind: string, id: string): Promise<Readonly<Record<string, unknown>> | null>;
   /** False if it was used before. */
   consume(kind: string, id: string): Promise<boolean>;
