@@ -125,14 +125,19 @@ it.each([
 it.each([
   ["IT budget", "Who plans the budget of the IT department", "It has a budget"],
   ["guidelines of the WHO", "Guidelines against germs by the WHO", "Guidelines on who writes"],
+  ["US tax", "Guide to tax in the US", "Let us tax"],
   ["budget AND plan", "Plan of a budget", "SELECT budget AND a longer plan"],
-])("ranks a stop word in capitals above others, unless it is an operator: %s", async (query, first, other) => {
-  await using world = await createWorld();
-  const ann = await world.user();
-  await memoriesTitled(ann, first, other);
+  ["slow SELECT owner FROM memory", "Slow select of the owner of a memory", "Slow SELECT FROM memory, with its owner"],
+])(
+  "ranks a stop word in capitals above others, unless it is an operator or a keyword: %s",
+  async (query, first, other) => {
+    await using world = await createWorld();
+    const ann = await world.user();
+    await memoriesTitled(ann, first, other);
 
-  expect(await findTitles(ann, query)).toEqual([first, other]);
-});
+    expect(await findTitles(ann, query)).toEqual([first, other]);
+  },
+);
 
 it("tells which words and punctuation of a name a hit has", async () => {
   await using world = await createWorld();

@@ -299,19 +299,20 @@ function findShortened({ names, words, foundAs }: ShortenedName, { concepts }: R
   return isFound ? [{ pattern: patternOfNames(names), parts, wholes: [] }] : [];
 }
 
-/** Operators of other search engines. */
-const OPERATORS = new Set(["and", "not", "or"]);
-
-/** A stop word in capitals, such as "IT" of "IT budget": it belongs to the word that is nearest to it. */
-function findInitials({ words, capitals }: SearchQuery, { concepts, known }: Resolved): FoundName[] {
-  const initials = words.filter(
-    ({ text, piece }) => capitals.has(text) && !OPERATORS.has(text) && known.get(keyOf(piece))?.lexemes.length === 0,
-  );
+/**
+ * Initials that are also a stop word, such as "IT" of "IT budget": they belong to the word that is nearest to them. The
+ * index has "us", so "US" belongs to this as well.
+ */
+function findInitials({ words, initials }: SearchQuery, { concepts, known }: Resolved): FoundName[] {
+  const isStop = ({ text, piece }: QueryWord) => text === "us" || known.get(keyOf(piece))?.lexemes.length === 0;
   const far = (concept: Concept, { position }: QueryWord) => Math.abs((concept.position ?? 0) - position);
-  return initials.flatMap((word) => {
-    const [nearest] = concepts.toSorted((one, other) => far(one, word) - far(other, word));
-    return nearest ? [{ pattern: patternOfInitials(word.text), parts: [nearest], wholes: [] }] : [];
-  });
+  return words
+    .filter((word) => initials.has(word.text) && isStop(word))
+    .flatMap((word) => {
+      const nearest = concepts.toSorted((one, other) => far(one, word) - far(other, word));
+      const parts = nearest.slice(0, nearest[0]?.text === word.text ? 2 : 1);
+      return parts.length > 0 ? [{ pattern: patternOfInitials(word.text), parts, wholes: [] }] : [];
+    });
 }
 
 /** Whether a sign is counted by the lexicon: not if it is a mark of the index. */

@@ -119,16 +119,11 @@ function isIn({ always, joining }: Language, words: ReadonlySet<string>): boolea
 /**
  * The words of a query that say nothing about its subject. A single word such as "der", "mit", "est" or "de" may be a name,
  * so it counts as one unless another word shows that the query is in its language: in a graph that is mostly in English,
- * such words are rare, and would weigh as much as a name that is asked for. Initials, such as "HA" and "NAS", show no
- * language: `shows` says which words may.
+ * such words are rare, and would weigh as much as a name that is asked for.
  */
-export function idleAmong(
-  query: readonly string[],
-  shows: (word: string) => boolean = () => true,
-): ReadonlySet<string> {
+export function idleAmong(query: readonly string[]): ReadonlySet<string> {
   const words = new Set(query);
-  const showing = new Set(query.filter(shows));
-  const spoken = LANGUAGES.filter((one) => isIn(one, showing));
+  const spoken = LANGUAGES.filter((one) => isIn(one, words));
   const idle = [
     ENGLISH,
     ...LANGUAGES.map(({ always }) => always),

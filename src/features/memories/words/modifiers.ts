@@ -30,6 +30,9 @@ const MODIFIERS = new Map<string, readonly string[]>([
   ...[...PREPOSITIONS, ...ADVERBS].map((word) => [word, [word]] as const),
 ]);
 
+/** Whether a word changes what those beside it mean. */
+export const isModifier = (word: string): boolean => MODIFIERS.has(word);
+
 /** How many words may stand between such a word and the next, or the last, that the index has: "not an admin". */
 const BETWEEN_MAX = 2;
 

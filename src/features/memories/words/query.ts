@@ -5,7 +5,7 @@ import { fold, setApart } from "./fold.js";
 import { umlautsIn } from "./german.js";
 import { idleAmong, withoutAsking } from "./idle-words.js";
 import { type SignedName, patternOfForms, signedNamesOf } from "./names.js";
-import { type Modifier, modifiersIn } from "./modifiers.js";
+import { type Modifier, isModifier, modifiersIn } from "./modifiers.js";
 import { type Piece, pieceAsWritten, pieceToStem } from "./piece.js";
 import { type QueryWord, wordsAlone } from "./query-word.js";
 import { otherTimes } from "./times.js";
@@ -30,8 +30,8 @@ export interface SearchQuery {
   readonly quoted: ReadonlyArray<readonly string[]>;
   /** Words that change what those beside them mean, as in "not found" and "server down". */
   readonly modifiers: readonly Modifier[];
-  /** Words in capitals: a stop word such as "IT" may be initials. */
-  readonly capitals: ReadonlySet<string>;
+  /** Words in capitals that may be initials, such as "IT". */
+  readonly initials: ReadonlySet<string>;
   /** Characters that are neither letters nor digits, where the query has nothing else. */
   readonly signs: readonly string[];
 }
@@ -65,10 +65,15 @@ function withoutFrames(query: string): string {
   return /[\p{L}\p{N}]/u.test(rest) ? rest : query;
 }
 
-/** Words in capitals, such as "NAS", unless all of a text is in capitals. */
-function capitalsIn(text: string): ReadonlySet<string> {
-  const words = /\p{Ll}/u.test(text) ? text.match(/(?<![\p{L}\p{N}])\p{Lu}{2,}(?![\p{L}\p{N}])/gu) : null;
-  return new Set(words?.map((word) => word.toLowerCase()));
+/** Longer words in capitals are mostly stressed, or keywords: "WARUM", "WHERE". */
+const INITIALS = /(?<![\p{L}\p{N}])\p{Lu}{2,3}(?![\p{L}\p{N}])/gu;
+/** Operators of other search engines. */
+const OPERATORS = new Set(["and", "or", "und", "et", "ou"]);
+
+/** Short words in capitals, such as "NAS", unless all of a text is in capitals. Denials and the like are stressed. */
+function initialsIn(text: string): ReadonlySet<string> {
+  const words = /\p{Ll}/u.test(text) ? (text.match(INITIALS) ?? []) : [];
+  return new Set(words.map((word) => word.toLowerCase()).filter((word) => !OPERATORS.has(word) && !isModifier(word)));
 }
 
 /** Reads a query: what to look up in a graph, before it is known which words the graph has. */
@@ -84,11 +89,8 @@ export function readQuery(written: string): SearchQuery {
   const all = read.flatMap((one) => one.words).map((word, position) => ({ ...word, position }));
   const isAmount = (place: number): boolean =>
     AMOUNTS.get(all[place - 1]?.text ?? "")?.has(all[place]?.text ?? "") ?? false;
-  const capitals = capitalsIn(text);
-  const idle = idleAmong(
-    all.map(({ text: word }) => word),
-    (word) => !capitals.has(word),
-  );
+  const initials = initialsIn(text);
+  const idle = idleAmong(all.flatMap(({ text: word }) => (initials.has(word) ? [] : [word])));
   const telling = all.filter(({ text: word }, place) => !idle.has(word) && !isAmount(place) && !isAmount(place + 1));
   const words = distinct(withNeighbours(telling.length > 0 ? telling : all)).slice(0, LIMITS.search.terms);
   const last = words.at(-1);
@@ -125,7 +127,7 @@ export function readQuery(written: string): SearchQuery {
     phrases: phrases.map(({ term }) => term),
     quoted: phrases.flatMap(quotedOf),
     modifiers: modifiersIn(all.map(({ text: word }) => word)),
-    capitals,
+    initials,
     signs: words.length > 0 ? [] : [...new Set(text.replace(/\s/g, ""))],
   };
 }
