@@ -123,6 +123,17 @@ it.each([
 );
 
 it.each([
+  ["words that no memory has", "qxzvv kjwrr pplmm ddrtt ggbnn retry limit", "Retry limit", "Limit retry"],
+  ["Chinese", "支付服务超时 retry limit", "支付服务超时: retry limit", "支付服务超时: limit retry"],
+])("ranks words side by side first, also behind %s", async (_what, query, near, apart) => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  await memoriesTitled(ann, near, apart);
+
+  expect(await findTitles(ann, query)).toEqual([near, apart]);
+});
+
+it.each([
   ["IT budget", "Who plans the budget of the IT department", "It has a budget"],
   ["guidelines of the WHO", "Guidelines against germs by the WHO", "Guidelines on who writes"],
   ["US tax", "Guide to tax in the US", "Let us tax"],

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../../limits.js";
 import { type Concept, type Concepts, type FoundName, type Variant, isCounted, sum } from "./concepts.js";
+import { UNSPACED } from "./fold.js";
 import { type LookUps, chooseLookUps, documentsOf, gateFor } from "./look-ups.js";
 import { patternOfPhrase } from "./names.js";
 import { type Narrowing, type Wide, wideOf } from "./narrowing.js";
@@ -112,8 +113,13 @@ function asSplit({ text, variants }: Concept): string[] {
 /** How far apart two words of a query may stand to be looked for at the same distance, as in "CUDA out of memory". */
 const APART_MAX = 5;
 
+/** Words that match nothing together leave the few pairs to others: the index has places of spaced words alone. */
+const mayBeBeside = (one: Concept, other: Concept): boolean =>
+  one.isKnown && other.isKnown && !(IS_UNSPACED.test(one.text) && IS_UNSPACED.test(other.text));
+const IS_UNSPACED = new RegExp(UNSPACED, "u");
+
 function asNeighbours(before: Concept | undefined, concept: Concept): string[] {
-  if (before === undefined) return [];
+  if (before === undefined || !mayBeBeside(before, concept)) return [];
   const [words, next] = [wordsOf(before), wordsOf(concept)];
   if (words.length === 0 || next.length === 0) return [];
   const apart = (concept.position ?? 0) - (before.position ?? 0);
