@@ -76,8 +76,9 @@ export function patternOfForms(forms: readonly string[], isTime: boolean): strin
 
 /**
  * A pattern for any of some names of one word or several, in any English form: "oom" and "out of memory", "login" and
- * "logged in", "gc" and "garbage collectors". It need not be exact: a text has the words of a name anyway. But there are
- * too many words that begin like a name of two letters, such as "process" for "pr".
+ * "logged in", "gc" and "garbage collectors"; also in camelCase, as in "OutOfMemoryError". It need not be exact: a text
+ * has the words of a name anyway. But there are too many words that begin like a name of two letters, such as "process"
+ * for "pr".
  */
 export const patternOfNames = (names: readonly string[]): string => names.map(patternOfWords).join("|");
 
@@ -96,7 +97,7 @@ function patternOfWords(name: string): string {
   if (last === undefined) return patternOfWord(first);
   const inner = others.map((word) => (word.length > 3 ? word + ENDING : word));
   const end = PARTICLE.test(last) ? last + AFTER_WORD : last.slice(0, Math.max(4, last.length - 3));
-  return BEFORE_WORD + [withoutEnd(first) + ENDING, ...inner, end].join("[^a-z0-9]{1,3}");
+  return BEFORE_WORD + [withoutEnd(first) + ENDING, ...inner, end].join("[^a-z0-9]{0,3}");
 }
 
 function patternOfWord(word: string): string {
