@@ -111,6 +111,7 @@ it.each([
   ["pay for on-call", "What they pay for on-call", "Pay phone calls"],
   ["heta pump", "Heat pump of the old house", "Heat in a pump house pump"],
   ["room two", "Keys of room 2", "Two in a room"],
+  ["stack overflow parser", "StackOverflowError in the parser", "Stack of parsers overflow"],
 ])(
   "ranks words as near to each other as in %j first, with stop words between or in another form",
   async (query, near, apart) => {

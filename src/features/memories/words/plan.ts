@@ -14,8 +14,8 @@ export interface Plan extends LookUps {
   /** The concepts that are scored; scans refer to them by their positions. */
   readonly scored: readonly Concept[];
   /**
-   * Neighbouring words of the query, side by side, with one word between, as far apart as in the query, or as one; the
-   * parts of a word likewise.
+   * Neighbouring words of the query, side by side, with one word between, as far apart as in the query, as one, or as
+   * the beginning of a name such as `StackOverflowError`; the parts of a word likewise.
    */
   readonly pairs: readonly string[];
   /** Names with signs, numbers and quoted words, as patterns. If some hits have one, the others lose this share. */
@@ -124,7 +124,7 @@ function asNeighbours(before: Concept | undefined, concept: Concept): string[] {
   if (words.length === 0 || next.length === 0) return [];
   const apart = (concept.position ?? 0) - (before.position ?? 0);
   const distances = [1, 2, ...(apart > 2 && apart <= APART_MAX ? [apart] : [])];
-  const asOne = compoundOf(before, concept).map(quote);
+  const asOne = [...compoundOf(before, concept).map(quote), `${quote(before.text + concept.text)}:*`];
   return [[...distances.map((distance) => `${any(words)} <${distance}> ${any(next)}`), ...asOne].join(" | ")];
 }
 
