@@ -49,16 +49,22 @@ export class SubscriptionRequired extends Failure {
   readonly kind = "conflict";
   override readonly reason = "subscription_required";
 
-  /** @param freeSeats the number of free seats, if that limit was reached. */
-  constructor(freeSeats?: number) {
+  /** @param limit the number of free seats if these are taken, and whether a subscription waits for its payment. */
+  constructor(limit?: { readonly freeSeats: number; readonly isUnpaid: boolean }) {
     super(
-      freeSeats === undefined
+      limit === undefined
         ? "The team has no paid subscription. The owner can buy one with `createTeamCheckout`."
-        : `A team without a paid subscription has at most ${countInWords(freeSeats, "member", "members")}, counting ` +
-            "pending invitations. The owner can buy more seats with `createTeamCheckout`.",
+        : `A team without a paid subscription has at most ${countInWords(limit.freeSeats, "member", "members")}, ` +
+            `counting pending invitations. ${limit.isUnpaid ? PAY_OR_END : BUY_MORE}`,
     );
   }
 }
+
+const BUY_MORE = "The owner can buy more seats with `createTeamCheckout`.";
+/** A subscription that is live but gives nothing prevents the purchase of another one. */
+const PAY_OR_END =
+  "The owner can pay the invoice, if `hostedInvoiceUrl` of `teamSubscription` shows one, or end the subscription with " +
+  "`cancelTeamSubscription` and buy seats again.";
 
 export class SubscriptionActive extends Failure {
   readonly kind = "conflict";

@@ -1,5 +1,5 @@
 import type { Context } from "../../operation/context.js";
-import { givesPlan } from "./account.js";
+import { givesPlan, isLive } from "./account.js";
 import { SubscriptionRequired } from "./failures.js";
 
 /**
@@ -15,5 +15,6 @@ export async function assertMembersPaid(
   if (!billing.payments || members <= billing.freeSeats) return;
   const { billingAccount } = database.models;
   const account = await billingAccount.findUnique({ where: { teamId }, select: { status: true, graceUntil: true } });
-  if (!account || !givesPlan(account, now())) throw new SubscriptionRequired(billing.freeSeats);
+  if (account && givesPlan(account, now())) return;
+  throw new SubscriptionRequired({ freeSeats: billing.freeSeats, isUnpaid: account !== null && isLive(account) });
 }

@@ -182,8 +182,11 @@ it("suspends the plan after the grace period of an unpaid renewal: nobody is rem
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: "team", memberCount: 8 });
   await endGrace(world);
   expect(await owner.did(teamSubscription)).toMatchObject({ status: "past_due", plan: null, memberCount: 8 });
-  const wish = { teamId, email: "two@example.com", role: "member" };
-  expect(await owner.does(inviteMember, wish)).toBeRefused("conflict", "subscription_required");
+  const refused = await owner.does(inviteMember, { teamId, email: "two@example.com", role: "member" });
+  expect(refused).toBeRefused("conflict", "subscription_required");
+  // While it is live, no other subscription can be bought.
+  const message = expect.stringContaining("or end the subscription with `cancelTeamSubscription` and buy seats again");
+  expect(refused).toMatchObject({ failure: { message } });
 });
 
 it("limits a team without a subscription to five members, whatever its maximum", async () => {
@@ -195,6 +198,7 @@ it("limits a team without a subscription to five members, whatever its maximum",
   for (const name of ["ann", "bob", "cleo"]) verdicts.push(await invite(name));
 
   expect(tally(verdicts)).toEqual({ ok: 2, subscription_required: 1 });
+  expect(verdicts.at(-1)).toMatchObject({ failure: { message: expect.stringContaining("`createTeamCheckout`") } });
 });
 
 it(`lets ${CALLERS} who accept at once join up to the free seats, and all after the payment`, async () => {
