@@ -351,7 +351,7 @@ it("refuses with one sentence what it cannot do, with exit code 2 if it was call
     const lines = errors.trim().split("\n").length;
     expect({ code, output, lines }).toEqual({ code: attempts[index]?.[0], output: "", lines: 1 });
   }
-  expect(answers.at(-1)?.errors).toMatch(/owns a team/);
+  expect(answers.at(-1)?.errors).toMatch(/owns a team.* a key of theirs, which `npm run user -- key` makes/);
 });
 
 it("shows by id or address who a user is: keys without secrets, last use, mails that wait", async () => {

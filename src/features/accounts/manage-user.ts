@@ -132,7 +132,10 @@ export async function deleteUserOf({ database, newId }: Services, address: strin
   } catch (error) {
     if (error instanceof Unauthorized) throw new NoSuchUser(address);
     if (!(error instanceof OwnerMustTransfer)) throw error;
-    throw new UserError(`${user.email} owns a team. The owner must first transfer it to another member, or delete it.`);
+    throw new UserError(
+      `${user.email} owns a team. The owner must first transfer it to another member, or delete it. If they cannot, do ` +
+        "that with a key of theirs, which `npm run user -- key` makes.",
+    );
   }
   return user;
 }
