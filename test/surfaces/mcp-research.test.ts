@@ -228,3 +228,19 @@ it("reads the graph of the key's team, charges one request a call, and needs the
   expect(refused.body.error?.message).toBe("Unknown tool: fetch. With this key at this address there are: none.");
   expect(world.bugs).toEqual([]);
 });
+
+it("names in a refusal only tools that the address offers to the key", async () => {
+  await using research = await aResearcher();
+  const { url, ann, world } = research;
+  const writer = await world.user({ scopes: ["memories:write"] });
+  const refusal = async (key: string, name: string, address: string) => {
+    const { answer } = await callTool(url, key, name, { id: NIL_ID }, { search: address });
+    return (answer as { error: { message: string } }).error.message;
+  };
+
+  expect(await refusal(ann.key, "fetch", search)).toBe("No memory of this graph has this id.");
+  expect(await refusal(ann.key, "fetch", "?tools=fetch,search_memories")).toContain("`search_memories` finds memories");
+  expect(await refusal(ann.key, "get_memory", "?tools=get_memory")).not.toContain("search_memories");
+  expect(await refusal(writer.key, "delete_memory", "")).not.toContain("search_memories");
+  expect(await refusal(ann.key, "delete_memory", "")).toContain("`search_memories` finds memories");
+});

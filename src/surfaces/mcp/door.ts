@@ -124,10 +124,14 @@ function answerMessage(
   const byName = onFirstUse(
     () => new Map([...usual(), ...research()].flatMap((tool) => tool.names.map((name) => [name, tool] as const))),
   );
-  const names = new Map([
-    ...routes,
-    ...operations.flatMap(({ name, mcp }) => (mcp ? [[name, mcp.name] as const] : [])),
-  ]);
+  // A sentence that names an operation without a tool here is left out: see `errorForAgents`.
+  const namesAmong = (own: readonly Tool[]) =>
+    new Map([
+      ...routes,
+      ...own
+        .filter((tool) => usual().includes(tool))
+        .map(({ operation, listing }) => [operation, listing.name] as const),
+    ]);
 
   // The instructions name the usual tools.
   const toldWith = (offered: readonly Tool[]) =>
@@ -149,7 +153,11 @@ function answerMessage(
     if (message.method !== "tools/call") assertWithinBudget(response);
     const result =
       message.method === "tools/call"
-        ? await callTool(findTool(message, byName(), own), message, { services, response, names })
+        ? await callTool(findTool(message, byName(), own), message, {
+            services,
+            response,
+            names: () => namesAmong(own),
+          })
         : answerAlone(message, toldWith(offered), () => own.map(({ listing }) => listing));
     await answerJson(response, 200, resultOf(message, result));
   };
@@ -200,7 +208,7 @@ interface Call {
   readonly services: Services;
   readonly response: Response;
   /** How messages name operations. */
-  readonly names: Routes;
+  names(): Routes;
 }
 
 /**
@@ -218,7 +226,7 @@ async function callTool(tool: Tool, { params }: Message, { services, response, n
     const failure = noteFailure(error, response);
     // Clients check structured content against the schema of the tool's answers, which an error does not have.
     const more = failure && tool.addTo(failure, scopeOf(response), args);
-    return failedCall(JSON.stringify(errorForAgents(failure, names, more)));
+    return failedCall(JSON.stringify(errorForAgents(failure, names(), more)));
   }
 }
 

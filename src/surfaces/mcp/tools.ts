@@ -44,6 +44,8 @@ export interface ToolListing {
 
 /** An operation as agents call it. */
 export interface Tool {
+  /** The operation's name. */
+  readonly operation: string;
   readonly names: readonly string[];
   readonly listing: ToolListing;
   /** Whether a key with these scopes may call it; to others it does not exist. */
@@ -117,6 +119,7 @@ export function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQ
     return { meant: readArguments(known, fields, { isReading: operation.kind === "query" }), unknown };
   };
   return {
+    operation: operation.name,
     names: [tool.name, ...(tool.alsoNamed ?? [])],
     listing: {
       name: tool.name,
