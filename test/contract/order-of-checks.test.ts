@@ -23,7 +23,7 @@ const WRONG: Readonly<Record<string, object>> = {
   changeEmail: { email: "nobody" },
   createTeamCheckout: { successUrl: ELSEWHERE },
   openBillingPortal: { returnUrl: ELSEWHERE },
-  memories: { cursor: cursorOf("memories", ID), offset: 1 },
+  memories: { cursor: cursorOf("memories", `${ID}/${ID}`), offset: 1 },
   relatedMemories: { limit: 1_000 },
   searchMemories: { explain: true, limit: 1_000 },
 };

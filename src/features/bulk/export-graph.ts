@@ -5,16 +5,15 @@ import { EXPORT_VERSION } from "../../export-version.js";
 import type { Context } from "../../operation/context.js";
 import { snakeCase } from "../../operation/names.js";
 import { LIMITS } from "../../limits.js";
-import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, NOT_A_CURSOR, Paged, cursorOf, pageOf, placeOf, readForPage } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, cursorOf, pageOf, placeOf, readForPage } from "../../operation/page.js";
 import {
   GraphInput,
   MEMORY_EXAMPLE,
   NoTeamGraph,
   chargeForCounting,
-  chosenGraphId,
   costOfCounting,
+  graphOfPage,
 } from "../memories/index.js";
 import { memoriesBetween, relationshipsBetween } from "./export-statement.js";
 import { RELATIONSHIP_EXAMPLE } from "../relationships/index.js";
@@ -79,12 +78,8 @@ export const exportGraph = defineOperation({
   async handle(context, input) {
     const { limit, cursor, list } = input;
     const begun = readPlace(placeOf(cursor));
-    // Whoever joins a team goes on in their own graph, though the team's is the default now.
-    const isOwn = input.graph == null && begun?.graphId === context.caller.personalGraphId;
-    const graphId = isOwn ? begun.graphId : chosenGraphId(context.caller, input);
+    const graphId = graphOfPage(context.caller, input, begun?.graphId);
     const place = begun ?? ({ graphId, list: "m", until: context.newId(), after: NIL_ID } as const);
-    // If the caller has left the team since the last page, the export must not go on in their own graph.
-    if (place.graphId !== graphId) throw InvalidInput.at("cursor", NOT_A_CURSOR);
     const beginning = cursor == null ? [await describeGraph(context, graphId)] : [];
     const rows = await readForPage<StoredRecord>(limit, (last, take) =>
       readRecords(context, { ...place, after: last?.id ?? place.after }, take),

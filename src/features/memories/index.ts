@@ -21,6 +21,7 @@ import { updateMemory } from "./update-memory.js";
 export { AGENT_INSTRUCTIONS } from "./agent-instructions.js";
 export { memoryChores } from "./chores.js";
 export { GRAPH_FOR_AGENTS, GraphInput, NoTeamGraph, chosenGraphId, chosenTeamId } from "./graph.js";
+export { GRAPH_PLACE, graphOfPage, placeInGraph, writeGraphPlace } from "./graph-place.js";
 export { MemoryVersion } from "./list-memory-versions.js";
 export { GRAPH_STORAGE_EXAMPLE, GraphStorage, storageOf } from "./graph-storage.js";
 export { GraphFull, assertRoom, measure, refuseWithoutRoom, settle } from "./graph-room.js";

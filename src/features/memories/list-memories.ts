@@ -4,8 +4,9 @@ import { Between } from "../../operation/bounds.js";
 import type { Context } from "../../operation/context.js";
 import { InvalidInput } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, cursorOf, olderThan, pageOf, readForPage, withinPage } from "../../operation/page.js";
-import { NoTeamGraph, chosenGraphId } from "./graph.js";
+import { NEXT_CURSOR, Paged, cursorOf, pageOf, readForPage, withinPage } from "../../operation/page.js";
+import { NoTeamGraph } from "./graph.js";
+import { GRAPH_PLACE, placeInGraph, writeGraphPlace } from "./graph-place.js";
 import { Memory } from "./memory.js";
 import { MEMORY_EXAMPLE } from "./memory-example.js";
 import { UNREAD } from "./memory-columns.js";
@@ -17,7 +18,7 @@ import { MemoryFilterInput, filterOf, isNarrowed } from "./memory-filter.js";
 const OFFSET_MAX = LIMITS.storage.team.memories;
 
 @ArgsType()
-export class MemoriesInput extends Paged("memories", MemoryFilterInput) {
+export class MemoriesInput extends Paged("memories", MemoryFilterInput, GRAPH_PLACE) {
   @Field(() => Int, {
     defaultValue: 0,
     description:
@@ -57,11 +58,15 @@ export const memories = defineOperation({
   },
   async handle(context, input) {
     const { caller, database } = context;
-    const { cursor, offset, limit } = input;
-    const where = { graphId: chosenGraphId(caller, input), ...filterOf(context, input) };
+    const { offset, limit } = input;
+    const { graphId, after } = placeInGraph(caller, input);
+    const where = { graphId, ...filterOf(context, input) };
     const isShort = !LONG_FIELDS.some((field) => context.selects(field, "memories"));
     // The next page continues below the last id shown, whatever was stored meanwhile.
-    const page = { where: { ...where, ...olderThan(cursor) }, orderBy: { id: "desc" } } as const;
+    const page = {
+      where: { ...where, ...(after !== null && { id: { lt: after } }) },
+      orderBy: { id: "desc" },
+    } as const;
     if (offset === 0 && !isNarrowed(input)) {
       const omit = { ...UNREAD, content: isShort, context: isShort };
       const rows = await database.readPages(({ memory }) =>
@@ -70,7 +75,7 @@ export const memories = defineOperation({
         ),
       );
       const whole = isShort ? rows.map((row) => Object.assign(row, NOT_READ)) : rows;
-      const { items, nextCursor } = await pageOf(context, whole, input, (row) => row.id);
+      const { items, nextCursor } = await pageOf(context, whole, input, ({ id }) => writeGraphPlace(graphId, id));
       return { memories: items, nextCursor };
     }
     const chosen = await chooseMemories(context, input, page);
@@ -83,7 +88,7 @@ export const memories = defineOperation({
     const isCut = items.length < rows.length;
     if (!isCut && chosen.length <= limit) return { memories: items, nextCursor: null };
     const last = isCut ? items.at(-1) : chosen[limit - 1];
-    return { memories: items, nextCursor: last ? cursorOf(input.list, last.id) : null };
+    return { memories: items, nextCursor: last ? cursorOf(input.list, writeGraphPlace(graphId, last.id)) : null };
   },
 });
 

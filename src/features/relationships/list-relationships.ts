@@ -1,14 +1,22 @@
 import { ArgsType, Field, ID, ObjectType } from "type-graphql";
 import { Marked, Nullable } from "../../operation/bounds.js";
 import { defineOperation } from "../../operation/operation.js";
-import { NEXT_CURSOR, Paged, pageOf, placeOf } from "../../operation/page.js";
+import { NEXT_CURSOR, Paged, pageOf } from "../../operation/page.js";
 import type { Database } from "../../platform/database/database.js";
-import { GraphInput, NoTeamGraph, RelationshipTypesField, chosenGraphId, withResolvedId } from "../memories/index.js";
+import {
+  GRAPH_PLACE,
+  GraphInput,
+  NoTeamGraph,
+  RelationshipTypesField,
+  placeInGraph,
+  withResolvedId,
+  writeGraphPlace,
+} from "../memories/index.js";
 import { newestAtMemory, newestOfTypes } from "./newest-statement.js";
 import { RELATIONSHIP_EXAMPLE, Relationship, UNSEEN, toRelationship } from "./relationship.js";
 
 @ArgsType()
-export class RelationshipsInput extends Paged("relationships", GraphInput) {
+export class RelationshipsInput extends Paged("relationships", GraphInput, GRAPH_PLACE) {
   @RelationshipTypesField("Only relationships of these types, such as SOLVES.")
   types?: string[] | null;
 
@@ -46,9 +54,9 @@ export const relationships = defineOperation({
   },
   async handle({ caller, database, pause }, input) {
     const { limit, memoryId } = input;
-    const graphId = chosenGraphId(caller, input);
+    const { graphId, after } = placeInGraph(caller, input);
     const types = input.types && [...new Set(input.types)];
-    const part = { before: placeOf(input.cursor), take: limit + 1 };
+    const part = { before: after, take: limit + 1 };
     const rows =
       memoryId == null
         ? await readNewest(database, graphId, types, part)
@@ -57,7 +65,7 @@ export const relationships = defineOperation({
             const found = await database.run(newestAtMemory, values);
             return found.length === 0 ? undefined : found;
           });
-    const page = await pageOf({ pause }, rows ?? [], input, ({ id }) => id);
+    const page = await pageOf({ pause }, rows ?? [], input, ({ id }) => writeGraphPlace(graphId, id));
     return { relationships: page.items.map(toRelationship), nextCursor: page.nextCursor };
   },
 });

@@ -39,13 +39,13 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   ],
   putMemory: () => [{ ...NOTE, clientId: "put" }],
   memory: ({ middle }) => [{ id: middle }, { id: "none" }],
-  memories: ({ middle }) => [
+  memories: ({ graphId, middle }) => [
     {},
     { limit: 50 },
-    { cursor: cursorOf("memories", middle) },
+    { cursor: cursorOf("memories", `${graphId}/${middle}`) },
     { offset: 1_000 },
     ...FILTERS,
-    ...FILTERS.map((filter) => ({ ...filter, cursor: cursorOf("memories", middle) })),
+    ...FILTERS.map((filter) => ({ ...filter, cursor: cursorOf("memories", `${graphId}/${middle}`) })),
   ],
   updateMemory: ({ take }) => [{ id: take(1)[0], title: "Changed" }],
   deleteMemory: ({ take }) => [{ id: take(1)[0] }],
@@ -65,17 +65,17 @@ const ASKED: Readonly<Record<string, (large: Large) => readonly object[]>> = {
   shareMemories: ({ take }) => [{ ids: take(MANY), dropRelationships: true }],
   createRelationship: ({ take }) => [link(...take(2))],
   relationship: ({ relationship: id }) => [{ id }],
-  relationships: ({ middle: memoryId, relationship }) => [
+  relationships: ({ graphId, middle: memoryId, relationship }) => [
     {},
     { limit: 50 },
     { types: ["NONE"] },
-    { cursor: cursorOf("relationships", relationship) },
+    { cursor: cursorOf("relationships", `${graphId}/${relationship}`) },
 
     { types: ["RELATED_TO", "REPLACES"], limit: 50 },
-    { types: ["RELATED_TO", "REPLACES"], cursor: cursorOf("relationships", relationship) },
+    { types: ["RELATED_TO", "REPLACES"], cursor: cursorOf("relationships", `${graphId}/${relationship}`) },
     { memoryId },
     { memoryId, types: ["NONE"] },
-    { memoryId, cursor: cursorOf("relationships", relationship) },
+    { memoryId, cursor: cursorOf("relationships", `${graphId}/${relationship}`) },
   ],
   updateRelationship: ({ relationship: id }) => [{ id, strength: 1 }],
   deleteRelationship: ({ relationship: id }) => [{ id }],

@@ -4,6 +4,8 @@ import { memory } from "../../../src/features/memories/get-memory.js";
 import { memories } from "../../../src/features/memories/list-memories.js";
 import { searchMemories } from "../../../src/features/memories/search/search-memories.js";
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
+import { relationships } from "../../../src/features/relationships/list-relationships.js";
+import type { Operation } from "../../../src/operation/operation.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { ask } from "../../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
@@ -41,6 +43,47 @@ it("keeps personal graphs available by name", async () => {
   const other = await aMemory(actor, { graph: "personal" });
   expect((await actor.did(memories, { graph: "personal" })).memories.map(({ id }) => id)).toEqual([other.id, own.id]);
   expect((await actor.did(memories)).memories).toEqual([]);
+});
+
+const LISTS = [
+  { list: memories, filter: {} },
+  { list: memories, filter: { types: ["general"] } },
+  { list: relationships, filter: {} },
+  { list: relationships, filter: { types: ["RELATED_TO"] } },
+].map(({ list, filter }) => ({ list: list as Operation<object, { nextCursor: string | null }>, filter }));
+
+it("goes on with a list in the graph in which it began, also when its reader joins or leaves a team meanwhile", async () => {
+  await using world = await createWorld();
+  const { teamId, owner, member } = await aTeam(world);
+  // The team's are neither the oldest nor the newest.
+  for (const [actor, graph] of [
+    [member, "personal"],
+    [owner, "team"],
+    [member, "personal"],
+  ] as const) {
+    const [one, two] = [await aMemory(actor, { graph }), await aMemory(actor, { graph })];
+    await aLink(actor, one, two, { graph });
+    await aLink(actor, two, one, { graph });
+  }
+  const begin = () =>
+    Promise.all(LISTS.map(async ({ list, filter }) => (await member.did(list, { ...filter, limit: 1 })).nextCursor));
+  const goOn = (cursors: readonly unknown[], graph?: string) =>
+    Promise.all(
+      LISTS.map(({ list, filter }, index) => member.does(list, { ...filter, cursor: cursors[index], graph })),
+    );
+  const refused = { ok: false, failure: { message: expect.stringContaining("is of another graph") } };
+
+  const ofTeam = await begin();
+  await member.did(leaveTeam, { teamId });
+  expect(await goOn(ofTeam)).toMatchObject(LISTS.map(() => refused));
+
+  const own = await begin();
+  const before = await goOn(own);
+  await world.seat(member, teamId);
+  expect(before).toMatchObject(LISTS.map(() => ({ ok: true })));
+  expect(await goOn(own)).toEqual(before);
+  expect(await goOn(own, "team")).toMatchObject(LISTS.map(() => refused));
+  expect(await goOn(ofTeam)).toMatchObject(LISTS.map(() => ({ ok: true })));
 });
 
 it.each(["leaving", "removal"])(
