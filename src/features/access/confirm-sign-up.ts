@@ -17,6 +17,7 @@ import {
   NewApiKey,
   TooManyApiKeys,
   assertRoomForKey,
+  notEnded,
   storeNewApiKey,
 } from "./api-key.js";
 import { ADDRESS_MAX, emailIn } from "./email.js";
@@ -128,9 +129,36 @@ export async function useCode<Result>(
 }
 
 /**
+ * If the user has the maximum of keys, ends the program's connection that was not used for longest: some programs
+ * connect anew whenever they start. Whoever has no key to revoke others with could not sign in any more.
+ * @throws TooManyApiKeys when none of the keys is a program's.
+ */
+async function makeRoomForKey(context: Context, userId: string): Promise<void> {
+  const { database, now } = context;
+  const { apiKey } = database.models;
+  try {
+    await assertRoomForKey(context, userId);
+  } catch (full) {
+    if (!(full instanceof TooManyApiKeys)) throw full;
+    const connections = await apiKey.findMany({
+      where: { userId, client: { not: null }, ...notEnded(now()) },
+      select: { id: true, client: true, createdAt: true, lastUsedAt: true },
+    });
+    const [idle] = connections.toSorted((one, other) => usedAt(one).getTime() - usedAt(other).getTime());
+    if (!idle) throw full;
+    await apiKey.update({ where: { id: idle.id }, data: { revokedAt: now() } });
+    const note = { teamId: null, subject: idle.id, detail: idle.client ?? undefined };
+    await recordAudit(context, "disconnectClient", note, { userId, keyId: idle.id });
+  }
+}
+
+const usedAt = ({ lastUsedAt, createdAt }: { lastUsedAt: Date | null; createdAt: Date }): Date =>
+  lastUsedAt ?? createdAt;
+
+/**
  * Creates a key for the owner of a verified address, and the user if there is none. Call it in a transaction.
  * @throws AccountSuspended when an operator has suspended the user.
- * @throws TooManyApiKeys when the user has the maximum.
+ * @throws TooManyApiKeys when the user has the maximum, and none of the keys is a program's.
  */
 export async function createKeyForOwner(
   context: Context,
@@ -152,7 +180,7 @@ export async function createKeyForOwner(
   if (!(await models.graph.findUnique({ where: { userId: user.id } }))) {
     await models.graph.create({ data: { id: newId(), userId: user.id } });
   }
-  await assertRoomForKey(context, user.id);
+  await makeRoomForKey(context, user.id);
   const key = await storeNewApiKey(models, { ...options, id: newId(), userId: user.id, createdByKey: null });
   const note = { teamId: null, subject: key.id, detail: options.client };
   await recordAudit(context, action, note, { userId: user.id, keyId: key.id });

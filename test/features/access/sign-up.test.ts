@@ -279,6 +279,35 @@ describe("a code", () => {
     expect(await asAnybody(world, confirmSignUp, { email: EMAIL, code: CODE })).toMatchObject({ ok: true });
   });
 
+  it("gives a key to a user who has too many, if some are programs': the one unused for longest ends", async () => {
+    await using world = await createWorld();
+    const ann = await world.user({ email: EMAIL });
+    const { apiKey, auditEntry } = world.database.models;
+    const userId = ann.caller.userId;
+    const programs = Array.from({ length: 99 }, (_, n) => ({
+      id: world.services.newId(),
+      userId,
+      name: "Key",
+      prefix: "oauth",
+      client: "app.example.com",
+      hash: new Uint8Array(32).fill(n),
+      scopes: [],
+      createdAt: new Date(Date.now() - 3_600_000),
+      // The fourth was never used, but made later than the third was used.
+      lastUsedAt: n === 3 ? null : new Date(Date.now() - (n === 2 ? 7_200_000 : 60_000)),
+    }));
+    await apiKey.createMany({ data: programs });
+    await world.giveCode(EMAIL, CODE);
+
+    const made = await asAnybody(world, confirmSignUp, { email: EMAIL, code: CODE });
+
+    expect(made.ok && (await opens(world, made.output.key))).toBe(true);
+    const ended = await apiKey.findMany({ where: { userId, revokedAt: { not: null } } });
+    expect(ended.map(({ id }) => id)).toEqual([programs[2]?.id]);
+    const notes = await auditEntry.findMany({ where: { action: "disconnectClient" } });
+    expect(notes).toMatchObject([{ subject: programs[2]?.id, detail: "app.example.com", actorId: userId }]);
+  });
+
   it("counts no guesses for an address without codes", async () => {
     await using world = await createWorld();
     const guess = (client: string) => asAnybody(world, confirmSignUp, { email: EMAIL, code: "00000000" }, client);
