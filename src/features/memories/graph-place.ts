@@ -5,8 +5,11 @@ import { placeOf } from "../../operation/page.js";
 import { type GraphInput, chosenGraphId } from "./graph.js";
 
 const ID = UUID.source.slice(1, -1);
-/** How a cursor of a graph's list writes its place: the graph, and the id of the last item that was shown. */
-export const GRAPH_PLACE = new RegExp(`^${ID}/${ID}$`);
+/**
+ * How a cursor of a graph's list writes its place: the graph, and the id of the last item that was shown. Cursors of
+ * earlier versions have the id alone.
+ */
+export const GRAPH_PLACE = new RegExp(`^(?:${ID}/)?${ID}$`);
 
 export const writeGraphPlace = (graphId: string, id: string): string => `${graphId}/${id}`;
 
@@ -15,8 +18,8 @@ export const writeGraphPlace = (graphId: string, id: string): string => `${graph
  * @throws what `graphOfPage` throws.
  */
 export function placeInGraph(caller: Caller, input: GraphInput & { readonly cursor?: string | null | undefined }) {
-  const [begun, id = null] = placeOf(input.cursor)?.split("/") ?? [];
-  return { graphId: graphOfPage(caller, input, begun), after: id };
+  const [after = null, begun] = placeOf(input.cursor)?.split("/").reverse() ?? [];
+  return { graphId: graphOfPage(caller, input, begun), after };
 }
 
 /**

@@ -6,6 +6,7 @@ import { searchMemories } from "../../../src/features/memories/search/search-mem
 import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { relationships } from "../../../src/features/relationships/list-relationships.js";
 import type { Operation } from "../../../src/operation/operation.js";
+import { cursorOf } from "../../../src/operation/page.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { ask } from "../../support/http.js";
 import { aLink, aMemory, memoriesTitled } from "../../support/memories.js";
@@ -84,6 +85,16 @@ it("goes on with a list in the graph in which it began, also when its reader joi
   expect(await goOn(own)).toEqual(before);
   expect(await goOn(own, "team")).toMatchObject(LISTS.map(() => refused));
   expect(await goOn(ofTeam)).toMatchObject(LISTS.map(() => ({ ok: true })));
+});
+
+it("takes cursors of earlier versions, which have no graph", async () => {
+  await using world = await createWorld();
+  const ann = await world.user();
+  const [first, second] = await memoriesTitled(ann, "First", "Second", "Third");
+
+  const { memories: rest } = await ann.did(memories, { cursor: cursorOf("memories", second.id) });
+
+  expect(rest.map(({ id }) => id)).toEqual([first.id]);
 });
 
 it.each(["leaving", "removal"])(
