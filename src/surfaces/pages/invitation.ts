@@ -137,8 +137,8 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
     `${LIMITS.signUp.triesPerNetwork} attempts only the longer code from the same mail works.`,
   email: "Check the address: it must be complete, such as ann@example.com, and its letters must be from a to z.",
   already_in_team:
-    "You are already in another team, and can be in only one. Leave it, or if you own it, transfer or delete it. Then " +
-    "answer again.",
+    "You are already in another team, and can be in only one. Leave it; if you own it, transfer it before that, or " +
+    "delete it. Then answer again.",
   too_many_api_keys: "You have as many API keys as a user may have. Revoke one by another of them, then try again.",
   too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
   team_full: "The team has no free seat. Ask the person who invited you to make room, then answer again.",
