@@ -469,4 +469,17 @@ describe("a connected client", () => {
     expect(refused.body.error_description).toContain("suspended");
     expect((await walker.refresh(clientId, tokens.refresh_token)).status).toBe(200);
   });
+
+  it("is told that its user is suspended, also if that was done when they had just agreed", async () => {
+    const { body: client } = await walker.register();
+    const { location: page } = await walker.begin(client.client_id);
+    await walker.visit(`${page}/code`, { email: walker.email });
+    await world.giveCode(walker.email, CODE);
+    const answered = await walker.visit(`${page}/answer`, { code: CODE, answer: "allow" });
+    await world.database.models.user.update({ where: { email: walker.email }, data: { suspendedAt: new Date() } });
+
+    const { location } = await walker.visit(answered.location);
+
+    expect(Object.fromEntries(new URL(location).searchParams)).toMatchObject({ error: "temporarily_unavailable" });
+  });
 });
