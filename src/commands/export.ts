@@ -27,8 +27,8 @@ export const program = commandLine({
     "MEMORY_GRAPH_KEY=mg_live_… npm run export -- graph.jsonl",
   ],
   notes:
-    "In the format jsonl, each line is a record: memories, then relationships, with ids, times and authors. The file\n" +
-    "appears when it is complete.",
+    "In the format jsonl, each line is a record: memories, then relationships, with ids, times and authors, between\n" +
+    "two that say how many there are. Earlier versions of memories are left out. The file appears when it is complete.",
 })
   .argument("<file>", "the file to write; one that exists is replaced")
   .addOption(keyOption())
