@@ -29,7 +29,7 @@ export class ApiKey {
   @Field(() => ID, { description: "Its id." })
   id!: string;
 
-  @Field(() => String, { description: "Its name, chosen by the user." })
+  @Field(() => String, { description: "Its name, chosen by whoever created it." })
   name!: string;
 
   @Field(() => String, { description: "The first characters of the key, to recognise it." })

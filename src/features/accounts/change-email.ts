@@ -42,9 +42,9 @@ export const changeEmail = defineOperation({
   audit: { by: "the handler, in the transaction of the change" },
   summary: "Changes the caller's e-mail address. `signUp` with the new address sends the code for it.",
   notes:
-    "Keys, memories and the team stay. Both addresses are told by mail, the old one also of the new one. The audit " +
-    "keeps the old address, for the user alone. Invitations to the old address stay: only a user with that address can " +
-    "answer them. One to the new address, of the caller's own team, is withdrawn. " +
+    "Keys, memories and the team stay. Both addresses are told by mail, the old one also of the new one, but not if " +
+    "it was never verified. The audit keeps the old address, for the user alone. Invitations to the old address stay: " +
+    "only a user with that address can answer them. One to the new address, of the caller's own team, is withdrawn. " +
     "Mails and invoices of the payment provider to a team's owner go to the new address within a few " +
     "minutes, unless another one was set in the customer portal (`openBillingPortal`).",
   input: ChangeEmailInput,

@@ -23,8 +23,8 @@ export const deleteAccount = defineOperation({
   audit: { by: "deleteUser, in the transaction that deletes them" },
   summary:
     "Deletes the caller's account permanently: keys, membership, invitations, and their own graph with all its data. " +
-    "What they stored in a team's graph stays there. The owner of a team must transfer or delete it first. A mail to " +
-    "the address confirms it.",
+    "What they stored in a team's graph stays there. The owner of a team must transfer or delete it first. A mail " +
+    "confirms it, if the address is verified.",
   notes:
     "Their id, and those of their keys, stay in what they stored for a team and, for a while, in the audit. " +
     "If the answer is lost, repeat it: 401 for a key that was valid just before means that the account is deleted.",

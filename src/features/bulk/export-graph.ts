@@ -55,7 +55,7 @@ export const exportGraph = defineOperation({
   effect: "reads",
   summary: "Everything that a graph holds, page by page, in records from which `restoreMemories` makes the same graph.",
   notes:
-    "Records stored after the first page was read are left out. The first page " +
+    "Earlier versions of memories, and records stored after the first page was read, are left out. The first page " +
     `${costOfCounting(LIMITS.views.counted)}. ` +
     "By REST `GET /v1/export` streams all pages at once, one record a line.",
   input: ExportGraphInput,

@@ -80,7 +80,9 @@ export class AuditPage {
 export const teamAudit = defineTeamOperation({
   name: "teamAudit",
   effect: "reads",
-  summary: "Lists the changes in a team: of members, invitations and settings, and deleted memories.",
+  summary:
+    "Lists the changes in a team: of members, invitations, settings and billing, and memories that were deleted, " +
+    "restored or shared.",
   notes: "Changes of a subscription that the service makes by itself have no actor, and the door `billing`.",
   input: TeamAuditInput,
   output: AuditPage,

@@ -26,7 +26,7 @@ registerEnumType(InvitationStatusName, {
     PENDING: { description: "It can be accepted or declined." },
     ACCEPTED: { description: "The invited person joined." },
     DECLINED: { description: "The invited person declined." },
-    REVOKED: { description: "The team revoked it." },
+    REVOKED: { description: "The team revoked it, or whoever sent it may no longer invite." },
     EXPIRED: { description: "Nobody answered in time." },
   },
 });
