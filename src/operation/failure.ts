@@ -120,7 +120,7 @@ export class ScopeMissing extends CommonFailure {
   }
 }
 
-/** The service cannot work at the moment; it made no change that it did not confirm. */
+/** The service cannot work at the moment. If a connection to the database broke, a change may have been made. */
 export class Unavailable extends CommonFailure {
   readonly kind = "unavailable";
   override readonly retryAfterSeconds = 2;

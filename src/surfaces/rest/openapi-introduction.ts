@@ -45,7 +45,8 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
 - **X-Read-After**: a client that accepts answers which may be a little old sends this header with each request: first
   \`0/0\`, then its latest value among the answers. Answers to changes have it. So the client sees all of its own
   changes, even if a copy of the database answers. Services without such a copy ignore the header.
-- **Overload**: 503 with \`Retry-After\` means that nothing was done, and when to retry.
+- **Overload**: 503 with \`Retry-After\` says when to retry. Where the database failed, a change may have been made all
+  the same: sent both times with one \`Idempotency-Key\`, it is made only once.
 - **Later versions** may add paths, fields of answers, optional parameters, values of enums and reasons of errors:
   clients should expect ones that they do not know.
 - **Payments**: a request that got 502 with \`Retry-After\` can be sent again then, and nothing is charged twice. A 502
