@@ -123,7 +123,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
 
   ${firstRequest(url, key)}
 
-  or see a tour of all features, each request with its answer:
+  or see a tour of the main features, each request with its answer:
 
   ${npmCommand()} run tour${tourOptions(config, app.url)}
 
