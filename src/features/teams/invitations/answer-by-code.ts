@@ -5,7 +5,7 @@ import { SCOPES } from "../../../operation/permission.js";
 import { takeUses } from "../../../operation/use-limit.js";
 import { CODE_GUESSES, createKeyForOwner, useCode } from "../../access/index.js";
 import { accept, noteAccepted, noteDeclined } from "./answer-invitation.js";
-import { invitationOf, settleInvitation } from "./invitation.js";
+import { InvitationNotFound, invitationOf, settleInvitation } from "./invitation.js";
 
 /** The answer of a person without a key. */
 export interface AnswerByCode {
@@ -43,7 +43,7 @@ export async function answerByCode(
 
 /** Called in a transaction. */
 async function declineFor(context: Context, email: string, token: string): Promise<undefined> {
-  const settled = await settleInvitation(context, await invitationOf(context, token), "declined");
+  const settled = await settleInvitation(context, await invitationOf(context, token), "declined", InvitationNotFound);
   const user = await context.database.models.user.findUnique({ where: { email }, select: { id: true } });
   const actor = { userId: user?.id ?? null, keyId: null };
   await recordAudit(context, "declineInvitation", noteDeclined(settled), actor);

@@ -71,7 +71,7 @@ export async function accept(context: Answering, token: string): Promise<Invitat
   const { teamId } = invitation;
   // Locks in the order of every change to a team: first the team, then its rows.
   await lockRow(context.database, "team", { id: teamId });
-  const settled = await settleInvitation(context, invitation, "accepted");
+  const settled = await settleInvitation(context, invitation, "accepted", InvitationNotFound);
   const seated = await addMember(context, settled);
   if (!seated) throw new AlreadyInTeam();
   await assertStillAddressed(context, settled);
@@ -111,7 +111,8 @@ export const declineInvitation = defineOperation({
   rest: { method: "POST", path: "/teams/invitations/:token/decline" },
   example: { input: { token: TOKEN_EXAMPLE }, output: { ...INVITATION_EXAMPLE, status: "declined" } },
   audit: (_context, _input, invitation) => noteDeclined(invitation),
-  handle: async (context, { token }) => settleInvitation(context, await findOwnInvitation(context, token), "declined"),
+  handle: async (context, { token }) =>
+    settleInvitation(context, await findOwnInvitation(context, token), "declined", InvitationNotFound),
 });
 
 /**

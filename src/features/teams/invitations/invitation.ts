@@ -85,10 +85,18 @@ export const INVITATION_EXAMPLE: Invitation = {
 /** A token as the documentation shows it. */
 export const TOKEN_EXAMPLE = "q7Jx0pM3vK9sT2wYbR5nL8eHcZ1aD4fGuVi6oXkPmQA";
 
-export class InvitationNotFound extends Failure {
+/** For those who manage a team's invitations. */
+export class TeamInvitationNotFound extends Failure {
   readonly kind = "not_found";
   override readonly reason = "no_such_invitation";
 
+  constructor(message = "The team has no invitation with this id. `teamInvitations` lists them.") {
+    super(message);
+  }
+}
+
+/** For the invited person, and whoever has the link. */
+export class InvitationNotFound extends TeamInvitationNotFound {
   constructor() {
     super("There is no such invitation. Use the link in the newest mail, or ask the team to invite you again.");
   }
@@ -178,25 +186,30 @@ export async function invitationOf(services: Reading, token: string): Promise<In
   return toInvitation(services, found.invitation, await timeOf(database));
 }
 
-/** @throws InvitationNotFound when the team has no invitation with this id. */
-export async function readInvitation(
-  services: Reading,
-  { id, teamId }: Pick<Invitation, "id" | "teamId">,
-): Promise<Invitation> {
+/** @throws TeamInvitationNotFound when the team has no invitation with this id. */
+export async function readInvitation(services: Reading, invitation: OfTeam): Promise<Invitation> {
+  const found = await findInvitation(services, invitation);
+  if (!found) throw new TeamInvitationNotFound();
+  return found;
+}
+
+type OfTeam = Pick<Invitation, "id" | "teamId">;
+
+async function findInvitation(services: Reading, { id, teamId }: OfTeam): Promise<Invitation | undefined> {
   const [found] = await readInvitations(services, { where: { id, teamId }, order: "asc", limit: 1 });
-  if (!found) throw new InvitationNotFound();
   return found;
 }
 
 /**
  * Changes the status of a pending invitation. The update itself checks the status and the expiry, by the database's
  * clock: of several changes at the same time one succeeds.
- * @throws InvitationNotPending when the invitation is not pending, InvitationNotFound when it was deleted.
+ * @throws InvitationNotPending when the invitation is not pending, `NotFound` when it was deleted.
  */
 export async function settleInvitation(
   services: Reading,
-  { id, teamId }: Pick<Invitation, "id" | "teamId">,
+  { id, teamId }: OfTeam,
   status: "accepted" | "declined" | "revoked",
+  NotFound: new () => TeamInvitationNotFound,
 ): Promise<Invitation> {
   const { database } = services;
   const now = await timeOf(database);
@@ -206,5 +219,6 @@ export async function settleInvitation(
     select: INVITATION_FIELDS,
   });
   if (settled) return toInvitation(services, settled, now);
-  throw new InvitationNotPending((await readInvitation(services, { id, teamId })).status);
+  const left = await findInvitation(services, { id, teamId });
+  throw left ? new InvitationNotPending(left.status) : new NotFound();
 }

@@ -6,9 +6,9 @@ import {
   INVITATION_EXAMPLE,
   INVITATION_FIELDS,
   Invitation,
-  InvitationNotFound,
   InvitationNotPending,
   LIFETIME_MS,
+  TeamInvitationNotFound,
   readInvitation,
   toInvitation,
 } from "./invitation.js";
@@ -25,7 +25,7 @@ export const resendInvitation = defineTeamOperation({
   output: Invitation,
   permission: "teams:write",
   team: { which: "given", role: "admin" },
-  failures: [InvitationNotFound, InvitationNotPending, TooManyInvitations],
+  failures: [TeamInvitationNotFound, InvitationNotPending, TooManyInvitations],
   limits: INVITATION_LIMITS,
   rest: { method: "POST", path: "/teams/:team_id/invitations/:invitation_id/resend" },
   example: {

@@ -5,8 +5,8 @@ import { TEAM_EXAMPLE } from "../team.js";
 import {
   INVITATION_EXAMPLE,
   Invitation,
-  InvitationNotFound,
   InvitationNotPending,
+  TeamInvitationNotFound,
   readInvitation,
   settleInvitation,
 } from "./invitation.js";
@@ -28,7 +28,7 @@ export const revokeInvitation = defineTeamOperation({
   output: Invitation,
   permission: "teams:write",
   team: { which: "given", role: "admin" },
-  failures: [InvitationNotFound, InvitationNotPending],
+  failures: [TeamInvitationNotFound, InvitationNotPending],
   rest: { method: "DELETE", path: "/teams/:team_id/invitations/:invitation_id", status: 204 },
   example: {
     input: { teamId: TEAM_EXAMPLE.id, invitationId: INVITATION_EXAMPLE.id },
@@ -37,6 +37,6 @@ export const revokeInvitation = defineTeamOperation({
   audit: (_context, { teamId, invitationId }, { email }) => ({ teamId, subject: invitationId, detail: email }),
   async handle(context, { teamId, invitationId }) {
     const invitation = await readInvitation(context, { id: invitationId, teamId });
-    return settleInvitation(context, invitation, "revoked");
+    return settleInvitation(context, invitation, "revoked", TeamInvitationNotFound);
   },
 });

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { acceptInvitation } from "../../../../src/features/teams/invitations/answer-invitation.js";
 import { markBounced } from "../../../../src/features/teams/invitations/mark-bounced.js";
 import { revokeInvitation } from "../../../../src/features/teams/invitations/revoke-invitation.js";
+import { resendInvitation } from "../../../../src/features/teams/invitations/resend-invitation.js";
 import { ask } from "../../../support/http.js";
 import { aTeam, anInvitee } from "../../../support/teams.js";
 import { createWorld } from "../../../support/world.js";
@@ -48,5 +49,16 @@ it("accepts only the id of an invitation of this team, not its token", async () 
 
   for (const { actor, token } of [mine, theirs]) {
     expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });
+  }
+});
+
+it("tells an admin who names an invitation that is not there where all are listed, and not to look for a mail", async () => {
+  await using world = await createWorld();
+  const { admin, teamId } = await aTeam(world);
+  const unknown = { teamId, invitationId: world.services.newId() };
+
+  for (const operation of [revokeInvitation, resendInvitation]) {
+    const message = "The team has no invitation with this id. `teamInvitations` lists them.";
+    expect(await admin.does(operation, unknown)).toMatchObject({ failure: { message } });
   }
 });
