@@ -49,16 +49,34 @@ export class SubscriptionRequired extends Failure {
   readonly kind = "conflict";
   override readonly reason = "subscription_required";
 
-  /** @param limit the number of free seats if these are taken, and whether a subscription waits for its payment. */
-  constructor(limit?: { readonly freeSeats: number; readonly isUnpaid: boolean }) {
+  /** @param limit if it is reached */
+  constructor(limit?: SeatLimit, message = limit ? noSeat(limit) : NO_SUBSCRIPTION) {
+    super(message);
+  }
+}
+
+/** For the invited person. */
+export class NoPaidSeat extends SubscriptionRequired {
+  constructor() {
     super(
-      limit === undefined
-        ? "The team has no paid subscription. The owner can buy one with `createTeamCheckout`."
-        : `A team without a paid subscription has at most ${countInWords(limit.freeSeats, "member", "members")}, ` +
-            `counting pending invitations. ${limit.isUnpaid ? PAY_OR_END : BUY_MORE}`,
+      undefined,
+      "The team has no paid seat left. Ask the person who invited you: the team's owner can pay for more. Then answer " +
+        "again.",
     );
   }
 }
+
+/** How many members have a free seat, and whether a subscription waits for its payment. */
+export interface SeatLimit {
+  readonly freeSeats: number;
+  readonly isUnpaid: boolean;
+}
+
+const NO_SUBSCRIPTION = "The team has no paid subscription. The owner can buy one with `createTeamCheckout`.";
+
+const noSeat = ({ freeSeats, isUnpaid }: SeatLimit): string =>
+  `A team without a paid subscription has at most ${countInWords(freeSeats, "member", "members")}, counting pending ` +
+  `invitations. ${isUnpaid ? PAY_OR_END : BUY_MORE}`;
 
 const BUY_MORE = "The owner can buy more seats with `createTeamCheckout`.";
 /** A subscription that is live but gives nothing prevents the purchase of another one. */

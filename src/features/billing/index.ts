@@ -13,6 +13,7 @@ export { accountOf, isLive } from "./account.js";
 export { assertBillingEnded, assertNoSmallerCheckout, endBilling, withdrawSmallerCheckout } from "./end-billing.js";
 export {
   BillingNotConfigured,
+  NoPaidSeat,
   PaymentProviderError,
   SizeManagedByBilling,
   SubscriptionActive,
@@ -20,7 +21,7 @@ export {
 } from "./failures.js";
 export { type Reconciled, reconcileAccounts } from "./reconcile.js";
 export { noteFormerPayer } from "./payer.js";
-export { assertMembersPaid } from "./seats.js";
+export { assertMembersPaid, assertPaidSeat } from "./seats.js";
 export { refreshCheckout } from "./checkout-return.js";
 export {
   type AccountSetup,

@@ -71,11 +71,18 @@ export class TeamFull extends Failure {
   readonly kind = "conflict";
   override readonly reason = "team_full";
 
+  constructor(
+    message = "All seats of the team are taken, counting pending invitations. Its owner and admins can revoke an " +
+      "invitation or remove a member; its owner can raise `maxMembers`: with `upgradeTeam` if the team pays for its " +
+      "seats, otherwise with `updateTeam`.",
+  ) {
+    super(message);
+  }
+}
+
+/** For the invited person. */
+export class NoFreeSeat extends TeamFull {
   constructor() {
-    super(
-      "All seats of the team are taken, counting pending invitations. Its owner and admins can revoke an invitation or " +
-        "remove a member; its owner can raise `maxMembers`: with `upgradeTeam` if the team pays for its seats, " +
-        "otherwise with `updateTeam`.",
-    );
+    super("The team has no free seat. Ask the person who invited you to make room, then answer again.");
   }
 }

@@ -141,10 +141,6 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
     "delete it. Then answer again.",
   too_many_api_keys: "You have as many API keys as a user may have. Revoke one by another of them, then try again.",
   too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
-  team_full: "The team has no free seat. Ask the person who invited you to make room, then answer again.",
-  subscription_required:
-    "The team has no paid seat left. Ask the person who invited you: the team's owner can pay for more. Then answer " +
-    "again.",
 };
 
 /** The failure's own message without the sentences that name an operation, which no person on a page can call. */

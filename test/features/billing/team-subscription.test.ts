@@ -210,6 +210,9 @@ it(`lets ${CALLERS} who accept at once join up to the free seats, and all after 
 
   const unpaid = await acceptAll();
   expect(tally(unpaid)).toEqual({ ok: 4, subscription_required: CALLERS - 4 });
+  // They are no members yet, and can pay for nothing.
+  const message = expect.stringMatching(/^The team has no paid seat left\. Ask the person who invited you: [^`]*$/);
+  expect(unpaid.find(({ ok }) => !ok)).toMatchObject({ failure: { message } });
   await world.database.pool.query("UPDATE billing_account SET status = 'active'");
   const paid = await acceptAll();
   expect(paid.filter(({ ok }) => ok)).toHaveLength(CALLERS - 4);

@@ -5,8 +5,8 @@ import { Failure } from "../../../operation/failure.js";
 import { defineOperation } from "../../../operation/operation.js";
 import { lockRow } from "../../../operation/lock-row-statement.js";
 import { CHECK_VIOLATION, sqlStateOf } from "../../../platform/database/database-errors.js";
-import { SubscriptionRequired, assertMembersPaid } from "../../billing/index.js";
-import { AlreadyInTeam, TeamFull } from "../team.js";
+import { NoPaidSeat, assertPaidSeat } from "../../billing/index.js";
+import { AlreadyInTeam, NoFreeSeat } from "../team.js";
 import {
   INVITATION_EXAMPLE,
   Invitation,
@@ -48,7 +48,7 @@ export const acceptInvitation = defineOperation({
   input: AnswerInvitationInput,
   output: Invitation,
   permission: "teams:write",
-  failures: [...failures, AlreadyInTeam, TeamFull, SubscriptionRequired],
+  failures: [...failures, AlreadyInTeam, NoFreeSeat, NoPaidSeat],
   rest: { method: "POST", path: "/teams/invitations/:token/accept" },
   example: { input: { token: TOKEN_EXAMPLE }, output: { ...INVITATION_EXAMPLE, status: "accepted" } },
   audit: (_context, _input, invitation) => noteAccepted(invitation),
@@ -75,7 +75,7 @@ export async function accept(context: Answering, token: string): Promise<Invitat
   const seated = await addMember(context, settled);
   if (!seated) throw new AlreadyInTeam();
   await assertStillAddressed(context, settled);
-  await assertMembersPaid(context, teamId, seated.members);
+  await assertPaidSeat(context, teamId, seated.members);
   return settled;
 }
 
@@ -95,7 +95,7 @@ async function addMember(
     const team = await database.models.team.findUniqueOrThrow({ where: { id: teamId }, select: { memberCount: true } });
     return { members: team.memberCount };
   } catch (error) {
-    if (sqlStateOf(error) === CHECK_VIOLATION) throw new TeamFull();
+    if (sqlStateOf(error) === CHECK_VIOLATION) throw new NoFreeSeat();
     throw error;
   }
 }

@@ -172,7 +172,11 @@ it("keeps the invitation pending when the team is full, until there is a seat", 
   const { actor, token } = await anInvitee(world, staff);
   await sized(world, staff.teamId, 3);
 
-  expect(await actor.does(acceptInvitation, { token })).toBeRefused("conflict", "team_full");
+  const full = await actor.does(acceptInvitation, { token });
+  expect(full).toBeRefused("conflict", "team_full");
+  // To revoke an invitation would not help, and only members could.
+  const message = expect.stringMatching(/^The team has no free seat\. Ask the person who invited you [^`]*$/);
+  expect(full).toMatchObject({ failure: { message } });
   await staff.member.did(leaveTeam, { teamId: staff.teamId });
 
   expect(await actor.did(acceptInvitation, { token })).toMatchObject({ status: "accepted" });
