@@ -74,8 +74,9 @@ export class AlreadySubscribed extends Failure {
 
   constructor() {
     super(
-      "The team already has a subscription, which `teamSubscription` shows. Once it is paid, buy more seats with " +
-        "`upgradeTeam`. If it was cancelled, `resumeTeamSubscription` takes that back.",
+      "The team already has a subscription, which `teamSubscription` shows. `upgradeTeam` buys more seats. If it was " +
+        "cancelled, `resumeTeamSubscription` takes that back. If its `plan` is null, it is not paid: pay at its " +
+        "`hostedInvoiceUrl`, if that is not null, or end it with `cancelTeamSubscription` and buy seats again.",
     );
   }
 }

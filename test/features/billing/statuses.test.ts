@@ -75,7 +75,10 @@ it.each(Object.entries(STALLED))(
     const { owner, teamId } = await begin(world);
 
     expect(await owner.did(teamSubscription)).toMatchObject({ status, plan: null, stale: false });
-    expect(await owner.does(createTeamCheckout)).toBeRefused("conflict", "already_subscribed");
+    const bought = await owner.does(createTeamCheckout);
+    expect(bought).toBeRefused("conflict", "already_subscribed");
+    const end = expect.stringContaining("or end it with `cancelTeamSubscription` and buy seats again");
+    expect(bought).toMatchObject({ failure: { message: end } });
     const resizings = [
       await owner.does(upgradeTeam, { maxMembers: 8 }),
       await owner.does(downgradeTeam, { maxMembers: 3 }),
