@@ -29,6 +29,7 @@ export const NO_TEAM = "You are in no team, so there is no team graph. Leave out
 export const TEAM_LEFT =
   "You have left the team into whose graph this went, or it was deleted. Another run imports all into your own graph.";
 
+/** The command works on the database of the machine on which it runs. */
 export const KEY_REFUSED =
-  "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one; " +
-  "`npm run user -- key --email <address>` creates another one.";
+  "The service does not accept this API key. Set MEMORY_GRAPH_KEY to a valid one. A sign-up gives another (`POST /signup` " +
+  "there); so does `npm run user -- key --email <address>`, but only where the service itself runs.";

@@ -243,15 +243,15 @@ export class ServiceClient implements GraphStore {
       return new ImportStopped(`${url} is still busy after many attempts (status ${status}). Try again later.`);
     }
     if (typeof message !== "string") return notServed(url, status);
-    if (status === 403) {
-      return new ImportStopped(`${message} An import needs the scopes memories:read and memories:write.`);
-    }
+    if (status === 403) return new ImportStopped(reason === "scope_missing" ? `${message} ${SCOPES_NEEDED}` : message);
     if (reason === "graph_full") return new ImportStopped(message);
     if (reason === "no_team") return new RefusedAgain(this.options.graph ? NO_TEAM : TEAM_LEFT);
     if (reason === "too_many_relationships" && isObject(details)) return new Refused(tooMany(details), reason);
     return new Refused(message, typeof reason === "string" ? reason : undefined);
   }
 }
+
+const SCOPES_NEEDED = "An import needs the scopes memories:read and memories:write.";
 
 /** The service's own message leaves the memory to the details, and cannot know of the file. */
 const tooMany = ({ id, relationships_max: most }: Readonly<Record<string, unknown>>): string =>

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import type { WriteStream } from "node:tty";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { suspendUser } from "../../src/features/accounts/index.js";
 import { estimateSeconds, requestsFor, showDuration } from "../../src/import/estimate.js";
 import { showProgress } from "../../src/import/progress.js";
 import {
@@ -261,11 +262,20 @@ describe("the command", () => {
     const stranger = await command([file, "--url", url], "mg_live_unknown");
     expect(stranger).toMatchObject({ exitCode: 1, out: [] });
     expect(stranger.err.join("\n")).toMatch(/does not accept this API key.*\nNothing was imported\.$/);
+    // On another machine the command would create a database, and a key for that one.
+    expect(stranger.err.join("\n")).toMatch(/`POST \/signup` there.*`npm run user -- key .*but only where the service/);
     const loner = await command([file, "--url", url, "--graph", "team"], ann.key);
     expect(loner).toMatchObject({ exitCode: 1, out: [] });
     expect(loner.err.join("\n")).toContain("Leave out --graph");
     const other = await command([file, "--url", `${url}/elsewhere`], ann.key);
     expect(other).toMatchObject({ exitCode: 1, out: [] });
+    const reader = await world.user({ scopes: ["memories:read"] });
+    const readOnly = await command([file, "--url", url], reader.key);
+    expect(readOnly.err.join("\n")).toContain("An import needs the scopes memories:read and memories:write.");
+    await suspendUser(world.services, ann.email);
+    const suspended = await command([file, "--url", url], ann.key);
+    // No other key would help.
+    expect(suspended.err.join("\n")).toMatch(/This account is suspended.*operator of this service\.\nNothing was/);
   });
 
   it("says how much was imported when it is interrupted", async () => {
