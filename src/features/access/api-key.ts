@@ -115,11 +115,19 @@ export class TooManyApiKeys extends Failure {
   readonly kind = "conflict";
   override readonly reason = "too_many_api_keys";
 
-  constructor() {
+  /** @param more what else to do */
+  constructor(more = "") {
     super(
       `A user has at most ${LIMITS.keys.active} active API keys, or ${LIMITS.keys.activeWithReplaced} including ` +
-        "replaced keys that still work. Revoke one first with `revokeApiKey`.",
+        `replaced keys that still work. Revoke one first with \`revokeApiKey\`.${more}`,
     );
+  }
+}
+
+/** For a user who signs in: they may have lost all of these keys. */
+export class TooManyKeysToSignIn extends TooManyApiKeys {
+  constructor() {
+    super(" If you have none of them any more, ask the operator of this service for one.");
   }
 }
 

@@ -16,6 +16,7 @@ import {
   NAME_MAX,
   NewApiKey,
   TooManyApiKeys,
+  TooManyKeysToSignIn,
   assertRoomForKey,
   notEnded,
   storeNewApiKey,
@@ -84,7 +85,7 @@ export const confirmSignUp = defineOperation({
   input: ConfirmSignUpInput,
   output: ConfirmedSignUp,
   permission: "public",
-  failures: [CodeInvalid, TooManyApiKeys, AccountSuspended],
+  failures: [CodeInvalid, TooManyKeysToSignIn, AccountSuspended],
   limits: [CODE_GUESSES],
   rest: { method: "POST", path: "/signup/confirm", status: 201 },
   example: {
@@ -131,7 +132,7 @@ export async function useCode<Result>(
 /**
  * If the user has the maximum of keys, ends the program's connection that was not used for longest: some programs
  * connect anew whenever they start. Whoever has no key to revoke others with could not sign in any more.
- * @throws TooManyApiKeys when none of the keys is a program's.
+ * @throws TooManyKeysToSignIn when none of the keys is a program's.
  */
 async function makeRoomForKey(context: Context, userId: string): Promise<void> {
   const { database, now } = context;
@@ -145,7 +146,7 @@ async function makeRoomForKey(context: Context, userId: string): Promise<void> {
       select: { id: true, client: true, createdAt: true, lastUsedAt: true },
     });
     const [idle] = connections.toSorted((one, other) => usedAt(one).getTime() - usedAt(other).getTime());
-    if (!idle) throw full;
+    if (!idle) throw new TooManyKeysToSignIn();
     await apiKey.update({ where: { id: idle.id }, data: { revokedAt: now() } });
     const note = { teamId: null, subject: idle.id, detail: idle.client ?? undefined };
     await recordAudit(context, "disconnectClient", note, { userId, keyId: idle.id });
@@ -158,7 +159,7 @@ const usedAt = ({ lastUsedAt, createdAt }: { lastUsedAt: Date | null; createdAt:
 /**
  * Creates a key for the owner of a verified address, and the user if there is none. Call it in a transaction.
  * @throws AccountSuspended when an operator has suspended the user.
- * @throws TooManyApiKeys when the user has the maximum, and none of the keys is a program's.
+ * @throws TooManyKeysToSignIn when the user has the maximum, and none of the keys is a program's.
  */
 export async function createKeyForOwner(
   context: Context,

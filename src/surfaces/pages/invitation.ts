@@ -139,7 +139,9 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
   already_in_team:
     "You are already in another team, and can be in only one. Leave it; if you own it, transfer it before that, or " +
     "delete it. Then answer again.",
-  too_many_api_keys: "You have as many API keys as a user may have. Revoke one by another of them, then try again.",
+  too_many_api_keys:
+    "You have as many API keys as a user may have. Revoke one by another of them, then try again. If you have none of " +
+    "them any more, ask the operator of this service for one.",
   too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
 };
 

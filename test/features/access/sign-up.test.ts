@@ -276,6 +276,9 @@ describe("a code", () => {
     await apiKey.deleteMany({ where: { name: "Key" } });
 
     expect(full).toBeRefused("conflict", "too_many_api_keys");
+    // Whoever has lost all of them can revoke none.
+    const message = expect.stringContaining("If you have none of them any more, ask the operator of this service");
+    expect(full).toMatchObject({ failure: { message } });
     expect(await asAnybody(world, confirmSignUp, { email: EMAIL, code: CODE })).toMatchObject({ ok: true });
   });
 
