@@ -74,7 +74,7 @@ it("refuses what has no room in a graph before much is written", async () => {
     const input = exampleInput(operation, await thingsOf(world, actor, operation));
     const refused = new Actor(full, actor.caller, actor.email, actor.key);
     work[operation.name] = await sentBy(world, async () => {
-      expect(await refused.does(operation, input)).toMatchObject({ failure: new GraphFull(nothing) });
+      expect(await refused.does(operation, input)).toBeRefused("conflict", "graph_full");
     });
   }
   await expectAsIn("refusals", work);

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../limits.js";
-import type { Caller, Context, GraphBounds } from "../../operation/context.js";
+import type { Caller, Context, GraphBounds, Plan } from "../../operation/context.js";
 import { Failure, Unauthorized } from "../../operation/failure.js";
 import { FOREIGN_KEY_VIOLATION, sqlStateOf } from "../../platform/database/database-errors.js";
 import { NoTeamGraph } from "./graph.js";
@@ -9,27 +9,60 @@ import { measureMemories, settleChange } from "./graph-room-statements.js";
 const TOO_MANY_MEMORIES = "GF001";
 const TOO_MANY_BYTES = "GF002";
 
+/** What a caller can do about the plan that counts. */
+interface LargerPlan {
+  readonly isThere: boolean;
+  /** Whether the plan is that of the team's owner, and not the caller's. */
+  readonly isOwners: boolean;
+  /** Whether the service sells plans. */
+  readonly isSold: boolean;
+}
+
+const SOLD = "The owner of a team buys the plan Team for all of its members with `createTeamCheckout`.";
+const SET = "The operator of this service sets it.";
+
 /** The graph holds as much as its plan allows. Nothing was stored. */
 export class GraphFull extends Failure {
-  static readonly example = new GraphFull(LIMITS.storage.free);
+  static readonly example = new GraphFull(LIMITS.storage.free, { isThere: true, isOwners: false, isSold: true });
   readonly kind = "conflict";
   override readonly reason = "graph_full";
   override readonly details: { readonly memoriesMax: number; readonly bytesMax: number };
 
-  constructor({ memories, bytes }: GraphBounds) {
+  constructor({ memories, bytes }: GraphBounds, { isThere, isOwners, isSold }: LargerPlan) {
+    const plan = isOwners ? "the plan of the team's owner" : "your plan";
+    const larger = isThere
+      ? `, or ${isOwners ? "let the owner take" : "take"} a larger plan. ${isSold ? SOLD : SET}`
+      : ": there is no larger plan.";
     super(
-      `This graph is full: by its plan it holds at most ${memories.toLocaleString("en")} memories and ` +
-        `${bytes.toLocaleString("en")} bytes, with earlier versions and relationships. Delete memories that nobody ` +
-        "needs, or take a larger plan.",
+      `This graph is full: by ${isThere ? plan : "its plan"} it holds at most ${memories.toLocaleString("en")} ` +
+        `memories and ${bytes.toLocaleString("en")} bytes, with earlier versions and relationships. Delete memories ` +
+        `that nobody needs${larger}`,
     );
     this.details = { memoriesMax: memories, bytesMax: bytes };
   }
 }
 
+/** The plan that counts for a graph of the caller. */
+const planOf = ({ team, plan }: Caller, graphId: string): Plan => (graphId === team?.graphId ? team.plan : plan);
+
 /** How much a graph of the caller may hold: the team's by the team's plan, the personal one by the caller's plan. */
-export function boundsOf({ caller, storage }: Pick<Context, "caller" | "storage">, graphId: string): GraphBounds {
-  return storage[graphId === caller.team?.graphId ? caller.team.plan : caller.plan];
+export const boundsOf = ({ caller, storage }: Pick<Context, "caller" | "storage">, graphId: string): GraphBounds =>
+  storage[planOf(caller, graphId)];
+
+function graphFull({ caller, storage, billing }: Asked, graphId: string): GraphFull {
+  const { team } = caller;
+  const plan = planOf(caller, graphId);
+  const isSold = billing.payments !== undefined;
+  return new GraphFull(storage[plan], {
+    // The plan Team is only sold.
+    isThere: isSold ? plan !== "team" : plan === "free",
+    isOwners: graphId === team?.graphId && team.role !== "owner",
+    isSold,
+  });
 }
+
+/** What a refusal depends on. */
+type Asked = Pick<Context, "caller" | "storage" | "billing">;
 
 /** The same bounds, as values for the statements that add to a graph. */
 export function roomIn(context: Pick<Context, "caller" | "storage">, graphId: string) {
@@ -48,7 +81,7 @@ export interface Growth {
  * @throws what `refuseWithoutRoom` throws.
  */
 export async function assertRoom(
-  context: Pick<Context, "caller" | "storage" | "database">,
+  context: Asked & Pick<Context, "database">,
   graphId: string,
   { memories = 0, bytes }: Growth,
 ): Promise<void> {
@@ -58,7 +91,7 @@ export async function assertRoom(
   const isFull =
     (memories > 0 && held.memories + memories > bounds.memories) ||
     (bytes > 0 && Number(held.bytes) + bytes > bounds.bytes);
-  if (isFull) throw new GraphFull(bounds);
+  if (isFull) throw graphFull(context, graphId);
 }
 
 /**
@@ -67,7 +100,7 @@ export async function assertRoom(
  * @throws what `refuseWithoutRoom` throws.
  */
 export async function settle(
-  context: Pick<Context, "caller" | "storage" | "database">,
+  context: Asked & Pick<Context, "database">,
   graphId: string,
   { memories = 0, bytes, written = [] }: Growth & { readonly written?: readonly string[] },
 ): Promise<void> {
@@ -94,13 +127,9 @@ export async function measure(
  * @throws GraphFull if there is no room left; NoTeamGraph or Unauthorized if the graph was deleted with its team or
  * user since this request began; else the error itself.
  */
-export function refuseWithoutRoom(
-  context: Pick<Context, "caller" | "storage">,
-  graphId: string,
-  error: unknown,
-): never {
+export function refuseWithoutRoom(context: Asked, graphId: string, error: unknown): never {
   const state = sqlStateOf(error);
-  if (state === TOO_MANY_MEMORIES || state === TOO_MANY_BYTES) throw new GraphFull(boundsOf(context, graphId));
+  if (state === TOO_MANY_MEMORIES || state === TOO_MANY_BYTES) throw graphFull(context, graphId);
   if (state === FOREIGN_KEY_VIOLATION) throw deletedGraphFailure(context.caller, graphId);
   throw error;
 }

@@ -137,6 +137,52 @@ it("holds exactly the number of memories of its plan, with many calls at once", 
   expect(await storageOf(ann)).toMatchObject([{ graph: "personal", memories: 3, memoriesMax: 3 }]);
 });
 
+describe("the message of a full graph", () => {
+  const FULL = { memories: 0, bytes: 0 };
+  /** What a caller reads whose graph is full, with this plan of their own, and where plans are sold or not. */
+  async function messageFor(who: "loner" | "owner" | "member", plan: "free" | "pro", isSold: boolean, graph?: string) {
+    const stripe = { url: "http://127.0.0.1:9", secretKey: "sk_test", webhookSecret: "whsec", priceId: "price" };
+    const storage = { free: FULL, pro: FULL, team: FULL };
+    await using world = await createWorld({ storage, ...(isSold && { stripe }) });
+    const { owner, member } = await aTeam(world);
+    const actor = { loner: await world.user(), owner, member }[who];
+    await world.database.models.user.updateMany({ data: { plan } });
+    const refused = await actor.does(createMemory, { ...NOTE, graph });
+    return refused.ok ? "" : refused.failure.message;
+  }
+
+  it.each([
+    [
+      "loner",
+      "free",
+      true,
+      undefined,
+      /by your plan .* or take a larger plan\. The owner of a team buys .* `createTeamCheckout`\.$/,
+    ],
+    ["loner", "free", false, undefined, /by your plan .* or take a larger plan\. The operator of this service /],
+    ["loner", "pro", false, undefined, /by its plan .* nobody needs: there is no larger plan\.$/],
+    ["loner", "pro", true, undefined, /or take a larger plan\. The owner of a team buys .* `createTeamCheckout`\.$/],
+    [
+      "owner",
+      "pro",
+      true,
+      "team",
+      /by your plan .* or take a larger plan\. The owner of a team buys .* `createTeamCheckout`\.$/,
+    ],
+    [
+      "member",
+      "free",
+      true,
+      "team",
+      /by the plan of the team's owner .* or let the owner take a larger plan\. The owner /,
+    ],
+    ["member", "free", true, "personal", /by your plan .* or take a larger plan\. The owner /],
+  ] as const)("tells a %s with the plan %s, sold: %s, of the graph %s whose plan counts", async (...given) => {
+    const [who, plan, isSold, graph, message] = given;
+    expect(await messageFor(who, plan, isSold, graph)).toMatch(message);
+  });
+});
+
 it("lets everything be deleted from a graph that is counted too low", async () => {
   await using world = await createWorld();
   const ann = await world.user();
