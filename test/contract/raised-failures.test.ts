@@ -12,6 +12,7 @@ const NEVER: ReadonlyArray<readonly [operation: string, failure: string, why: st
   ["putMemory", "VersionMismatch", "It expects no version."],
   ["putMemory", "ClientIdExists", "It gives no other client id to the memory that it replaces."],
   ["confirmSignUp", "TooManyApiKeys", "It says instead what else a user can do who has none of their keys."],
+  ["shareMemories", "MemoryNotFound", "It says instead where the caller's own memories are found."],
   ["teamSubscription", "PaymentProviderError", "It answers with what is known, and ignores the provider's failure."],
   ["teamSubscription", "BillingNotConfigured", "The same."],
   ["updateTeam", "BillingNotConfigured", "It asks the provider only if there is one."],

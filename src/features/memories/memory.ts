@@ -125,8 +125,12 @@ export class MemoryNotFound extends Failure {
   override readonly details: { readonly path: string } | undefined;
 
   /** @param which names the id where there are several, for people; `path` names its field, for programs */
-  constructor(which = "this id", path?: string) {
-    super(`No memory of this graph has ${which}. \`searchMemories\` finds memories; \`graph\` chooses the graph.`);
+  constructor(
+    which = "this id",
+    path?: string,
+    message = `No memory of this graph has ${which}. \`searchMemories\` finds memories; \`graph\` chooses the graph.`,
+  ) {
+    super(message);
     this.details = path === undefined ? undefined : { path };
   }
 }

@@ -75,16 +75,17 @@ async function meantMemories(
 
 /**
  * The ids of all memories that a client names, sorted, each once.
- * @throws MemoryNotFound naming the first of the given ids that no memory has, by its place in the list.
+ * @throws MemoryNotFound, or this class of it, naming the first of the given ids that no memory has, by its place.
  */
 export async function resolveEveryId(
   context: Pick<Context, "database">,
   graphId: string,
   given: readonly string[],
+  NotFound = MemoryNotFound,
 ): Promise<string[]> {
   const resolved = await resolveMemoryIds(context, graphId, given);
   const unknown = given.findIndex((id) => !resolved.has(id));
-  if (unknown >= 0) throw new MemoryNotFound(`the id at ids.${unknown}`, `ids.${unknown}`);
+  if (unknown >= 0) throw new NotFound(`the id at ids.${unknown}`, `ids.${unknown}`);
   return [...new Set(resolved.values())].sort();
 }
 

@@ -61,6 +61,14 @@ export class SharedMemories {
   droppedVersions!: number;
 }
 
+/** By default searches look in the team's graph, and this operation lets nobody choose another one. */
+export class OwnMemoryNotFound extends MemoryNotFound {
+  constructor(which = "this id", path?: string) {
+    const message = `No memory of your own graph has ${which}. \`searchMemories\` with the personal \`graph\` finds them.`;
+    super(which, path, message);
+  }
+}
+
 export class RelationshipsWouldBeLost extends Failure {
   static readonly example = new RelationshipsWouldBeLost(2);
   readonly kind = "conflict";
@@ -96,7 +104,7 @@ export const shareMemories = defineOperation({
   permission: "memories:write",
   failures: [
     NoTeamGraph,
-    MemoryNotFound,
+    OwnMemoryNotFound,
     MemoryExists,
     ClientIdExists,
     RelationshipsWouldBeLost,
@@ -127,7 +135,7 @@ export const shareMemories = defineOperation({
     // Locks them: nobody links, changes or deletes one from here on.
     const freed = await measure(context, own, found);
     // A client id that meanwhile belongs to another memory names none of the locked ones.
-    if (ids && (await chooseShared(context, own, ids)).some((id) => !found.includes(id))) throw new MemoryNotFound();
+    if (ids && (await chooseShared(context, own, ids)).some((id) => !found.includes(id))) throw new OwnMemoryNotFound();
     // Another request may have moved or deleted some before they were locked.
     const wanted = freed.memories < found.length ? [...(await findExistingIds(context, own, found))] : found;
     const sharing = { graphId: own, ids: wanted };
@@ -210,7 +218,7 @@ async function chooseShared(
   graphId: string,
   ids: readonly string[] | null | undefined,
 ): Promise<string[]> {
-  if (ids) return resolveEveryId(context, graphId, ids);
+  if (ids) return resolveEveryId(context, graphId, ids, OwnMemoryNotFound);
   const found = await context.database.models.memory.findMany({
     where: { graphId },
     select: { id: true },

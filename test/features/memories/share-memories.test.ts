@@ -343,3 +343,12 @@ it("copies nothing into a team's graph that has no room for the texts", async ()
   expect(answer.body).toMatchObject({ error: { reason: "graph_full" } });
   expect(ear.heard(/INSERT INTO memory /)).toEqual([]);
 });
+
+it("says where one's own memories are found, since searches look in the team's graph", async () => {
+  await using world = await createWorld();
+  const { member } = await aTeam(world);
+  const shared = await aMemory(member);
+
+  const message = expect.stringMatching(/^No memory of your own graph has the id at ids\.0\. .* the personal `graph` /);
+  expect(await member.does(shareMemories, { ids: [shared.id] })).toMatchObject({ failure: { message } });
+});
