@@ -55,7 +55,8 @@ export class TooManyRelationships extends Failure {
   constructor(id: string) {
     super(
       `A memory has at most ${RELATIONSHIPS_MAX.toLocaleString("en")} relationships, in both directions together. ` +
-        "The one with the id in the details has reached this limit. Delete some of them, or link another memory.",
+        "The one with the id in the details has reached this limit. Link another memory. Or delete some of them first, " +
+        "with `deleteRelationship`.",
     );
     this.details = { id, relationships_max: RELATIONSHIPS_MAX };
   }
