@@ -54,7 +54,7 @@ export class ForeignOrigin extends Failure {
   override readonly reason = "foreign_origin";
 
   constructor() {
-    super("Pages of this origin may not call. Its operator can add the origin to `ALLOWED_ORIGINS`.");
+    super("Pages of this origin may not call. The operator of this service can add it to `ALLOWED_ORIGINS`.");
   }
 }
 
