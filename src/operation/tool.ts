@@ -7,7 +7,8 @@ export const isLeftOut = ({ input, mcp }: Pick<Operation, "input" | "mcp">, name
 
 /**
  * How MCP offers an operation to agents. Inputs have their names in code, outputs those of REST in camelCase. A name
- * that does not exist stops the server at its start.
+ * that does not exist stops the server at its start. Texts name another tool only in a sentence of its own: agents that
+ * lack the tool do not get the sentence.
  */
 export interface ToolRoute {
   /** In snake_case. It must not change, since people write it into the settings of their agents. */

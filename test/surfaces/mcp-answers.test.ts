@@ -318,7 +318,7 @@ it("says what to try when nothing is found, and only then", async () => {
   const { ann, call } = await anAgent(world);
   expect((await call("get_recent_activity"))["hint"]).toContain("more days");
   expect((await call("get_recent_activity", { days: 365 }))["hint"]).toBe(
-    "Nothing was stored or changed in a year. search_memories also finds older ones.",
+    "Nothing was stored or changed in a year, except maybe what has expired. search_memories also finds older ones.",
   );
   const last = { days: 365, project: "/app" };
   expect((await call("get_recent_activity", last))["hint"]).toBe(
@@ -363,7 +363,7 @@ it("says which filters excluded everything, and names the caller's other graph i
     /^Nothing with the given types and project: try without\./,
   );
   expect(await hint(ann.key, "get_recent_activity", { types: ["problem"] })).toBe(
-    "Nothing with the given types: try without. Ask for more days, up to 365, or call search_memories.",
+    "Nothing with the given types: try without. Ask for more days, up to 365. Or call search_memories.",
   );
   expect(await hint(ann.key, "search_memories", { query: "needle" })).not.toMatch(/without|graph/);
   expect(await hint(bob.key, "search_memories", { query: "needle" })).toContain("the team graph: try graph personal");

@@ -216,7 +216,9 @@ it("names the tool that lists what is open, if no memory has such words", async 
   expect(await call("search_memories", { query: "what is still unsolved" })).toMatchObject({
     memories: [],
     hint: expect.stringMatching(
-      new RegExp(`${STATE}.* If that lists nothing either, maybe nothing is stored yet`),
+      new RegExp(
+        `${STATE}.* If get_recent_activity lists nothing either, maybe nothing is stored yet, or it has expired`,
+      ),
     ) as string,
   });
 });

@@ -93,7 +93,7 @@ it.each([
   expect(await call("create_relationship", { ...ends, relationship_type })).toMatchObject({
     error: {
       message:
-        "from_memory_id: is a task, which may be only planned: say RELATED_TO, or, if it is done, first change its " +
+        "from_memory_id: is a task, which may be only planned: say RELATED_TO. If it is done, first change its " +
         "type to solution by update_memory",
     },
   });

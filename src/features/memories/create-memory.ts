@@ -43,7 +43,7 @@ export const createMemory = defineOperation({
     name: "store_memory",
     description:
       "Stores a memory that will matter later: a problem, solution, decision, convention or preference. Answers with " +
-      "its id, for create_relationship, and with `similar` memories: is one of them the same, or replaced by it?",
+      "its id and with `similar` memories: is one of them the same, or replaced by it? create_relationship links it.",
     leftOut: ["similar"],
     inputs: {
       title: "What it says, in one line to find it by.",

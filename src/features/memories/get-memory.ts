@@ -47,7 +47,7 @@ export const memory = defineOperation({
       "To read on in a cut content, call get_memory with content_from: the character at which it was cut." +
       (links === 0
         ? ""
-        : " get_related_memories lists relationships that had no room, find_path between both memories reads on in a " +
+        : " get_related_memories lists relationships that had no room. find_path between both memories reads on in a " +
           "cut context of one."),
   },
   example: {

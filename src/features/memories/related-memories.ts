@@ -132,9 +132,9 @@ export const relatedMemories = defineOperation({
       `${FOR_AGENTS_MAX}. find_path between two memories reads on in a cut context.`,
     whenEmpty: ({ types, direction = "any" }) =>
       types === undefined && direction === "any"
-        ? "It has no relationships, except maybe to expired memories: create_relationship links it with what belongs " +
+        ? "It has no relationships, except maybe to expired memories. create_relationship links it with what belongs " +
           "to it."
-        : `${hintOfTypes(types)}No relationship leads on this way. Try no types and direction any; get_memory shows ` +
+        : `${hintOfTypes(types)}No relationship leads on this way. Try no types and direction any. get_memory shows ` +
           "which relationships it has.",
   },
   example: {

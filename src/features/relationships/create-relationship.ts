@@ -176,7 +176,7 @@ function assertMayClose(ends: Awaited<ReturnType<typeof findEnds>>, type: string
   }
 }
 
-const PLANNED = "say RELATED_TO, or, if it is done, first change its type to solution by update_memory";
+const PLANNED = "say RELATED_TO. If it is done, first change its type to solution by update_memory";
 
 /** The two names for replacing: each says it in the other direction. */
 const REPLACING: ReadonlyMap<string, string> = new Map([

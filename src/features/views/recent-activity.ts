@@ -144,12 +144,12 @@ export const recentActivity = defineOperation({
     whenEmpty({ days, project, types }) {
       const isNarrowed = Boolean(project || types);
       if (days !== DAYS_MAX) {
-        const more = `Ask for more days, up to ${DAYS_MAX}, or call search_memories.`;
+        const more = `Ask for more days, up to ${DAYS_MAX}. Or call search_memories.`;
         return isNarrowed ? more : `Nothing changed in these days, but older problems may be open. ${more}`;
       }
       // Imports keep the times of what they store, so there may be much that is older.
       const older = "search_memories also finds older ones.";
-      return isNarrowed ? older : `Nothing was stored or changed in a year. ${older}`;
+      return isNarrowed ? older : `Nothing was stored or changed in a year, except maybe what has expired. ${older}`;
     },
     hintOf({ memories, total, unresolved_total: open, days }, { types }) {
       const isEmpty = Array.isArray(memories) && memories.length === 0;

@@ -17,6 +17,7 @@ import { wholeArguments } from "./arguments.js";
 import { answerAlone, resultOf } from "./methods.js";
 import { CODES, type Message, ProtocolFailure, clip, failedCall, idOf, readMessage } from "./protocol.js";
 import { researchToolsOf } from "./research-tools.js";
+import { type Told, instructionsFor, toldWith } from "./told.js";
 import { type Tool, toolsOf } from "./tools.js";
 
 interface McpParts {
@@ -124,18 +125,10 @@ function answerMessage(
   const byName = onFirstUse(
     () => new Map([...usual(), ...research()].flatMap((tool) => tool.names.map((name) => [name, tool] as const))),
   );
-  // A sentence that names an operation without a tool here is left out: see `errorForAgents`.
-  const namesAmong = (own: readonly Tool[]) =>
-    new Map([
-      ...routes,
-      ...own
-        .filter((tool) => usual().includes(tool))
-        .map(({ operation, listing }) => [operation, listing.name] as const),
-    ]);
-
-  // The instructions name the usual tools.
-  const toldWith = (offered: readonly Tool[]) =>
-    offered.some((tool) => usual().includes(tool)) ? instructions : undefined;
+  const names = onFirstUse(
+    () => new Map([...routes, ...usual().map(({ operation, listing }) => [operation, listing.name] as const)]),
+  );
+  const all = onFirstUse(() => namesOf([...usual(), ...research()]));
 
   return async (request, response) => {
     const scope = scopeOf(response);
@@ -150,18 +143,20 @@ function answerMessage(
     }
     const offered = toolsInAddress(request, byName()) ?? usual();
     const own = offered.filter((tool) => scope.caller && tool.isFor(scope.caller));
+    const ownNames = namesOf(own);
+    const told = toldWith(ownNames, all());
     if (message.method !== "tools/call") assertWithinBudget(response);
     const result =
       message.method === "tools/call"
-        ? await callTool(findTool(message, byName(), own), message, {
-            services,
-            response,
-            names: () => namesAmong(own),
-          })
-        : answerAlone(message, toldWith(offered), () => own.map(({ listing }) => listing));
+        ? await callTool(findTool(message, byName(), own), message, { services, response, names: names(), told })
+        : answerAlone(message, instructionsFor(instructions, ownNames, told), () =>
+            own.map(({ listing }) => ({ ...listing, description: told(listing.description) })),
+          );
     await answerJson(response, 200, resultOf(message, result));
   };
 }
+
+const namesOf = (tools: readonly Tool[]): ReadonlySet<string> => new Set(tools.map(({ listing }) => listing.name));
 
 function assertWithinBudget(response: Response): void {
   const refused = refusedBudgetOf(response);
@@ -208,43 +203,49 @@ interface Call {
   readonly services: Services;
   readonly response: Response;
   /** How messages name operations. */
-  names(): Routes;
+  readonly names: Routes;
+  readonly told: Told;
 }
 
 /**
  * Calls a tool. Clients show agents the answers of tools, but often hide errors of HTTP and of the protocol. So each
  * failure that an agent can act on is returned as an answer.
  */
-async function callTool(tool: Tool, { params }: Message, { services, response, names }: Call): Promise<object> {
+async function callTool(tool: Tool, { params }: Message, { services, response, names, told }: Call): Promise<object> {
   const args = wholeArguments(params["arguments"]);
   try {
     assertWithinBudget(response);
-    const { text, value } = await tool.call(services, scopeOf(response), args);
+    const { text, value } = await tool.call(services, scopeOf(response), args, told);
     return { content: [{ type: "text", text }], structuredContent: value };
   } catch (error) {
     if (error instanceof Unauthorized || error instanceof AccountSuspended) throw error;
     const failure = noteFailure(error, response);
     // Clients check structured content against the schema of the tool's answers, which an error does not have.
     const more = failure && tool.addTo(failure, scopeOf(response), args);
-    return failedCall(JSON.stringify(errorForAgents(failure, names(), more)));
+    return failedCall(JSON.stringify(errorForAgents(failure, { names, told }, more)));
   }
 }
 
 /**
- * The error as in REST, but without sentences that name a route, since an agent has only tools, and without details
- * that the message contains already.
+ * The error as in REST, but without what an agent cannot follow, and without details that the message contains already.
  * @param more a sentence to add
  */
-function errorForAgents(failure: Failure | undefined, names: Routes, more: string | undefined): object {
+function errorForAgents(
+  failure: Failure | undefined,
+  { names, told }: Pick<Call, "names" | "told">,
+  more: string | undefined,
+): object {
   const { error } = restError(failure, names);
   const { details, message, ...others } = error;
-  const sentences = message.split(/(?<=\.) /).filter((sentence) => !/`[A-Z]+ \//.test(sentence));
-  const isSaidWhole = Array.isArray(details) && details.every((issue: InputIssue) => message.includes(issue.message));
+  const shown = told(message) || message;
+  const issues = failure instanceof InvalidInput ? (details as readonly InputIssue[]) : undefined;
+  const shownIssues = issues?.map(({ path, message: said }) => ({ path, message: told(said) || said }));
+  const isSaidWhole = shownIssues?.every((issue) => shown.includes(issue.message)) ?? false;
   return {
     error: {
       ...others,
-      message: [...(sentences.length > 0 ? sentences : [message]), ...(more === undefined ? [] : [more])].join(" "),
-      ...(isSaidWhole ? {} : { details }),
+      message: more === undefined ? shown : `${shown} ${more}`,
+      ...(isSaidWhole ? {} : { details: shownIssues ?? details }),
     },
   };
 }

@@ -18,6 +18,7 @@ import { nameArguments, writtenByAgents } from "./argument-names.js";
 import { isIdName, readArguments } from "./arguments.js";
 import { fitObject, isCut, jsonBytes } from "./fit.js";
 import { outputsOf } from "./outputs.js";
+import type { Told } from "./told.js";
 import {
   hasPath,
   inputSchema,
@@ -50,8 +51,8 @@ export interface Tool {
   readonly listing: ToolListing;
   /** Whether a key with these scopes may call it; to others it does not exist. */
   isFor(caller: Pick<Caller, "scopes">): boolean;
-  /** Runs the operation. */
-  call(services: Services, scope: RequestScope, args: unknown): Promise<ToolAnswer>;
+  /** Runs the operation. `told` leaves out of hints what the agent cannot follow. */
+  call(services: Services, scope: RequestScope, args: unknown, told: Told): Promise<ToolAnswer>;
   /** What else to say of a failure of such a call; undefined for most. */
   addTo(failure: Failure, scope: RequestScope, args: unknown): string | undefined;
 }
@@ -132,7 +133,7 @@ export function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQ
       annotations: annotationsOf(operation, tool),
     },
     isFor: ({ scopes }) => scopesOf(operation.permission).every((scope) => scopes.has(scope)),
-    async call(services, scope, args) {
+    async call(services, scope, args, told) {
       scope.operations.push(operation.name);
       if (!isObject(args)) throw InvalidInput.at("arguments", "must be an object");
       const { meant, unknown } = meantBy(args);
@@ -145,7 +146,7 @@ export function toolOf(operation: Operation, declared: ToolRoute, schema: GraphQ
       // Which graph that is by default changes when a user joins or leaves a team.
       const output = isChange ? { ...picked, graph: graphOf(scope, others) } : picked;
       const hints = [...partHints(output, inParts, from), ...hintsOf(output, tool, { scope, args: others })];
-      return answerOf(output, { inParts, ifCut }, { from, endsEarly: plain["truncated"] === true, hints });
+      return answerOf(output, { inParts, ifCut, told }, { from, endsEarly: plain["truncated"] === true, hints });
     },
     addTo: (failure, scope, args) =>
       !form && failure.kind === "not_found" && failure.reason === undefined && isObject(args)
@@ -175,6 +176,7 @@ const addressIn =
 interface CutTexts {
   readonly inParts: string | undefined;
   readonly ifCut: ToolRoute["ifCut"];
+  readonly told: Told;
 }
 
 interface Extent {
@@ -190,13 +192,17 @@ interface Extent {
  * Makes the answer, with its long text from the requested part on. Cuts it to `LIMITS.mcp.answerBytes`, and says what
  * to do if something is missing.
  */
-function answerOf(output: Output, { inParts, ifCut }: CutTexts, { from, endsEarly, hints }: Extent): ToolAnswer {
+function answerOf(output: Output, { inParts, ifCut, told }: CutTexts, { from, endsEarly, hints }: Extent): ToolAnswer {
   const path = inParts === undefined ? undefined : pathOf(inParts);
   const asked =
     path && from > 0 ? (mapTexts(output, path, (text) => text.slice(from).toWellFormed()) as Output) : output;
   const rest = typeof ifCut === "function" ? ifCut(output) : ifCut;
-  const cut = { truncated: true, hint: [...hints, rest ?? []].flat().join(" ") };
-  const hint = hints.length > 0 && { hint: hints.join(" ") };
+  const hintOf = (texts: readonly string[]) => {
+    const text = told(texts.join(" "));
+    return text !== "" && { hint: text };
+  };
+  const cut = { truncated: true, ...hintOf([hints, rest ?? []].flat()) };
+  const hint = hintOf(hints);
   const whole = toAnswer({ ...asked, ...(endsEarly ? cut : hint) });
   if (Buffer.byteLength(whole.text) <= LIMITS.mcp.answerBytes) return whole;
   const part = path && { path, from };

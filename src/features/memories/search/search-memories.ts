@@ -235,7 +235,7 @@ export const searchMemories = defineOperation({
     whenEmpty: ({ query }) =>
       (UUID.test(String(query).trim()) ? "To read a memory by its id, call get_memory. " : "") +
       `Search goes by words: try other or fewer ones, or another language. ${WHERE_STATE_IS} ` +
-      "If that lists nothing either, maybe nothing is stored yet.",
+      "If get_recent_activity lists nothing either, maybe nothing is stored yet, or it has expired.",
     hintOf: ({ memories, total }, { query }) => {
       const hits = memories as ReadonlyArray<{ relevance: number }>;
       if (hits.length === 0) return Number(total) > 0 ? "There are no more hits: give a smaller offset." : undefined;
