@@ -81,7 +81,9 @@ export const confirmSignUp = defineOperation({
   effect: "ownTransactions",
   audit: { by: "the handler, for the user, who is only known there" },
   summary: "Verifies an e-mail address by the code that was sent there, and creates an API key with every scope.",
-  notes: "Creates a user for a new address; an existing user gets another key.",
+  notes:
+    "Creates a user for a new address; an existing user gets another key. If they have the maximum of keys, the " +
+    "connection of a program that was not used for longest ends for it.",
   input: ConfirmSignUpInput,
   output: ConfirmedSignUp,
   permission: "public",
