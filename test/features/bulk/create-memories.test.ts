@@ -321,7 +321,7 @@ it("says which of many ids no memory has", async () => {
     "No memory of this graph has the id that relationships.2 leads to.",
     "No memory of this graph has the id that relationships.1 starts from.",
     "No memory of this graph has the id at ids.2.",
-    "No memory of this graph has the id at ids.2.",
+    "No memory of your own graph has the id at ids.2.",
     "No memory of this graph has the id that the path starts from; both must be in one graph.",
     "No memory of this graph has the id that the path leads to; both must be in one graph.",
   ]);
