@@ -24,14 +24,15 @@ export function toldWith(own: ReadonlySet<string>, all: ReadonlySet<string>): To
 }
 
 /**
- * The paragraphs of the instructions that an agent can follow: each is about the tool that it names first. Undefined if
- * it has none of these tools.
+ * The paragraphs of the instructions that an agent can follow: each is about the tool that it names first, or about
+ * all. Undefined if it has none of the named tools.
  */
 export function instructionsFor(text: string, own: ReadonlySet<string>, told: Told): string | undefined {
-  const paragraphs = text.split("\n\n").map((paragraph) => ({ paragraph, about: namesIn(paragraph)[0] }));
-  if (!paragraphs.some(({ about = "" }) => own.has(about))) return undefined;
-  return paragraphs
-    .filter(({ about }) => about === undefined || own.has(about))
-    .map(({ paragraph }) => told(paragraph))
+  if (!namesIn(text).some((name) => own.has(name))) return undefined;
+  const isAboutOwn = ([about]: readonly string[]): boolean => about === undefined || own.has(about);
+  return text
+    .split("\n\n")
+    .filter((paragraph) => isAboutOwn(namesIn(paragraph)))
+    .map(told)
     .join("\n\n");
 }
