@@ -23,7 +23,7 @@ export interface ConnectedClient {
 /**
  * Exchanges a code from a mail for a key that a program acts as. The key is listed, limited, recorded and revoked like
  * every other, but its secret is thrown away. It expires soon unless tokens prolong it.
- * @throws CodeInvalid, TooManyApiKeys, AccountSuspended, and RateLimited by the limits of `confirmSignUp`.
+ * @throws CodeInvalid, TooManyKeysToSignIn, AccountSuspended, and RateLimited by the limits of `confirmSignUp`.
  */
 export async function connectClient(
   context: Context,
