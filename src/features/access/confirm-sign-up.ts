@@ -145,13 +145,27 @@ async function makeRoomForKey(context: Context, userId: string): Promise<void> {
     if (!(full instanceof TooManyApiKeys)) throw full;
     const connections = await apiKey.findMany({
       where: { userId, client: { not: null }, ...notEnded(now()) },
-      select: { id: true, client: true, createdAt: true, lastUsedAt: true },
+      select: { id: true, createdAt: true, lastUsedAt: true },
     });
     const [idle] = connections.toSorted((one, other) => usedAt(one).getTime() - usedAt(other).getTime());
     if (!idle) throw new TooManyKeysToSignIn();
-    await apiKey.update({ where: { id: idle.id }, data: { revokedAt: now() } });
-    const note = { teamId: null, subject: idle.id, detail: idle.client ?? undefined };
-    await recordAudit(context, "disconnectClient", note, { userId, keyId: idle.id });
+    await revokeConnection(context, idle.id);
+  }
+}
+
+/** Revokes the key of a program, and records it. Does nothing if it is already revoked. Call it in a transaction. */
+export async function revokeConnection(
+  context: Pick<Context, "database" | "newId" | "now" | "door">,
+  keyId: string,
+): Promise<void> {
+  const ended = await context.database.models.apiKey.updateManyAndReturn({
+    where: { id: keyId, revokedAt: null },
+    data: { revokedAt: context.now() },
+    select: { userId: true, client: true },
+  });
+  for (const { userId, client } of ended) {
+    const note = { teamId: null, subject: keyId, detail: client ?? undefined };
+    await recordAudit(context, "disconnectClient", note, { userId, keyId });
   }
 }
 

@@ -1,9 +1,8 @@
 import { LIMITS } from "../../limits.js";
-import { recordAudit } from "../../operation/audit.js";
 import { type Context, type Services, within } from "../../operation/context.js";
 import type { Scope } from "../../operation/permission.js";
 import { takeUses } from "../../operation/use-limit.js";
-import { CODE_GUESSES, createKeyForOwner, useCode } from "./confirm-sign-up.js";
+import { CODE_GUESSES, createKeyForOwner, revokeConnection, useCode } from "./confirm-sign-up.js";
 import { emailIn } from "./email.js";
 
 /** A program that asks a person for access, as the consent page shows it. */
@@ -41,17 +40,5 @@ export async function connectClient(
 }
 
 /** Revokes the key of a program that gave up its tokens, or used one twice. Does nothing if it is already revoked. */
-export function endKeyOfClient({ database, newId, now }: Services, keyId: string): Promise<void> {
-  return database.transaction(async (inner) => {
-    const { apiKey } = inner.models;
-    const ended = await apiKey.updateManyAndReturn({
-      where: { id: keyId, revokedAt: null },
-      data: { revokedAt: now() },
-      select: { userId: true, client: true },
-    });
-    for (const { userId, client } of ended) {
-      const note = { teamId: null, subject: keyId, detail: client ?? undefined };
-      await recordAudit({ database: inner, newId, door: "page" }, "disconnectClient", note, { userId, keyId });
-    }
-  });
-}
+export const endKeyOfClient = ({ database, newId, now }: Services, keyId: string): Promise<void> =>
+  database.transaction((inner) => revokeConnection({ database: inner, newId, now, door: "page" }, keyId));
