@@ -106,7 +106,8 @@ it("counts connections and names who blocks a statement, although sessions of ot
   const locking = second.query("BEGIN; LOCK TABLE memory; COMMIT");
   await expect.poll(() => lock.waiting()).toBe(2);
   const waiting = third.query("SELECT count(*) FROM memory");
-  const long = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'memory'::regclass AND mode = 'AccessShareLock'
+  const long = `SELECT FROM pg_locks JOIN pg_database d ON d.oid = database WHERE datname = current_database()
+    AND NOT granted AND relation = 'memory'::regclass AND mode = 'AccessShareLock'
     AND waitstart < clock_timestamp() - interval '${BOUNDS.waitingSeconds} s'`;
   await expect.poll(async () => (await pool.query(long)).rowCount).toBeGreaterThan(1);
   // It sees that sessions of others wait: all see all locks.

@@ -230,7 +230,11 @@ it.each([
     PATIENT,
   );
   const held = Array.from({ length: connections }, () => reasonOf(database.run(sleep, [30])));
-  const working = () => world.database.pool.query("SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep($1)'");
+  // Only this database's: other tests sleep in theirs at the same time.
+  const working = () =>
+    world.database.pool.query(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep($1)'",
+    );
   await expect.poll(async () => (await working()).rowCount).toBe(connections);
   const waiting = Array.from({ length: 2 }, () => reasonOf(database.run(sleep, [0])));
   isMissing = true;
