@@ -14,9 +14,12 @@ export interface FoundMemory {
   readonly name: string;
   /** Another name that relationships may use for it. */
   readonly id?: string | undefined;
-  /** The same id, if it tells memories of one name apart. That of one of several texts about a thing does not. */
+  /**
+   * The same id, if memories with the same name but other ids are other memories. Not set where each of several texts
+   * about one thing has its own id.
+   */
   readonly ownId?: string | undefined;
-  /** A further one, which several memories may have: then it is the first one's. */
+  /** A further id, which need not be unique: relationships then mean the first memory that has it. */
   readonly otherId?: string | undefined;
   readonly type?: string | undefined;
   readonly texts: readonly string[];
@@ -111,7 +114,7 @@ export class GraphDraft {
     return entry;
   }
 
-  /** The memory that grows by this text. Without an own id, that is the first one of the name. */
+  /** The memory to which this text is added. Without an own id, that is the first one of the name. */
   #growingAs({ name, ownId }: FoundMemory): Entry | undefined {
     const first = this.#byName.get(name);
     if (!first?.grows) return undefined;
@@ -164,14 +167,14 @@ export class GraphDraft {
     };
   }
 
-  /** A name that several have says less than an id. */
+  /** The memory at an end of a relationship: by name, otherwise by id; by id first if several have the name. */
   #entryOf(end: string | Entry): Entry | undefined {
     if (typeof end !== "string") return end;
     const [named, ofId] = [this.#byName.get(end), this.#byId.get(end)];
     return this.#namesakes.has(end) ? (ofId ?? named) : (named ?? ofId);
   }
 
-  /** Memories that grow are known by their names, also to a later import: each namesake gets its id as a part of it. */
+  /** Adds its id to the name of a namesake: a later import, too, knows memories that grow only by their names. */
   #tellApart(entry: Entry): void {
     const end = ` (${entry.ownId})`;
     do entry.name += end;
@@ -258,7 +261,6 @@ export class GraphDraft {
     };
   }
 
-  /** Merges two relationships of one type between the same notes, with the contexts of both. */
   #makeLink(found: FoundRelationship): void {
     this.#relationships.read++;
     const { named, type, isTurned } = typeOf(found);
@@ -266,29 +268,36 @@ export class GraphDraft {
     const said = [first.name, found.type, second.name];
     const label = `relationship ${said.map(quote).join(" ")} (${found.place})`;
     const [from, to] = isTurned ? [second, first] : [first, second];
-    const own = [lostInType(found.type, named), ...found.context].filter((text) => text !== undefined);
-    const problem = this.#linkProblem(from, to) ?? textProblem(own.join(" "));
+    const texts = [lostInType(found.type, named), ...found.context].filter((text) => text !== undefined);
+    const problem = this.#linkProblem(from, to) ?? textProblem(texts.join(" "));
     if (problem !== undefined || from.key === undefined || to.key === undefined) {
       this.#notTaken.push({ kind: "relationship", what: label, reason: problem ?? "" });
       return;
     }
-    const place = JSON.stringify([from.key, type, to.key]);
+    const { strength, confidence, createdAt } = found;
+    const earlier = named === type ? [] : [{ type: named, isTurned }];
+    this.#putLink({ earlier, from: from.key, to: to.key, type, label, strength, confidence, createdAt }, texts);
+  }
+
+  /**
+   * Adds a link. If there is one of the same type between the same notes, that one is kept, with the texts of both: a
+   * strength or confidence that differs becomes a text.
+   */
+  #putLink(link: Omit<Link, "context">, texts: readonly string[]): void {
+    const place = JSON.stringify([link.from, link.type, link.to]);
     const same = this.#links.get(place);
     if (same) this.#relationships.merged++;
-    for (const name of ["strength", "confidence"] as const) {
-      if (differ(same?.[name], found[name])) own.push(`${name}: ${found[name]}`);
-    }
-    const earlier = named === type ? [] : [{ type: named, isTurned }];
+    const lost = (["strength", "confidence"] as const)
+      .filter((name) => differ(same?.[name], link[name]))
+      .map((name) => `${name}: ${link[name]}`);
     this.#links.set(place, {
-      earlier: [...(same?.earlier ?? []), ...earlier],
-      from: from.key,
-      to: to.key,
-      type,
-      label: same?.label ?? label,
-      strength: same?.strength ?? found.strength,
-      confidence: same?.confidence ?? found.confidence,
-      createdAt: same?.createdAt ?? found.createdAt,
-      context: this.#cutContext(joinTexts(same?.context, own), label),
+      ...link,
+      earlier: [...(same?.earlier ?? []), ...(link.earlier ?? [])],
+      label: same?.label ?? link.label,
+      strength: same?.strength ?? link.strength,
+      confidence: same?.confidence ?? link.confidence,
+      createdAt: same?.createdAt ?? link.createdAt,
+      context: this.#cutContext(joinTexts(same?.context, [...texts, ...lost]), link.label),
     });
   }
 

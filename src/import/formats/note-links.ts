@@ -82,24 +82,35 @@ export function scanBody(body: string): Scanned {
         return "";
       })
       .trimEnd();
-    const label = labelOfPaths(text);
-    for (const { 1: isEmbedded, 2: bracketed, 3: plain = "", index } of text.matchAll(PATH_LINK)) {
-      const to = pathIn(bracketed ?? plain);
-      const type = replacementIn(text, index) ?? label ?? (isEmbedded ? "embeds" : "links to");
-      if (to !== undefined) links.push({ to, isPath: true, type, context: [] });
-    }
-    const [, bracketed, plain] = DEFINITION.exec(text) ?? [];
-    const defined = pathIn(bracketed ?? plain ?? "#");
-    if (defined !== undefined) links.push({ to: defined, isPath: true, type: "links to", context: [] });
     for (const [, tag = ""] of text.matchAll(TAG)) if (/\D/.test(tag)) tags.add(tag);
-    for (const link of linksOfLine(text)) links.push(link);
-    for (const [, isEmbedded, to = ""] of text.matchAll(BLOCK_LINK)) {
-      links.push({ to, isPath: false, type: isEmbedded ? "embeds" : "links to", context: [], isOptional: true });
-    }
+    const found = [pathLinks(text), definedLinks(text), linksOfLine(text), blockLinks(text)].flat();
+    for (const link of found) links.push(link);
   }
   return { tags: [...tags], links, blocks };
 }
 
+/** The links of Markdown in a line that lead to notes. */
+function pathLinks(text: string): NoteLink[] {
+  const label = labelOfPaths(text);
+  return Array.from(text.matchAll(PATH_LINK)).flatMap(({ 1: isEmbedded, 2: bracketed, 3: plain = "", index }) => {
+    const to = pathIn(bracketed ?? plain);
+    const type = replacementIn(text, index) ?? label ?? (isEmbedded ? "embeds" : "links to");
+    return to === undefined ? [] : [{ to, isPath: true, type, context: [] }];
+  });
+}
+
+function definedLinks(text: string): NoteLink[] {
+  const [, bracketed, plain] = DEFINITION.exec(text) ?? [];
+  const to = pathIn(bracketed ?? plain ?? "#");
+  return to === undefined ? [] : [{ to, isPath: true, type: "links to", context: [] }];
+}
+
+const blockLinks = (text: string): NoteLink[] =>
+  Array.from(text.matchAll(BLOCK_LINK), ([, isEmbedded, to = ""]) => {
+    return { to, isPath: false, type: isEmbedded ? "embeds" : "links to", context: [], isOptional: true };
+  });
+
+/** The links of a line in double brackets. */
 function linksOfLine(text: string): NoteLink[] {
   if (text.length > RELATION_LENGTH_MAX) return plainLinks(text);
   const relation = relationsOf(text);

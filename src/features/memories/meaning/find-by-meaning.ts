@@ -56,45 +56,36 @@ export async function findByMeaning(
   });
 }
 
-async function find(
-  context: Finding,
-  meaning: Meaning,
-  search: Meant & { readonly graphId: string; readonly filter: Filter; readonly isLate: boolean },
-) {
+interface Search extends Meant {
+  readonly graphId: string;
+  readonly filter: Filter;
+  /** Whether nobody waits for it any more. */
+  readonly isLate: boolean;
+}
+
+async function find(context: Finding, meaning: Meaning, search: Search) {
   const { graphId, text, use, filter } = search;
-  const { model } = meaning.server;
-  const { graphVectors, embeddingModel } = context.database.models;
-  const [stored, complete] = await Promise.all([
-    graphVectors.findUnique({ where: { graphId } }),
-    embeddingModel.findMany({ where: { complete: true }, select: { model: true }, orderBy: { usedAt: "desc" } }),
-  ]);
-  // Nothing is embedded yet.
-  if (!stored) return null;
-  // A new model serves searches only after it has embedded everything.
-  const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
-  const loading = { graphId, model: serving, until: Number(stored.changes) };
-  const [vector, few, unrelated, unloaded] = await Promise.all([
-    meaning.vectorOf(text, use, serving),
+  const loading = await findLoading(context, meaning, graphId);
+  if (!loading) return null;
+  const [vector, few, unrelated, noRoom] = await Promise.all([
+    meaning.vectorOf(text, use, loading.model),
     findFewWithin(context, graphId, filter),
     // Cosines are compared as they are until it is measured.
-    meaning.unrelatedBy(serving, use).catch(() => 0),
-    loadVectors(context, meaning, loading).catch(withoutRoom),
+    meaning.unrelatedBy(loading.model, use).catch(() => 0),
+    loadVectors(context, meaning, loading).then(() => undefined, asNoRoom),
   ]);
   // Many may have waited for a slow server to embed the same query. What they waited for is kept for later searches.
   if (search.isLate) return null;
-  const matrix = matrixOf(graphId, serving);
+  const matrix = matrixOf(graphId, loading.model);
   const load = meaning.loaded.get(matrix);
-  const findNearest = async (most: number, among: readonly string[] | undefined) => {
-    const found = unloaded
-      ? await findIndexed(context, { graphId, model: serving, vector, most, few: among })
-      : await meaning.index.find(matrix, vector, most, among);
-    if (unloaded && !found) throw unloaded;
-    return found?.map((near) => ({ ...near, score: (near.score - unrelated) / (1 - unrelated) }));
-  };
   const choose = (among: readonly string[] | undefined) =>
-    chooseNear(context, graphId, filter, (most) => findNearest(most, among));
+    chooseNear(context, graphId, filter, async (most) => {
+      const near = await findNearest(context, meaning, { ...loading, vector, most, among, noRoom });
+      return near?.map((one) => ({ ...one, score: (one.score - unrelated) / (1 - unrelated) }));
+    });
   const first = await choose(few);
-  // Behind so many that have expired or were deleted, others may be as near. If few are left, they are looked through.
+  // Too few of the nearest pass, for example since they have expired: others may be behind them. If only few memories
+  // pass at all, these are compared.
   const left = first?.isCut ? await findLiving(context, graphId, filter) : undefined;
   const chosen = left ? await choose(left) : first;
   const isNewest = load !== undefined && meaning.loaded.get(matrix) === load;
@@ -104,23 +95,59 @@ async function find(
   return chosen?.isOutdated && chosen.nearest.length === 0 ? null : (chosen?.nearest ?? null);
 }
 
-const withoutRoom = (error: unknown): NoRoomForVectors => {
+/** Which vectors of a graph a search needs; null if nothing is embedded yet. */
+async function findLoading({ database }: Finding, meaning: Meaning, graphId: string): Promise<Loading | null> {
+  const { model } = meaning.server;
+  const { graphVectors, embeddingModel } = database.models;
+  const [stored, complete] = await Promise.all([
+    graphVectors.findUnique({ where: { graphId } }),
+    embeddingModel.findMany({ where: { complete: true }, select: { model: true }, orderBy: { usedAt: "desc" } }),
+  ]);
+  if (!stored) return null;
+  // A new model serves searches only after it has embedded everything.
+  const serving = complete.some((one) => one.model === model) ? model : (complete[0]?.model ?? model);
+  return { graphId, model: serving, until: Number(stored.changes) };
+}
+
+/** The failure of a graph whose vectors have no room in memory, as a value; any other is thrown. */
+const asNoRoom = (error: unknown): NoRoomForVectors => {
   if (error instanceof NoRoomForVectors) return error;
   throw error;
 };
 
-interface IndexedSearch {
+interface NearestSearch {
   readonly graphId: string;
   readonly model: string;
   readonly vector: Vector;
+  /** How many to find. */
   readonly most: number;
-  readonly few: readonly string[] | undefined;
+  /** The memories to compare; undefined: all. */
+  readonly among: readonly string[] | undefined;
 }
 
-/** The nearest memories by an index of pgvector; null without one. A filter to many holds only afterwards. */
+/**
+ * The nearest memories: in memory, or by an index where the vectors have no room there. Undefined if they are not in
+ * memory any more. @throws NoRoomForVectors without an index.
+ */
+async function findNearest(
+  context: Finding,
+  meaning: Meaning,
+  { noRoom, ...search }: NearestSearch & { readonly noRoom: NoRoomForVectors | undefined },
+): Promise<readonly NearVector[] | undefined> {
+  const { graphId, model, vector, most, among } = search;
+  if (!noRoom) return meaning.index.find(matrixOf(graphId, model), vector, most, among);
+  const found = await findIndexed(context, search);
+  if (!found) throw noRoom;
+  return found;
+}
+
+/**
+ * The nearest memories by an index of pgvector; null without one. If `among` is too long for the index, it finds the
+ * nearest of all: `chooseNear` leaves out those that do not pass the filter.
+ */
 async function findIndexed(
   { database }: Finding,
-  { graphId, model, vector, most, few }: IndexedSearch,
+  { graphId, model, vector, most, among: few }: NearestSearch,
 ): Promise<NearVector[] | null> {
   const among = few && few.length <= indexedAmong ? few : null;
   // The index finds pieces, of which a memory may have many.
@@ -157,7 +184,10 @@ async function loadVectors(context: Finding, meaning: Meaning, loading: Loading)
   }
 }
 
-/** Loads all vectors again, for which later searches wait. While they may not be loaded, the present ones serve. */
+/**
+ * Loads all vectors again, for which later searches wait. If there is no room for that now, they use the ones that are
+ * loaded.
+ */
 function loadAnew(context: Finding, meaning: Meaning, loading: Loading, present: Promise<number>): void {
   const load = loadAfter(context, meaning, loading, 0).catch((error: unknown) => {
     if (error instanceof NoRoomForVectors) return present;
