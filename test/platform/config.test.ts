@@ -199,7 +199,8 @@ it.each([...names].filter((name) => !TEXTS.includes(name)))(
   "refuses nonsense in %s, and repeats none that may be secret",
   (name) => {
     const read = () => readConfig({ ...SENT, [name]: "? !" });
-    expect(read).toThrow(new RegExp(`\\b${name} (must be|cannot) `));
+    const advice = "Say what it must be, or add it to TEXTS if any text is right.";
+    expect(read, advice).toThrow(new RegExp(`\\b${name} (must be|cannot) `));
     if (/_(?:KEY|SECRET|TOKEN|PASSWORD|HEADERS)$/.test(name)) expect(read).not.toThrow("? !");
   },
 );

@@ -191,7 +191,8 @@ it("is declared by every operation that reads many memories", async () => {
   });
 
   expect(readsMany.map(({ name }) => name)).toEqual(expect.arrayContaining(["searchMemories", "exportAccount"]));
-  for (const { name, isLarge } of readsMany) expect({ name, isLarge }).toEqual({ name, isLarge: true });
+  const small = readsMany.filter(({ isLarge }) => !isLarge).map(({ name }) => name);
+  expect(small, "Declare `isLarge: true`, or add it to SMALL if it answers with at most a megabyte.").toEqual([]);
 });
 
 const reads = ({ permission }: Operation): boolean => scopesOf(permission).includes("memories:read");
