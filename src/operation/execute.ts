@@ -89,11 +89,11 @@ interface Before<Output> {
 }
 
 /**
- * Runs what comes before the transaction: counts the uses that the operation limits, and calls `prepare`. That must not
- * run again, either, unless it only reads. Another request with the key may still be the first to store its result
- * meanwhile: then this one is refused, though its effect at the payment provider stays. A claim of the key before would
- * outlive a crash; and under a new key it charges nothing again, since it names the seats that are wanted, not how many
- * more.
+ * Runs what comes before the transaction: counts the uses that the operation limits, and calls `prepare`. For a
+ * repeated request, neither runs again, unless it only reads. A different request with the same key may run at the same
+ * time and store its result first: then this one is refused, but what it changed at the payment provider stays. Sent
+ * under a new key it charges nothing again, since it names the seats that are wanted, not how many more. Considered:
+ * storing a claim of the key before, which would outlive a crash.
  */
 async function prepareOnce<Input extends object, Output extends object>(
   operation: Operation<Input, Output>,
@@ -104,6 +104,7 @@ async function prepareOnce<Input extends object, Output extends object>(
   const { effect, team, limits: declared = [] } = operation;
   const limits = declared.filter(({ by }) => by !== "handler");
   const prepare = effect === "transaction" || effect === "statement" ? operation.prepare : undefined;
+  // The `prepare` of a single statement only reads, so it may run again.
   const onlyOnce = (prepare && effect !== "statement") || limits.length > 0 ? idempotency : undefined;
   const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
   const earlier = onlyOnce && (await findEarlier(onlyOnce));

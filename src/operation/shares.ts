@@ -12,8 +12,8 @@ const { searchesPerAccount, exportsPerAccount, waitingPerAccount, lockWaitLeastM
 export const CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(connections * poolSharePerAccount));
 
 /**
- * Gives each account a share of the database's connections, and a few searches and one page of an export at the same
- * time. Further statements wait in the account's own queue, so a busy account does not delay others.
+ * Limits how many connections to the database each account uses at the same time, and how many of them for searches and
+ * for pages of exports. Further statements wait in the account's own queue, so a busy account does not delay others.
  */
 export class DatabaseShares {
   readonly #accounts = new Map<string, Share>();
@@ -68,7 +68,7 @@ export class DatabaseShares {
     const isSearch = kind === "searches";
     const gates = [
       { pool: "account", gate: share[kind] },
-      // In the share of all statements, too.
+      // A page of an export also counts as one of the account's statements.
       ...(kind === "exports" ? [{ pool: "account", gate: share.all } as const] : []),
       { pool: isSearch ? "search" : "shared", gate: isSearch ? this.#searches : this.#all },
     ] as const;
@@ -110,9 +110,12 @@ export class DatabaseShares {
   }
 }
 
-/** PostgreSQL does not tell how long a statement waited for a lock; one that did not get it did little else. */
+/**
+ * Counts the whole time of a statement that did not get its lock as a wait for it: PostgreSQL does not tell how long
+ * that was, and such a statement does little else.
+ */
 function tellLockWait(lock: Stopwatch, since: number): void {
-  // The longest of several at the same time.
+  // Of several waits at the same time, only the longest counts.
   lock.add(Math.max(0, performance.now() - since - lock.ms));
 }
 

@@ -55,7 +55,7 @@ export class RequestScope {
   /** Whether the caller's budget was charged, and whether that of its address was. */
   charged = false;
   keylessCharged = false;
-  /** Where it came in, if its path does not say so: a route of REST sets it before it refuses anything. */
+  /** The door, where the path does not tell it, as with `/teams`: each route of REST sets it first of all. */
   door: MeteredRequest["door"] = "page";
   /** The path of the route that it took, with the names of its parameters. */
   route?: string;
@@ -165,12 +165,12 @@ export function requestScope(parts: ScopeParts): Handler {
     response.locals["scope"] = scope;
     response.set("X-Request-Id", scope.id);
     response.set("X-Content-Type-Options", "nosniff");
-    // A proxy's cache may know answers by their URL alone. What everybody may read says so itself.
+    // A proxy's cache may know answers by their URL alone. Files that everybody may read replace this header.
     response.set("Cache-Control", NOT_CACHED);
     const reading = scope.waits.of("client");
     response.once("answered", () => reading.start());
     response.once("close", () => {
-      // An answer that was cut may never have been complete.
+      // The client's reading is not measured if the answer was cut: it may not even have been made.
       if (response.writableEnded) reading.stop();
       const status = response.writableFinished ? response.statusCode : "aborted";
       if (status !== "aborted" && status >= 400 && scope.failures.length === 0) scope.noteCode(codeOf(status));

@@ -24,6 +24,7 @@ export const callersByKeys = defineStatement({
     isSuspended: "bool",
     email: "text",
     emailIsVerified: "bool",
+    // Null without a team, as are the next three, which are only read with it.
     teamId: "uuid?",
     role: oneOf<TeamRole>(),
     teamGraphId: "uuid",

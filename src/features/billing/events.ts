@@ -60,7 +60,7 @@ async function refreshTogether(services: BillingServices, teamId: string): Promi
     if (refresh.isShared) session.touch();
     return session.copy.refresh();
   }).catch((error: unknown) => {
-    // Stripe asks for no team.
+    // A 404 of the team means nothing to Stripe, which must send the event again.
     throw error instanceof TeamNotFound ? new PaymentProviderError() : error;
   });
   const refresh: Refresh = { isShared: false, done: done.finally(begin) };

@@ -64,14 +64,14 @@ export class BoundedPool extends pg.Pool {
         }
       },
     });
-    answerUnopened(this);
+    failUnopened(this);
     this.#options = options;
     this.#connections = connections;
-    // After what has come in is read, since the process may have been busy or paused.
+    // By `setImmediate`, answers that have arrived are read first: the process may have been busy or paused.
     this.#checkTimer = setInterval(() => setImmediate(() => this.#checkConnections()), CHECK_EVERY_MS).unref();
     // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
     this.on("error", (error) => options.onError(error));
-    // The pool removes a released connection that is ending. The connections of a pooler are its own.
+    // The pool removes a released connection that is ending.
     const { isPooled, isReplica } = options;
     const leave = (client: pg.Client) => connections.get(client)?.isToLeave(isPooled) && void client.end();
     if (!isReplica) this.on("release", (_error, client) => leave(client));
@@ -152,7 +152,8 @@ class Connection {
   /**
    * Whether it leads to a server that accepts no changes: its address may lead to another one by now, as after a
    * failover, and whoever only reads would never notice. Left at once if it has refused a change, otherwise after some
-   * seconds, since all servers may be read-only, and each new connection costs.
+   * seconds, since all servers may be read-only, and each new connection costs. Behind a pooler, only a refused change
+   * counts: the pooler chooses which server a connection leads to.
    */
   isToLeave(isPooled: boolean): boolean {
     if (this.#readOnly.has(READ_ONLY)) return true;
@@ -161,10 +162,10 @@ class Connection {
 
   /**
    * Chooses the answer that the caller waits for. BEGIN is not waited for: the transaction's first statement is sent
-   * right behind it, which saves a round trip. BEGIN hardly fails but with its connection, and then that statement
-   * fails, too; should PostgreSQL refuse BEGIN, the connection is cut before the next statement. COMMIT is sent right
-   * behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails, PostgreSQL rolls back, and
-   * COMMIT rejects with that failure.
+   * right behind it, which saves a round trip. When BEGIN fails, the connection is mostly broken, and that statement
+   * fails, too; if PostgreSQL refuses BEGIN, the connection is cut before the next statement. COMMIT is sent right behind
+   * a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails, PostgreSQL rolls back, and COMMIT
+   * rejects with that failure.
    */
   #waitFor(answer: unknown, text: string): unknown {
     // Only Prisma's adapter sends these texts; it takes answers as promises.
@@ -208,10 +209,11 @@ class NoAnswer extends Error {
 }
 
 /**
- * A connection reads the files that its address names, such as `sslrootcert`, so that renewed ones are used. One that is
- * missing at that moment is an outage: the pool would throw it as a bug, and keep others waiting.
+ * Makes a connection that cannot be opened an outage. Each connection reads the files that its address names, such as
+ * `sslrootcert`, so that renewed ones are used. If one is missing at that moment, the pool would throw an error
+ * that counts as a bug, and let others wait.
  */
-function answerUnopened(pool: pg.Pool): void {
+function failUnopened(pool: pg.Pool): void {
   const wire = pool as unknown as PoolWire;
   const open = wire.newClient.bind(pool);
   wire.newClient = (waiting) => {

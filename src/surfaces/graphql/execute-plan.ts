@@ -29,7 +29,8 @@ interface Run {
 
 /**
  * Executes a plan, with the same result as graphql-js's `execute`: function by function its algorithm, without what the
- * plan knows already. A field without a resolver gets no arguments, `info` and path.
+ * plan knows already. A field without a resolver gets no arguments and no `info`; a leaf without one gets a path only
+ * for an error.
  */
 export function executePlan(
   plan: Plan,
@@ -177,7 +178,7 @@ function completeList(run: Run, field: PlannedField, item: Shape, list: Path | u
   return waits ? Promise.all(items) : items;
 }
 
-/** Notes the error of a place that may be null. @throws the error, with its location, for any other place. */
+/** Notes the error of a place that may be null, and returns null. @throws the error, with its location, elsewhere. */
 function fail(run: Run, { nodes }: PlannedField, { isNullable }: Shape, path: Path, error: unknown): null {
   const { errors } = run.context;
   const isFull = error instanceof AnswerTooLarge || (error !== undefined && error === errors.noRoom);

@@ -89,7 +89,10 @@ export function readMessage(body: unknown, headers: IncomingHttpHeaders): Messag
   return { ...message, isModern };
 }
 
-/** Only earlier revisions have a handshake, so `initialize` needs both signs. An earlier version in `_meta` is none. */
+/**
+ * Whether a message is of the revision without a handshake: its header or its `_meta` says so, where an earlier version
+ * in `_meta` is no sign. `initialize` belongs to earlier revisions, so it needs both signs.
+ */
 function isModernMessage(method: string, meta: JsonObject, version: string | undefined): boolean {
   const signs = [version === MODERN, VERSION_KEY in meta && !isLegacy(meta[VERSION_KEY])];
   return method === "initialize" ? !signs.includes(false) : signs.includes(true);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
-import type { Lookups } from "../../../src/features/memories/words/alike.js";
+import type { Lexicon } from "../../../src/features/memories/words/alike.js";
 import { resolve } from "../../../src/features/memories/words/concepts.js";
 import { finderOf } from "../../../src/features/memories/search/occurrences.js";
 import { planSearch } from "../../../src/features/memories/words/plan.js";
@@ -46,7 +46,7 @@ function prepare({ one, other, end, between }: Recipe, times: number) {
 }
 
 /** A graph that has every word. */
-const EVERY_WORD: Lookups = {
+const EVERY_WORD: Lexicon = {
   words: async (pieces) =>
     pieces.map(({ text }, index) => ({ place: index + 1, lexemes: [text], documents: 1, known: true, memories: 1 })),
   alike: async (_words, spellings) =>
@@ -54,7 +54,7 @@ const EVERY_WORD: Lookups = {
 };
 
 /** A graph that has all words that may be meant instead of those of a query. */
-const OTHER_WORDS: Lookups = {
+const OTHER_WORDS: Lexicon = {
   words: async (pieces) =>
     pieces.map(({ text }, index) => ({ place: index + 1, lexemes: [text], documents: 0, known: false, memories: 9 })),
   alike: async (words, spellings, beginnings) => [
@@ -128,7 +128,7 @@ it.each([
 
 it("looks for the beginnings of few compounds, however many words a query has", async () => {
   const asked: number[] = [];
-  const counted: Lookups = {
+  const counted: Lexicon = {
     words: OTHER_WORDS.words,
     alike: async (words, spellings, beginnings) => {
       asked.push(beginnings.length);
@@ -143,7 +143,7 @@ it("looks for the beginnings of few compounds, however many words a query has", 
 it("reads each word that may be meant a few times, however many words the query has", async () => {
   let reads = 0;
   let rows = 0;
-  const counted: Lookups = {
+  const counted: Lexicon = {
     words: OTHER_WORDS.words,
     alike: async (...asked) => {
       const found = await OTHER_WORDS.alike(...asked);

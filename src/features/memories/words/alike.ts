@@ -25,7 +25,8 @@ import {
   splitsOf,
 } from "./variants.js";
 
-export interface Lookups {
+/** Reads the lexicon of a graph: the words that its memories have. */
+export interface Lexicon {
   readonly words: (pieces: readonly Piece[]) => Promise<readonly KnownPiece[]>;
   readonly alike: (
     words: readonly string[],
@@ -56,7 +57,7 @@ const misspeltOf = (unknown: readonly QueryWord[]): QueryWord[] =>
 /** Looks up the words of the graph that may be meant: misspelt, begun, in other forms, or parts of a word. */
 export async function findAlike(
   { words, unknown, begun, known, signs, forms, languageWords }: Asked,
-  lookups: Lookups,
+  lexicon: Lexicon,
 ): Promise<readonly AlikeWord[]> {
   const misspelt = misspeltOf(unknown).map(({ text }) => text);
   const mayBegin = words.filter((word) => word.isLast || word.parts.length > 0 || unknown.includes(word));
@@ -89,7 +90,7 @@ export async function findAlike(
   ];
   if (misspelt.length + beginnings.length + spellings.length === 0) return [];
   const composed = new Set(words.flatMap((word) => word.composed));
-  return lookups.alike(misspelt, spellings, [
+  return lexicon.alike(misspelt, spellings, [
     ...beginnings.slice(0, LIMITS.search.misspelt),
     ...[...composed].slice(0, LIMITS.search.composed),
   ]);
@@ -102,7 +103,7 @@ export async function findAlike(
 export async function findFurther(
   { unknown, inflections }: { readonly unknown: readonly QueryWord[]; readonly inflections: Forms },
   alike: Alike,
-  lookups: Lookups,
+  lexicon: Lexicon,
 ): Promise<readonly AlikeWord[]> {
   const { spelt } = alike;
   const whole = unknown.filter((word) => fitsLexicon(word) && splitsOf(word, spelt).length === 0);
@@ -119,7 +120,7 @@ export async function findFurther(
     .slice(0, LIMITS.search.middles);
   const spellings = [...new Set([...middles, ...[...inflections.values()].flatMap((all) => [...all])])];
   if (spellings.length + asked.size + begun.size === 0) return [];
-  const found = await lookups.alike([...asked.keys()], spellings, [...begun.keys()]);
+  const found = await lexicon.alike([...asked.keys()], spellings, [...begun.keys()]);
   return found.map((row) => ({
     ...row,
     asked: (row.begins ? begun : asked).get(row.asked) ?? row.asked,

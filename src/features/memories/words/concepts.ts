@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../limits.js";
 import { type Apart, namesApart, wordsApart } from "./apart.js";
-import { type Lookups, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
+import { type Lexicon, EVERY_MEMORY, findAlike, findFurther } from "./alike.js";
 import { formsOf, hasForms } from "./endings.js";
 import { COMMON_WORDS, inflectionsOf, languagesIn, mayInflect } from "./inflections.js";
 import type { Modifier } from "./modifiers.js";
@@ -80,9 +80,9 @@ export interface Concepts {
 const ENOUGH = 20;
 
 /** Looks up the words of a query in a graph, and the words of the graph that may be meant. */
-async function lookUp(query: SearchQuery, lookups: Lookups) {
+async function lookUp(query: SearchQuery, lexicon: Lexicon) {
   const pieces = piecesOf(query);
-  const rows = pieces.length > 0 ? await lookups.words(pieces) : [];
+  const rows = pieces.length > 0 ? await lexicon.words(pieces) : [];
   const known = new Map(rows.map((row) => [keyOf(pieces[row.place - 1]), row]));
   const words = query.words.filter(({ piece }) => (known.get(keyOf(piece))?.lexemes.length ?? 0) > 0);
   const written = new Map(words.map((word) => [word, variantsOf(word, known)]));
@@ -94,11 +94,11 @@ async function lookUp(query: SearchQuery, lookups: Lookups) {
   const rare = words.filter((word) => !written.get(word)?.some(({ documents }) => documents > ENOUGH));
   const inflectable = rare.filter(({ text }) => mayInflect(text)).slice(0, LIMITS.search.inflected);
   const languageWords = inflectable.length > 0 ? COMMON_WORDS : [];
-  const halves = await findAlike({ words, unknown, begun, known, signs, forms, languageWords }, lookups);
+  const halves = await findAlike({ words, unknown, begun, known, signs, forms, languageWords }, lexicon);
   const near = sortAlike(halves);
   const languages = languagesIn((word) => near.spelt.has(word));
   const inflections = new Map(inflectable.map(({ text }) => [text, inflectionsOf(text, languages)]));
-  const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lookups))]);
+  const alike = sortAlike([...halves, ...(await findFurther({ unknown, inflections }, near, lexicon))]);
   const memories = rows[0]?.memories ?? alike.spelt.get(EVERY_MEMORY)?.documents ?? 0;
   const isFound = ({ inOtherScripts }: QueryWord): boolean =>
     inOtherScripts.some((pairs) => pairs.every((pair) => alike.spelt.has(pair)));
@@ -128,8 +128,8 @@ function repeatedAmong(words: readonly QueryWord[], known: Known): ReadonlySet<Q
 }
 
 /** Finds out what the words of a query stand for in a graph. */
-export async function resolve(query: SearchQuery, lookups: Lookups): Promise<Concepts> {
-  const { words, typed, unknown, begun, memories, ...meant } = await lookUp(query, lookups);
+export async function resolve(query: SearchQuery, lexicon: Lexicon): Promise<Concepts> {
+  const { words, typed, unknown, begun, memories, ...meant } = await lookUp(query, lexicon);
   const { known, alike } = meant;
   const named = alike.longer.get(begun?.text ?? "") ?? [];
   const all = limitVariants(

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../limits.js";
 import { type Database, isTimeout } from "../../../platform/database/database.js";
 import { type MemoryFilterInput, TagsMatch, filterValues, needsRows, tagsAskedFor } from "../memory-filter.js";
-import type { Lookups } from "./alike.js";
+import type { Lexicon } from "./alike.js";
 import { type Apart, spellApart } from "./apart.js";
 import { type Concept, type Concepts, type TakenWord, literalConcept, resolve } from "./concepts.js";
 import { matchesOf, possibilitiesOf } from "./explain.js";
@@ -71,7 +71,7 @@ export async function findMemories(
   wishes: SearchWishes,
   bounds: SearchBounds = LIMITS.search,
 ): Promise<Found> {
-  const lookups: Lookups = {
+  const lexicon: Lexicon = {
     words: (pieces) =>
       run(searchWords, {
         graphId,
@@ -83,7 +83,7 @@ export async function findMemories(
   };
   const read = async (text: string): Promise<ReadQuery> => {
     const query = readQuery(text);
-    return { text, query, resolved: await resolve(query, lookups) };
+    return { text, query, resolved: await resolve(query, lexicon) };
   };
   const search = (one: ReadQuery) => findHits(run, graphId, one, { wishes, bounds });
   const readApart = async (one: ReadQuery, apart: Apart): Promise<ReadQuery> => {

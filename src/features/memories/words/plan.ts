@@ -59,7 +59,7 @@ export function planLiterally(
   { narrowing, memories, bounds }: { narrowing: Narrowing; memories: number; bounds: SearchBounds },
 ): Plan {
   const mark = signs.length > 0 ? TEXT : TITLE;
-  // Of what is not counted, most memories may have it.
+  // Signs and stop words that the lexicon does not count may be in every memory.
   const expected = signs.some(isCounted) ? 0 : memories;
   const gate = { ...gateFor([conceptQuery(concept, mark)], { narrowing, bounds }), expected };
   return {
@@ -78,7 +78,7 @@ export function planLiterally(
   };
 }
 
-/** The same for a graph in which no memory matches the first gate, which is not looked up again. */
+/** The same plan without its first gate, for a graph in which no memory matches that one: it is not looked up again. */
 export function withoutFirst(plan: Plan): Plan {
   const [first, ...others] = plan.gates;
   return first ? { ...plan, gates: [{ ...first, query: NOTHING, further: null }, ...others] } : plan;
@@ -113,7 +113,10 @@ function asSplit({ text, variants }: Concept): string[] {
 /** How far apart two words of a query may stand to be looked for at the same distance, as in "CUDA out of memory". */
 const APART_MAX = 5;
 
-/** Words that match nothing together leave the few pairs to others: the index has places of spaced words alone. */
+/**
+ * Whether to look for two words beside each other. Pairs of unknown words match nothing, nor do pairs of two words in
+ * scripts without spaces, for which the index has no places: they would take the few pairs from others.
+ */
 const mayBeBeside = (one: Concept, other: Concept): boolean =>
   one.isKnown && other.isKnown && !(IS_UNSPACED.test(one.text) && IS_UNSPACED.test(other.text));
 const IS_UNSPACED = new RegExp(UNSPACED, "u");
@@ -145,13 +148,14 @@ const compoundOf = (one: Concept, other: Concept): string[] =>
     .filter(({ text, way }) => way === "parts" && text === one.text + other.text)
     .flatMap(({ lexemes }) => (lexemes.length === 1 ? lexemes : []));
 
-/** In a graph that has a name, its parts also stand elsewhere, where they are worth less. */
+/** The share that a hit loses which has the parts of a name, but not the name, in a graph that has the name. */
 function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
   const weights = names.map(({ parts }) => sum(parts.map(({ weight }) => weight)));
   const most = Math.max(everything, sum(weights));
   return names.map(({ pattern }, place) => ({ pattern, share: lostApart((weights[place] ?? 0) / most) }));
 }
 
+/** What of this share is lost if the parts of a name stand apart. */
 const lostApart = (share: number): number => share * (1 - TUNING.ways.apart);
 
 function shareMinOf(required: readonly Concept[], memories: number): number {
