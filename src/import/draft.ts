@@ -252,7 +252,7 @@ export class GraphDraft {
     if (first.kept?.clientId !== undefined && second.kept?.clientId !== undefined) this.notCarry("id");
     return {
       kept: {
-        ...firstOf(first.kept, second.kept),
+        ...firstOf(first.kept, second.kept ?? {}),
         ...(context && { context }),
       },
       tags: tags.slice(0, TAGS_MAX),
@@ -291,12 +291,8 @@ export class GraphDraft {
       .filter((name) => differ(same?.[name], link[name]))
       .map((name) => `${name}: ${link[name]}`);
     this.#links.set(place, {
-      ...link,
+      ...firstOf(same, link),
       earlier: [...(same?.earlier ?? []), ...(link.earlier ?? [])],
-      label: same?.label ?? link.label,
-      strength: same?.strength ?? link.strength,
-      confidence: same?.confidence ?? link.confidence,
-      createdAt: same?.createdAt ?? link.createdAt,
       context: this.#cutContext(joinTexts(same?.context, [...texts, ...lost]), link.label),
     });
   }
@@ -355,8 +351,8 @@ function uniteContexts(
 }
 
 /** The fields of the first; from the second, those that the first does not have. */
-function firstOf(first: Kept = {}, second: Kept = {}): Kept {
-  const said = Object.entries(first).filter(([, value]) => value !== undefined);
+function firstOf<Value extends object>(first: Value | undefined, second: Value): Value {
+  const said = Object.entries(first ?? {}).filter(([, value]) => value !== undefined);
   return { ...second, ...Object.fromEntries(said) };
 }
 

@@ -172,33 +172,49 @@ export function requestScope(parts: ScopeParts): Handler {
     response.once("close", () => {
       // The client's reading is not measured if the answer was cut: it may not even have been made.
       if (response.writableEnded) reading.stop();
-      const status = response.writableFinished ? response.statusCode : "aborted";
-      if (status !== "aborted" && status >= 400 && scope.failures.length === 0) scope.noteCode(codeOf(status));
       const milliseconds = performance.now() - startedAt;
-      const { operations, span, waits } = scope;
-      const waited = waits.told;
-      const door = doorOf(request, scope);
-      const outcome = status === "aborted" ? status : (scope.failures[0] ?? "ok");
-      const seconds = Math.max(0, milliseconds - reading.ms) / 1_000;
-      parts.meter?.request({ door, operations, outcome, seconds, waits: waits.all() });
-      if (span) endSpan(span, { request, response, scope, door, outcome, waited });
-      parts.log.info({
-        request_id: scope.id,
-        ...span?.ids,
-        user_id: scope.caller?.userId,
-        key_id: scope.caller?.keyId,
-        team_id: scope.caller?.team?.id,
-        method: request.method,
-        operations: firstFew(scope.operations),
-        status,
-        ...(scope.failures.length > 0 ? { failures: firstFew(scope.failures) } : {}),
-        duration_ms: Math.round(milliseconds * 100) / 100,
-        ...(waited && { waited_ms: waited }),
+      tellEnd(parts, {
+        request,
+        response,
+        scope,
+        milliseconds,
+        seconds: Math.max(0, milliseconds - reading.ms) / 1_000,
       });
     });
     if (scope.span) scope.span.bind(next)();
     else next();
   };
+}
+
+interface Timed extends Pick<Ended, "request" | "response" | "scope"> {
+  readonly milliseconds: number;
+  /** The time without that in which the client read the answer. */
+  readonly seconds: number;
+}
+
+/** Tells the metrics, the request's span and the log how a request ended. */
+function tellEnd({ meter, log }: ScopeParts, { request, response, scope, milliseconds, seconds }: Timed): void {
+  const status = response.writableFinished ? response.statusCode : "aborted";
+  if (status !== "aborted" && status >= 400 && scope.failures.length === 0) scope.noteCode(codeOf(status));
+  const { operations, failures, caller, span, waits } = scope;
+  const waited = waits.told;
+  const door = doorOf(request, scope);
+  const outcome = status === "aborted" ? status : (failures[0] ?? "ok");
+  meter?.request({ door, operations, outcome, seconds, waits: waits.all() });
+  if (span) endSpan(span, { request, response, scope, door, outcome, waited });
+  log.info({
+    request_id: scope.id,
+    ...span?.ids,
+    user_id: caller?.userId,
+    key_id: caller?.keyId,
+    team_id: caller?.team?.id,
+    method: request.method,
+    operations: firstFew(operations),
+    status,
+    ...(failures.length > 0 ? { failures: firstFew(failures) } : {}),
+    duration_ms: Math.round(milliseconds * 100) / 100,
+    ...(waited && { waited_ms: waited }),
+  });
 }
 
 /** What to call an error that nobody has noted. */
