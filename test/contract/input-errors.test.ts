@@ -316,7 +316,8 @@ describe("messages", () => {
       ),
     );
     const told = new Set(failures.map(({ constructor }) => constructor.name));
-    expect(declared.filter((name) => name !== "CommonFailure" && !told.has(name ?? ""))).toEqual([]);
+    const missing = declared.filter((name) => name !== "CommonFailure" && !told.has(name ?? ""));
+    expect(missing, "Name it in `failures` of an operation that raises it, or in src/failures.ts.").toEqual([]);
   });
 
   const routes = routesOf(operations);

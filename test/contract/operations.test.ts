@@ -157,7 +157,10 @@ it("declare every failure that exists, or `failures.ts` says what else raises it
   const failures = classes.filter(([line, name = ""]) => !line.includes("abstract") && isFailure(lineOf(name)));
   const documented = new Set(raisedFailures(operations, relations).map(({ failure }) => failure.constructor.name));
   expect(failures.length).toBeGreaterThan(50);
-  expect(failures.filter(([, name = ""]) => !lineOf(name).some((each) => documented.has(each)))).toEqual([]);
+  const missing = failures
+    .map(([, name = ""]) => name)
+    .filter((name) => !lineOf(name).some((each) => documented.has(each)));
+  expect(missing, "Name it in `failures` of an operation that raises it, or in src/failures.ts.").toEqual([]);
 });
 
 const isFailure = (line: readonly string[]): boolean => line.at(-1) === "Error" && line.includes("Failure");
