@@ -12,8 +12,9 @@ const { searchesPerAccount, exportsPerAccount, waitingPerAccount, lockWaitLeastM
 export const CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(connections * poolSharePerAccount));
 
 /**
- * Limits how many connections to the database each account uses at the same time, and how many of them for searches and
- * for pages of exports. Further statements wait in the account's own queue, so a busy account does not delay others.
+ * Limits what each account does in the database at the same time: its statements by a share of the connections, its
+ * searches and its pages of exports by their number. Further ones wait in the account's own queue, so a busy account does
+ * not delay others.
  */
 export class DatabaseShares {
   readonly #accounts = new Map<string, Share>();

@@ -148,7 +148,7 @@ const compoundOf = (one: Concept, other: Concept): string[] =>
     .filter(({ text, way }) => way === "parts" && text === one.text + other.text)
     .flatMap(({ lexemes }) => (lexemes.length === 1 ? lexemes : []));
 
-/** The share that a hit loses which has the parts of a name, but not the name, in a graph that has the name. */
+/** Names with the share that a hit loses which has only their parts, in a graph that has the name itself, too. */
 function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
   const weights = names.map(({ parts }) => sum(parts.map(({ weight }) => weight)));
   const most = Math.max(everything, sum(weights));
