@@ -13,8 +13,8 @@ export const CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(connections * pool
 
 /**
  * Limits what each account does in the database at the same time: its statements by a share of the connections, its
- * searches and its pages of exports by their number. Further ones wait in the account's own queue, so a busy account does
- * not delay others.
+ * searches and its pages of exports by their number. Further ones wait in the account's own queue, so a busy account
+ * does not delay others.
  */
 export class DatabaseShares {
   readonly #accounts = new Map<string, Share>();
