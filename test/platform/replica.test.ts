@@ -65,6 +65,10 @@ it.skipIf(programs === undefined)(
     // elsewhere; so are all for a second, where the replica seemed late when it was first looked at.
     await expect.poll(() => titles("0/0")).toEqual(["first"]);
     expect(await titles(first ?? "")).toEqual(["first"]);
+    // A user whom it does not have yet is read elsewhere, and is no failure of the replica.
+    const { apiKey: newKey } = await createUser(services, { email: "bob@example.com", plan: "free", verified: true });
+    const viewer = await ask(`${url}/me`, { key: newKey.key, headers: ANY });
+    expect(viewer).toMatchObject({ status: 200, body: { email: "bob@example.com" } });
     expect(await titles(second ?? "")).toEqual(["third", "second", "first"]);
     expect(await titles()).toEqual(["third", "second", "first"]);
     expect(await titles("nonsense")).toEqual(["third", "second", "first"]);

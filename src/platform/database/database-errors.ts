@@ -69,6 +69,9 @@ export function sqlStateOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** Whether a row does not exist that a model's method (`…OrThrow`) requires. */
+export const isRowMissing = (error: unknown): boolean => isObject(error) && error["code"] === "P2025";
+
 export const FOREIGN_KEY_VIOLATION = "23503";
 export const UNIQUE_VIOLATION = "23505";
 export const CHECK_VIOLATION = "23514";

@@ -1,5 +1,5 @@
 import type { Database, OpenDatabase } from "./database.js";
-import { READ_ONLY, sqlStateOf } from "./database-errors.js";
+import { READ_ONLY, isRowMissing, sqlStateOf } from "./database-errors.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { Meter } from "../telemetry/meter.js";
 import { databaseIdentity, walPosition } from "./position-statement.js";
@@ -102,10 +102,10 @@ export class Replica implements AsyncDisposable {
 
   /**
    * Notes a failure of the replica: reads go to the primary for a while. None is a read that had to store something, such
-   * as what the payment provider says: it alone goes there.
+   * as what the payment provider says, or that lacks a row which the primary has, such as a new user: it alone goes there.
    */
   leaveAlone(error: unknown): void {
-    if (sqlStateOf(error) === READ_ONLY) return;
+    if (sqlStateOf(error) === READ_ONLY || isRowMissing(error)) return;
     this.#restsUntil = performance.now() + REST_MS;
     this.parts.meter?.replicaFailed();
     warnSeldom(
