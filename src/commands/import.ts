@@ -126,7 +126,7 @@ async function importFile(file: string, options: Options): Promise<void> {
     await runWithProgress(graph, { options, report, interrupt, onBegin });
   } catch (error) {
     if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: false })));
-    return endEarly(error, interrupt, hasBegun ? soFar(report) : NOTHING);
+    return endEarly(error, interrupt, hasBegun ? adviseAfter(error, soFar(report)) : NOTHING);
   }
   if (options.json) console.log(JSON.stringify(plainReport(report, { isComplete: true })));
   else console.log(`${headline(file, options)}\n\n${textReport(report)}`);
@@ -160,7 +160,7 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
   } catch (error) {
     if (options.json) console.log(JSON.stringify({ complete: false, ...report }));
     const restored = `Restored so far: ${graphInWords(report.memories.restored, report.relationships.restored)}.`;
-    return endEarly(error, interrupt, error instanceof RefusedAgain ? restored : `${restored} ${AGAIN}`);
+    return endEarly(error, interrupt, adviseAfter(error, restored));
   }
   const { memories, relationships } = report;
   if (options.json) console.log(JSON.stringify({ complete: true, ...report }));
@@ -178,6 +178,10 @@ async function restoreExport(file: string, format: ExportFormat, options: Option
     }
   }
 }
+
+/** How far it came, and that the same command continues from there, unless that would be refused, too. */
+const adviseAfter = (error: unknown, done: string): string =>
+  error instanceof RefusedAgain ? done : `${done} ${AGAIN}`;
 
 /**
  * Says how far it came when Ctrl-C stopped it.
@@ -270,7 +274,7 @@ function clientOf(
 
 function soFar({ memories, relationships }: ImportReport): string {
   const count = memories.created + memories.updated + memories.existing;
-  return `Memories in the graph so far: ${count}; relationships: ${relationships.created + relationships.existing}. ${AGAIN}`;
+  return `Memories in the graph so far: ${count}; relationships: ${relationships.created + relationships.existing}.`;
 }
 
 await runCommand(program, import.meta.url);

@@ -325,17 +325,22 @@ describe("the command", () => {
     }
   });
 
-  it("stops when its user leaves the team into whose graph it goes", async () => {
-    const error = { code: "not_found", reason: "no_team", message: "You are in no team." };
-    const { url } = await fakeService(({ url: path = "" }) =>
-      path === "/me" ? { status: 200, body: { storage: [{ graph: "team" }] } } : { status: 404, body: { error } },
-    );
+  it.each(["GET", "POST"])(
+    "stops when its user leaves the team into whose graph it goes, before a %s",
+    async (last) => {
+      const error = { code: "not_found", reason: "no_team", message: "You are in no team." };
+      const { url } = await fakeService(({ url: path = "", method }) => {
+        if (path === "/me") return { status: 200, body: { storage: [{ graph: "team" }] } };
+        return method === last ? { status: 404, body: { error } } : undefined;
+      });
 
-    const said = await command([await fileWith(jsonLines(...RETRY)), "--url", url], "key");
+      const said = await command([await fileWith(jsonLines(...RETRY)), "--url", url], "key");
 
-    expect(said.exitCode).toBe(1);
-    expect(said.err.join("\n")).toContain("You have left the team into whose graph this went");
-  });
+      expect(said.exitCode).toBe(1);
+      expect(said.err.join("\n")).toContain("You have left the team into whose graph this went");
+      expect(said.err.join("\n")).not.toContain("continues from there");
+    },
+  );
 
   it("says that a call without an answer may have stored something, also of the first one", async () => {
     const busy = { status: 503, headers: { "retry-after": "0" } };
