@@ -112,6 +112,33 @@ it("switches to another model when that is complete, and forgets the previous on
   await next[Symbol.asyncDispose]();
 });
 
+it("leaves the queue to servers with a newer model, as long as they use it and it is not complete", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  const older = { ...at.world.services, meaning: at.meaning };
+  while (await fillModel({ ...older, meaning: next }));
+
+  await embedDueMemories(older);
+  expect(await waiting(at.world)).toBe(2);
+  await at.embed(next);
+
+  const { embeddingModel, memoryVector } = at.world.database.models;
+  const counts = await memoryVector.groupBy({ by: ["model"], orderBy: { model: "asc" }, _count: true });
+  expect(counts).toEqual([
+    { model: "one", _count: 2 },
+    { model: "two", _count: 2 },
+  ]);
+  for (const state of [{ complete: true }, { complete: false, usedAt: new Date(Date.now() - DAY_MS) }]) {
+    await embeddingModel.update({ where: { model: "two" }, data: state });
+    await aMemory(ann);
+    await embedDueMemories(older);
+    expect(await waiting(at.world)).toBe(0);
+  }
+});
+
 it("retries failed texts, and is not stopped by one bad text", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();

@@ -1,4 +1,4 @@
-import { HOUR_MS } from "../../../durations.js";
+import { HOUR_MS, MINUTE_MS } from "../../../durations.js";
 import { LIMITS } from "../../../limits.js";
 import { sureTimeOf } from "../../../operation/retention.js";
 import type { Embedding } from "./embedding-queue.js";
@@ -8,6 +8,20 @@ const { queued } = LIMITS.embeddings;
 
 /** A model counts as unused after this time. A server that uses a model records that every minute. */
 const UNUSED_MS = HOUR_MS;
+
+/** A server that uses a model has recorded that within this time. */
+const IN_USE_MS = 2 * MINUTE_MS;
+
+/**
+ * Whether servers with a newer model embed all memories for it. The queue is theirs until then: what another server
+ * embeds would leave it without a vector of that model.
+ */
+export async function isModelReplaced({ database, meaning: { server } }: Embedding, now: Date): Promise<boolean> {
+  const { embeddingModel } = database.models;
+  const models = await embeddingModel.findMany({ select: { model: true, complete: true, usedAt: true } });
+  if (!models.some(({ model, complete }) => model === server.model && complete)) return false;
+  return models.some(({ complete, usedAt }) => !complete && usedAt.getTime() > now.getTime() - IN_USE_MS);
+}
 
 /** Queues memories that were stored before the model was used. Returns whether there are more. */
 export async function fillModel({ database, meaning: { server } }: Embedding): Promise<boolean> {

@@ -2,6 +2,7 @@ import { LIMITS } from "../../../limits.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
+import { isModelReplaced } from "./embedding-models.js";
 
 /** What embedding in the background needs. */
 export type Embedding = Pick<Services, "budgets" | "database" | "log" | "meter"> & { readonly meaning: Meaning };
@@ -29,10 +30,12 @@ interface Due {
  * other server sends the same texts meanwhile. After a failure a memory is due again after a minute; the wait grows with
  * each attempt. A claim succeeds only on the row as it was read, so one server gets it.
  */
-export async function claimDueMemories({ database }: Embedding): Promise<DueMemory[]> {
+export async function claimDueMemories(context: Embedding): Promise<DueMemory[]> {
+  const { database } = context;
   const { embeddingDue } = database.models;
   const now = await timeOf(database);
   const due = await embeddingDue.findMany({ where: { dueAt: { lte: now } }, orderBy: { dueAt: "asc" }, take: batch });
+  if (due.length === 0 || (await isModelReplaced(context, now))) return [];
   const claimed: DueMemory[] = [];
   for (const { graphId, memoryId, ...before } of due) {
     const attempts = before.attempts + 1;
