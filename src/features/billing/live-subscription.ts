@@ -29,6 +29,13 @@ export function assertSubscribed(account: BillingAccount): asserts account is Li
 export const withoutEnd = ({ cancelAtPeriodEnd }: LiveAccount) =>
   cancelAtPeriodEnd ? ({ cancel_at_period_end: false } as const) : ({ cancel_at: "" } as const);
 
+/**
+ * Whether no invoice brings the plan back any more: in a later period, the latest invoice of an unpaid subscription is a
+ * draft, and only paying that one would help.
+ */
+export const isTooLateToPay = ({ status, hostedInvoiceUrl }: BillingAccount): boolean =>
+  status === "unpaid" && hostedInvoiceUrl === null;
+
 /** A subscription whose number of seats can be changed. */
 export type ResizableAccount = LiveAccount & { readonly itemId: string };
 
@@ -39,8 +46,6 @@ export type ResizableAccount = LiveAccount & { readonly itemId: string };
 export function assertResizable(account: BillingAccount): asserts account is ResizableAccount {
   assertSubscribed(account);
   if (account.itemId === null) throw new SubscriptionRequired();
-  // In a later period, the latest invoice of an unpaid subscription is a draft, and only paying that one would help.
-  const isTooLate = account.status === "unpaid" && account.hostedInvoiceUrl === null;
-  if (!isPaid(account)) throw new SubscriptionUnpaid(isTooLate);
+  if (!isPaid(account)) throw new SubscriptionUnpaid(isTooLateToPay(account));
   if (account.pendingSeats !== null) throw new UpgradePending(account.pendingSeats);
 }

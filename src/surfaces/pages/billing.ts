@@ -1,6 +1,6 @@
 import { type Handler, Router } from "express";
 import { html, isolate } from "../../platform/html.js";
-import { countInWords } from "../../wording.js";
+import { countInWords, minuteOf } from "../../wording.js";
 import { BUG_MESSAGE, noteFailure } from "../http.js";
 import { scopeOf } from "../request-scope.js";
 import { PAGE_HEADERS, page } from "./layout.js";
@@ -10,7 +10,12 @@ export type FindCheckout = (
   clientAddress: string,
   sessionId: string,
 ) => Promise<
-  | { readonly team: string; readonly state: "paid" | "open" | "unpaid" | "over"; readonly seats: number | null }
+  | {
+      readonly team: string;
+      readonly state: "paid" | "failed" | "open" | "unpaid" | "late" | "over";
+      readonly seats: number | null;
+      readonly until: Date | null;
+    }
   | undefined
 >;
 
@@ -48,23 +53,51 @@ const showReturn =
 
 const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
   if (!checkout)
-    return page("No such checkout", html`<p>It has expired, or it never existed. Go back and begin again.</p>`);
-  const { seats, state } = checkout;
+    return page(
+      "No such checkout",
+      html`<p>It has expired, was replaced by a newer one, or never existed. Go back and begin again.</p>`,
+    );
+  const { state } = checkout;
   const team = isolate(checkout.team);
+  const seats = html`<strong>${countInWords(checkout.seats ?? 0, "seat", "seats")}</strong>`;
+  const until = checkout.until && minuteOf(checkout.until);
   if (state === "over")
     return page("It has ended", html`<p>${team} has no paid subscription. To buy seats, go back and begin again.</p>`);
   if (state === "open")
-    return page("Not paid yet", html`<p>The payment for ${team} has not arrived. Reload this page in a minute.</p>`);
+    return page(
+      "Not paid yet",
+      html`<p>
+        The payment for ${team} has not arrived. If you have paid, reload this page in a minute; otherwise go back and
+        pay.
+      </p>`,
+    );
+  if (state === "failed")
+    return page(
+      "The last payment failed",
+      html`<p>
+        ${team} keeps its ${seats} until ${until}. If the invoice is not paid by then, the team loses its plan. The
+        team's owner can pay it in the customer portal (<code>POST /billing/portal</code>).
+      </p>`,
+    );
+  if (state === "late")
+    return page(
+      "Not paid",
+      html`<p>
+        The subscription of ${team} was not paid in time, and paying now does not bring the plan back. The team's owner
+        can cancel it (<code>POST /billing/team-cancel</code>), and buy seats again.
+      </p>`,
+    );
   if (state === "unpaid")
     return page(
       "Not paid",
       html`<p>
-        The subscription of ${team} is not paid, or paused. The team's owner can pay its open invoice in the customer
-        portal, or cancel the subscription and buy seats again.
-      </p>`,
+          The subscription of ${team} is not paid, or paused. The team's owner can pay its open invoice in the customer
+          portal (<code>POST /billing/portal</code>), or cancel the subscription and buy seats again.
+        </p>
+        ${until && html`<p>Paying brings the plan back only before ${until}.</p>`}`,
     );
-  const bought = countInWords(seats ?? 0, "seat", "seats");
-  return page("Thank you", html`<p>${team} has <strong>${bought}</strong> now. You can close this page.</p>`);
+  const end = until && html`The subscription is cancelled: everything stays until ${until}.`;
+  return page("Thank you", html`<p>${team} has ${seats} now. ${end} You can close this page.</p>`);
 };
 
 const unknownResult = (failure: object | undefined): string =>

@@ -12,6 +12,7 @@ import { teamUpgradePreview } from "../../../src/features/billing/team-upgrade-p
 import { upgradeTeam } from "../../../src/features/billing/upgrade-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { teamAudit } from "../../../src/features/teams/list-audit.js";
+import { minuteOf } from "../../../src/wording.js";
 import { stripeClient } from "../../../src/platform/billing/stripe-client.js";
 import {
   type BillingWorld,
@@ -64,6 +65,8 @@ const STALLED = {
     return payer;
   },
 } satisfies Record<string, (world: BillingWorld) => Promise<Payer>>;
+
+const timeText = (time: Date | null): string => minuteOf(time ?? new Date(0));
 
 const auditOf = async (owner: Payer["owner"], teamId: string) =>
   (await owner.did(teamAudit, { teamId, action: "cancelTeamSubscription" })).events;
@@ -162,18 +165,53 @@ it("shows a checkout as not paid before its payment arrives, and sends nobody aw
   await using world = await createBillingWorld();
   const shown = async (begin: (world: BillingWorld) => Promise<Payer>) => {
     const { checkoutId } = await accountNow(world, await begin(world));
-    return (await fetch(`${world.app.url}/billing/return?session_id=${checkoutId}`)).text();
+    const text = await (await fetch(`${world.app.url}/billing/return?session_id=${checkoutId}`)).text();
+    return text.replaceAll(/\s+/g, " ");
   };
+  const newest = () => world.database.models.billingAccount.findFirstOrThrow({ orderBy: { teamId: "desc" } });
 
   expect(await shown(STALLED.incomplete)).toContain("Not paid yet");
   expect(await shown(STALLED.paused)).toContain("is not paid, or paused");
   expect(await shown((given) => aSubscriber(given, { seats: 1 }))).toContain("has <strong>1 seat</strong> now");
   for (const begin of [STALLED.past_due, STALLED.unpaid]) {
     const page = await shown(begin);
-    expect(page).toMatch(/pay its open invoice in the customer\s+portal/);
+    expect(page).toContain("pay its open invoice in the customer portal");
+    expect(page).toContain(`Paying brings the plan back only before ${timeText((await newest()).periodEnd)}.`);
     // Another checkout would be refused.
     expect(page).not.toContain("begin again");
   }
+  const late = await shown(async (given) => {
+    const payer = await STALLED.unpaid(given);
+    await world.stripe.advance(32 * 24 * 3_600_000);
+    await world.stripe.delivered();
+    return payer;
+  });
+  expect(late).toContain("paying now does not bring the plan back");
+  expect(late).not.toContain("pay its open invoice");
+});
+
+it("says on the page of a checkout until when its seats stay, after a cancellation and after a failed payment", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world, { seats: 5 });
+  const account = () => world.database.models.billingAccount.findFirstOrThrow();
+  const shown = async () => {
+    const page = await fetch(`${world.app.url}/billing/return?session_id=${(await account()).checkoutId}`);
+    return (await page.text()).replaceAll(/\s+/g, " ");
+  };
+
+  await owner.did(cancelTeamSubscription);
+  const cancelled = await shown();
+  const { periodEnd, customerId } = await account();
+  await owner.did(resumeTeamSubscription);
+  world.stripe.setCard(String(customerId), "declined");
+  await world.stripe.advance(32 * 24 * 3_600_000);
+  await world.stripe.delivered();
+  const failed = await shown();
+  const { graceUntil } = await account();
+
+  expect(cancelled).toContain(`The subscription is cancelled: everything stays until ${timeText(periodEnd)}.`);
+  expect(failed).toContain(`keeps its <strong>5 seats</strong> until ${timeText(graceUntil)}.`);
+  expect(failed).not.toContain("Thank you");
 });
 
 it("looks at a paused subscription once a day, since its period does not end", async () => {
