@@ -4,13 +4,13 @@ import { type Letter, composeLetter } from "./letter.js";
 
 const URL_ALONE = /^https?:\/\/\S+$/;
 
-/** A notice as text and as HTML. */
-export const noticeMail = ({ subject, body }: Pick<Notice, "subject" | "body">): Letter =>
-  composeLetter({
+/** A notice as text and as HTML. It says from where it comes: notices name paths, and people may use several services. */
+export function noticeMail({ subject, body }: Pick<Notice, "subject" | "body">, publicUrl: string): Letter {
+  const text = `${body.trim()}\n\nThis mail comes from Memory Graph at ${publicUrl}.`;
+  return composeLetter({
     subject,
-    text: body,
-    body: html`${body
-      .trim()
+    text,
+    body: html`${text
       .split(/\n{2,}/)
       .map((paragraph) =>
         URL_ALONE.test(paragraph)
@@ -18,3 +18,4 @@ export const noticeMail = ({ subject, body }: Pick<Notice, "subject" | "body">):
           : html`<p>${prose(paragraph)}</p>`,
       )}`,
   });
+}

@@ -131,7 +131,7 @@ async function writeLetter(outbox: Outbox, mail: ClaimedMail): Promise<Letter | 
       return invitation && invitationMail(invitation, publicUrl());
     }
     case "notice":
-      return noticeMail({ subject: mail.subject ?? "", body: mail.body ?? "" });
+      return noticeMail({ subject: mail.subject ?? "", body: mail.body ?? "" }, publicUrl());
     case "sign_up": {
       const code = await newSignUpCode(database, mail);
       return code && signUpMail(code);

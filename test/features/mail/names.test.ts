@@ -133,7 +133,9 @@ describe("the mail of an invitation", () => {
 
 it("links in a notice only a paragraph that is an address alone", () => {
   const link = "https://pay.example/1";
-  const { html } = noticeMail({ subject: "A notice", body: `Pay here:\n\n${link}\n\nNot at ${link} or elsewhere.` });
+  const body = `Pay here:\n\n${link}\n\nNot at ${link} or elsewhere.\n`;
+  const { html, text } = noticeMail({ subject: "A notice", body }, "https://memory.example.com");
 
   expect(html.match(/<a href="[^"]*"/g)).toEqual([`<a href="${link}"`]);
+  for (const form of [text, html]) expect(form).toContain("comes from Memory Graph at https://memory.example.com.");
 });
