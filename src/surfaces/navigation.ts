@@ -49,6 +49,7 @@ export const linkFrom = (here: string, { path }: Pick<PageLink, "path">): string
  */
 export const NAVIGATION_STYLE = `
 nav { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .95em }
+nav a { padding: .2rem 0 }
 .skip:not(:focus) { position: absolute; clip-path: inset(50%) }
 :focus-visible { outline: 2px solid #3b7de8 !important; outline-offset: 2px }
 `.trim();

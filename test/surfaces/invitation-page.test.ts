@@ -118,6 +118,7 @@ it("asks for the code again when a phone reloads the address of a form that it h
   const { text } = await page("?code");
   expect(text).toContain('name="code"');
   expect(text).toContain('is on its way to <span class="whole">b…@example.com</span>.');
+  expect(text).toMatch(/If none arrives in a few minutes, look among spam\.\s+If it is not there either, ask/);
   const again = await linked("/mail");
   expect(again.status).toBe(303);
   expect(again.location).toBe((await linked("/mail", {})).location?.replace("?mailed", ""));
@@ -394,7 +395,7 @@ describe("the page", () => {
 
     for (const { text } of [open, ended]) expect(text).toContain(PRODUCT);
     expect(accepted.text).toMatch(/<a href="\.\.\/\.\.\/">What to do next/);
-    expect(ended.text).toMatch(/invited you.*ask for another one/s);
+    expect(ended.text).toMatch(/You were invited to the team.*ask for another one/s);
   });
 
   it("links only to paths that a proxy with a prefix finds", async () => {
@@ -488,6 +489,7 @@ describe("the page", () => {
     expect(statuses).toEqual([303, 303, 303, 303, 303]);
     expect(sixth.status).toBe(429);
     expect(Number(sixth.headers.get("retry-after"))).toBeGreaterThan(800);
+    expect(sixth.text).toContain("At most 5 codes for one address and network in 15 minutes. Try again in 15 minutes.");
   });
 });
 

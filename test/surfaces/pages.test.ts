@@ -3,8 +3,9 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { PAGE_LINKS } from "../../src/surfaces/navigation.js";
 import { inviteMember } from "../../src/features/teams/invitations/invite-member.js";
+import { LIMITS } from "../../src/limits.js";
 import { SNIPPETS } from "../../src/surfaces/pages/graphql-snippets.js";
-import { barriersOn } from "../support/accessibility.js";
+import { barriersOn, smallTargetsOn } from "../support/accessibility.js";
 import { describeInBrowser } from "../support/browser.js";
 import { focusOn, paleFields, paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
@@ -18,6 +19,8 @@ beforeAll(() => {
   execFileSync(process.execPath, [".config/run.mjs", "--no-build", "--playground"], { stdio: "inherit" });
 });
 
+/** What browsers accept. */
+const BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8";
 const BOB = "bob@example.com";
 
 const SCHEMES = ["light", "dark"] as const;
@@ -71,7 +74,7 @@ it("shows people a page at an unknown address, and programs the error", async ()
       return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() };
     };
     const sent = await fetch(url + path, { method: "POST", headers: { accept: "text/html" } });
-    const [page, program] = [await read("text/html,application/xhtml+xml,*/*;q=0.8"), await read("*/*")];
+    const [page, program] = [await read(BROWSER), await read("*/*")];
     const [, link = ""] = /<a href="([^"]+)"/.exec(page.text) ?? [];
 
     expect([path, page.status, program.status]).toEqual([path, 404, 404]);
@@ -82,12 +85,31 @@ it("shows people a page at an unknown address, and programs the error", async ()
   }
 });
 
+it("shows people a page also when they open pages too often, and programs the error", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({ TRUSTED_PROXIES: "1" });
+  const { keylessPerAddress } = LIMITS.budgets;
+  const read = (path: string, accept: string) =>
+    fetch(url + path, { headers: { accept, "x-forwarded-for": "192.0.2.7" } });
+  for (let n = 0; n < keylessPerAddress; n++) await (await read("/nothing", "*/*")).text();
+
+  for (const path of ["/", "/docs/limits", "/graphql", "/mcp", "/invitations/x", "/billing/return", "/nothing"]) {
+    const [page, program] = [await read(path, BROWSER), await read(path, "*/*")];
+
+    expect([path, page.status, program.status]).toEqual([path, 429, 429]);
+    expect(page.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(page.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(await page.text()).toContain("Too many requests. Try again in 1 minute.");
+    expect(program.headers.get("content-type")).toMatch(/^application\/json/);
+  }
+});
+
 it("leads people who open the address for agents to the page about them, and programs not", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ PUBLIC_URL: "https://memory.example.com" });
   for (const path of ["/mcp", "/mcp/oauth"]) {
     const open = (accept: string) => fetch(url + path, { headers: { accept }, redirect: "manual" });
-    const [page, program] = [await open("text/html,application/xhtml+xml,*/*;q=0.8"), await open("*/*")];
+    const [page, program] = [await open(BROWSER), await open("*/*")];
     const target = new URL(page.headers.get("location") ?? "", `https://example.com/prefix${path}`);
 
     expect([path, page.status, target.pathname, program.status]).toEqual([path, 303, "/prefix/docs/agents", 401]);
@@ -122,8 +144,18 @@ const looksOf = async (page: Page) => ({
   poorSight: await widthsForPoorSight(page),
   pale: [...(await paleTexts(page)), ...(await paleFields(page))],
   barriers: await barriersOn(page),
+  small: await smallTargetsOn(page),
+  from: await page.locator("header").innerText(),
 });
-const FITS_A_PHONE = { width: 390, poorSight: { large: 320, spaced: 320 }, pale: [], barriers: [] };
+const FITS_A_PHONE = {
+  width: 390,
+  poorSight: { large: 320, spaced: 320 },
+  pale: [],
+  barriers: [],
+  small: [],
+  // Mails and payment pages lead there, so the page says whose it is.
+  from: "Memory Graph",
+};
 
 /** What a screen reader says of a page with a form: its title, and of the field that has the focus what describes it. */
 async function heardOn(page: Page) {
@@ -226,6 +258,7 @@ describeInBrowser("pages", (browser) => {
       // The others are packages.
       if (!OTHERS[path]) {
         expect(await barriersOn(tab)).toEqual([]);
+        expect(await smallTargetsOn(tab)).toEqual([]);
         expect(await widthsForPoorSight(tab)).toEqual(FITS_A_PHONE.poorSight);
       } else {
         await tab.evaluate("document.documentElement.style.fontSize = '200%'");

@@ -5,7 +5,7 @@ import { type Html, html, isolate } from "../../platform/html.js";
 import { BUG_MESSAGE } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
 import { page } from "./layout.js";
-import { minuteOf } from "../../wording.js";
+import { countInWords, minuteOf } from "../../wording.js";
 
 /** The output of the operations `invitation` and `invitationById`. */
 export interface ShownInvitation {
@@ -19,6 +19,9 @@ export interface ShownInvitation {
 }
 
 const ROLES = { admin: "an admin", member: "a member" } as const;
+
+/** No page knows whether a mail leaves: another process may send it, or the operator has not set up mail. */
+const IF_NOT_THERE = "If it is not there either, ask whoever runs this service.";
 
 const ANOTHER = "If you want to join, ask for another one.";
 
@@ -64,7 +67,7 @@ export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: Li
   const say = mailed
     ? html`<p role="status">
         The mail is on its way to ${address}. Open the link in it. If it does not arrive in a few minutes, look among
-        spam.
+        spam. ${IF_NOT_THERE}
       </p>`
     : html`<p>
         It is answered by the link in the mail to ${address}. If that is your address and you do not have the mail, let
@@ -94,13 +97,15 @@ function offerPage(
   { teamName, invitedBy, role, status, expiresAt }: ShownInvitation,
   { here, whom, answer, event }: Offer,
 ): string {
-  const invites = status === "pending" ? "invites" : "invited";
+  const isOpen = status === "pending";
+  const team = html`the team <strong>${isolate(teamName)}</strong>, as ${ROLES[role]}`;
+  const were = whom === "you" ? "You were" : html`${whom} was`;
+  const by = html`<strong>${inviter(invitedBy)}</strong>`;
   const offer = html`<p>
-      <strong>${inviter(invitedBy)}</strong> ${invites} ${whom} to the team <strong>${isolate(teamName)}</strong>, as
-      ${ROLES[role]}.
+      ${isOpen ? html`${by} invites ${whom} to ${team}` : html`${were} invited to ${team}, by ${by}`}.
     </p>
     <p>${PRODUCT}</p>`;
-  if (status !== "pending")
+  if (!isOpen)
     return page(
       "Invitation",
       html`${offer}
@@ -123,6 +128,8 @@ export const CODE_SENT = "Code sent";
 
 export const problemNote = (problem: Failure | undefined): Html | undefined =>
   problem && html`<p class="problem" role="alert" id="problem">${explain(problem)}</p>`;
+
+export const BUG_NOTE: Html = html`<p class="problem" role="alert">${BUG_MESSAGE}</p>`;
 
 /** The attributes of a field that the note with this id explains: it is read with the field, after what was wrong. */
 export const describeField = (noteId: string, problem: Failure | undefined): Html => {
@@ -149,8 +156,15 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
 const explain = (failure: Failure): string => {
   const field = failure instanceof InvalidInput ? failure.details[0]?.path : undefined;
   const sentences = failure.message.split(/(?<=\.) /).filter((sentence) => !/`[a-z]+[A-Z]/.test(sentence));
-  return FOR_PEOPLE[failure.reason ?? field ?? ""] ?? sentences.join(" ").replaceAll("`", "");
+  return FOR_PEOPLE[failure.reason ?? field ?? ""] ?? inMinutes(sentences.join(" ").replaceAll("`", ""));
 };
+
+/** People do not count in seconds. */
+const inMinutes = (message: string): string =>
+  message.replace(
+    /(?<= in )(\d+) s\.$/,
+    (_wait, seconds) => `${countInWords(Math.ceil(seconds / 60), "minute", "minutes")}.`,
+  );
 
 /** A link to the invitation's page, or to a form below it. */
 export const linkTo = ({ here, token }: Pick<Situation, "here" | "token">, below = ""): string =>
@@ -170,7 +184,8 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 export const codeField = (address: string | Html, problem: Failure | undefined): Html =>
   html`<p id="about-code">
       A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes. If you
-      asked more than once, use the newest code that arrived.
+      asked more than once, use the newest code that arrived. If none arrives in a few minutes, look among spam.
+      ${IF_NOT_THERE}
     </p>
     <label for="code">Code</label>
     <input
@@ -225,7 +240,7 @@ export function failurePage(failure: Failure | undefined, back: string): string 
   const isUnknown = failure?.kind === "not_found";
   return page(
     isUnknown ? "Not found" : "That did not work",
-    html`<p class="problem" role="alert">${failure ? explain(failure) : BUG_MESSAGE}</p>
-      ${isUnknown ? undefined : html`<p><a href="${back}">Back to the invitation</a></p>`}`,
+    html`${problemNote(failure) ?? BUG_NOTE}
+    ${isUnknown ? undefined : html`<p><a href="${back}">Back to the invitation</a></p>`}`,
   );
 }

@@ -2,14 +2,14 @@ import { hash } from "node:crypto";
 import { Router } from "express";
 import { Html, html } from "../../platform/html.js";
 import { NOT_CHANGED } from "../caching.js";
-import { ICON_LINK, NAVIGATION_STYLE, type PagePath, navigation } from "../navigation.js";
+import { HOME, ICON_LINK, NAVIGATION_STYLE, type PagePath, navigation } from "../navigation.js";
 
 const STYLE = `
   body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem }
   html { color-scheme: light dark }
   body { color: #1b1f24; background: #fff; overflow-wrap: break-word }
   body.wide { max-width: 62rem; margin-top: 1.2rem }
-  a { color: #0b57d0 }
+  a { color: #0b57d0; padding: .2rem 0 }
   ${NAVIGATION_STYLE}
   nav [aria-current] { color: inherit; font-weight: 600; text-decoration: none }
   h1 { line-height: 1.25 }
@@ -41,6 +41,7 @@ const STYLE = `
     tr { display: block; padding: .6rem 0; border-bottom: 1px solid #8c959f }
   }
   @media print {
+    nav { display: none }
     pre code { white-space: pre-wrap; overflow-wrap: anywhere }
   }
   @media (prefers-color-scheme: dark) {
@@ -143,7 +144,7 @@ interface Frame {
   readonly event?: string | undefined;
 }
 
-/** A page, by default without navigation. It works without scripts, too. */
+/** A page, by default with the product's name in place of navigation. It works without scripts, too. */
 export function page(title: string, body: Html, { around, event }: Frame = {}): string {
   return html`<!doctype html>
     <html lang="en">
@@ -155,7 +156,7 @@ export function page(title: string, body: Html, { around, event }: Frame = {}): 
         ${ICON_LINK} ${STYLE_ELEMENT}
       </head>
       <body class="${around ? "wide" : "narrow"}">
-        ${around && html`<header>${around}</header>`}
+        <header>${around ?? html`<p class="aside">${HOME.name}</p>`}</header>
         <main id="content">
           <h1>${title}</h1>
           ${body}
