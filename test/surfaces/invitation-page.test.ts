@@ -117,7 +117,7 @@ it("asks for the code again when a phone reloads the address of a form that it h
   }
   const { text } = await page("?code");
   expect(text).toContain('name="code"');
-  expect(text).toContain('is on its way to <span class="whole">b…@example.com</span>.');
+  expect(text).toContain('from the mail to <span class="whole">b…@example.com</span>.');
   expect(text).toMatch(/If none arrives in a few minutes, look among spam\.\s+If it is not there either, ask/);
   const again = await linked("/mail");
   expect(again.status).toBe(303);
@@ -302,7 +302,7 @@ describe("the page of the link", () => {
     expect(asked.status).toBe(303);
     expect(await mail.findMany()).toMatchObject([{ kind: "invitation", email: BOB }]);
     expect(second.status).toBe(200);
-    expect(second.text).toContain('The mail is on its way to <span class="whole">b…@example.com</span>.');
+    expect(second.text).toContain('Look for the mail to <span class="whole">b…@example.com</span>,');
     for (const { text, headers } of [first, second]) {
       for (const secret of [BOB, owner.email, TOKEN]) expect(text).not.toContain(secret);
       expect(headers.get("content-security-policy")).toContain("form-action 'self'");
@@ -395,7 +395,7 @@ describe("the page", () => {
 
     for (const { text } of [open, ended]) expect(text).toContain(PRODUCT);
     expect(accepted.text).toMatch(/<a href="\.\.\/\.\.\/">What to do next/);
-    expect(ended.text).toMatch(/You were invited to the team.*ask for another one/s);
+    expect(ended.text).toMatch(/You were invited by .* to the team.*ask for another one/s);
   });
 
   it("links only to paths that a proxy with a prefix finds", async () => {
@@ -490,6 +490,8 @@ describe("the page", () => {
     expect(sixth.status).toBe(429);
     expect(Number(sixth.headers.get("retry-after"))).toBeGreaterThan(800);
     expect(sixth.text).toContain("At most 5 codes for one address and network in 15 minutes. Try again in 15 minutes.");
+    // The codes that were sent still work: from there, the person can enter one.
+    expect((await page()).text).toContain(`href="../invitations/${encodeURIComponent(TOKEN)}?code">I have a code<`);
   });
 });
 

@@ -399,9 +399,9 @@ describeInBrowser("pages", (browser) => {
 
     expect(heard).toMatchObject([
       {
-        title: expect.stringMatching(/^Code sent: Join /),
+        title: expect.stringMatching(/^Enter the code: Join /),
         invalid: "false",
-        about: expect.stringMatching(/^A code of/),
+        about: expect.stringMatching(/^Enter the code of/),
       },
       {
         title: expect.stringMatching(/^Problem: Join /),
@@ -428,9 +428,9 @@ describeInBrowser("pages", (browser) => {
     await page.goto(url + pathname);
     const shown = [await looksOf(page)];
     await page.getByRole("button", { name: "Mail me the link" }).click();
-    await page.getByRole("status").getByText("on its way to b…@example.com").waitFor();
+    await page.getByRole("status").getByText("Look for the mail to b…@example.com").waitFor();
     shown.push(await looksOf(page));
-    expect(await page.title()).toMatch(/^Mail sent: Join /);
+    expect(await page.title()).toMatch(/^Mail requested: Join /);
     // Reloading sends no other mail.
     await page.reload();
     await page.getByRole("button", { name: "Mail it again" }).waitFor();
@@ -491,7 +491,11 @@ describeInBrowser("pages", (browser) => {
         invalid: "true",
         about: expect.stringMatching(/^Check the address: .* A code is/),
       },
-      { title: expect.stringMatching(/^Code sent: /), invalid: "false", about: expect.stringMatching(/^A code of/) },
+      {
+        title: expect.stringMatching(/^Enter the code: /),
+        invalid: "false",
+        about: expect.stringMatching(/^Enter the code of/),
+      },
       { title: expect.stringMatching(/^Problem: /), invalid: "true", about: expect.stringMatching(/^This code is/) },
     ]);
   });

@@ -2,7 +2,7 @@ import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
-import { CODE_SENT, PROBLEM, codeField, describeField, problemNote } from "./invitation.js";
+import { ENTER_CODE, PROBLEM, codeField, describeField, problemNote } from "./invitation.js";
 import { page, pageHeaders } from "./layout.js";
 
 /** What the page of a program that wants to connect shows. */
@@ -25,7 +25,7 @@ export interface ConnectView {
 export function connectPage(view: ConnectView): string {
   const { path, clientName, host, scopes, email, problem } = view;
   const name = clientName ?? host;
-  const sent = email === undefined ? undefined : CODE_SENT;
+  const asked = email === undefined ? undefined : ENTER_CODE;
   return page(
     `Connect ${name}`,
     html`<p><strong>${isolate(name)}</strong> wants to use your Memory Graph. If you allow it, it can:</p>
@@ -38,7 +38,7 @@ export function connectPage(view: ConnectView): string {
       </p>
       ${email === undefined ? html`<p>${PRODUCT}</p>` : undefined}
       ${problemNote(problem)}${email === undefined ? addressForm(view) : codeForms(path, email, problem)}`,
-    { event: problem ? PROBLEM : sent },
+    { event: problem ? PROBLEM : asked },
   );
 }
 

@@ -20,7 +20,7 @@ export interface ShownInvitation {
 
 const ROLES = { admin: "an admin", member: "a member" } as const;
 
-/** No page knows whether a mail leaves: another process may send it, or the operator has not set up mail. */
+/** Pages do not say that a mail was sent: another process sends it later, or none does if mail is not set up. */
 const IF_NOT_THERE = "If it is not there either, ask whoever runs this service.";
 
 const ANOTHER = "If you want to join, ask for another one.";
@@ -38,7 +38,7 @@ interface Situation {
   /** The path of the request that the page answers. Links are relative to it, so a proxy may add a prefix. */
   readonly here: string;
   readonly token: string;
-  /** Whether a code was sent, so that the page asks for it. */
+  /** Whether a code was requested, so that the page asks for it. */
   readonly codeSent: boolean;
   /** What was wrong with the last attempt. */
   readonly problem?: Failure;
@@ -48,9 +48,10 @@ export function invitationPage(invitation: ShownInvitation, situation: Situation
   const { here, codeSent, problem } = situation;
   const confirm = html`<p>To answer it, first confirm your address by a code that you get by mail.</p>`;
   const step = codeSent ? answerForm(invitation, situation) : confirm;
-  const answer = html`${problemNote(problem)}${step}${codeForm(invitation, situation)}`;
-  const sent = codeSent ? CODE_SENT : undefined;
-  return offerPage(invitation, { here, whom: "you", answer, event: problem ? PROBLEM : sent });
+  const known = html`<p class="aside"><a href="${linkTo(situation)}?code">I have a code</a></p>`;
+  const answer = html`${problemNote(problem)}${step}${codeForm(invitation, situation)}${codeSent ? undefined : known}`;
+  const asked = codeSent ? ENTER_CODE : undefined;
+  return offerPage(invitation, { here, whom: "you", answer, event: problem ? PROBLEM : asked });
 }
 
 interface LinkedSituation {
@@ -66,7 +67,7 @@ export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: Li
   const address = inOneLine(invitation);
   const say = mailed
     ? html`<p role="status">
-        The mail is on its way to ${address}. Open the link in it. If it does not arrive in a few minutes, look among
+        Look for the mail to ${address}, and open the link in it. If it does not arrive in a few minutes, look among
         spam. ${IF_NOT_THERE}
       </p>`
     : html`<p>
@@ -77,7 +78,12 @@ export function linkedPage(invitation: ShownInvitation, { mailed, ...place }: Li
     <form method="post" action="${linkById(place, "/mail")}">
       <button ${mailed ? "" : html`class="main"`}>${mailed ? "Mail it again" : "Mail me the link"}</button>
     </form>`;
-  return offerPage(invitation, { here: place.here, whom: address, answer, event: mailed ? "Mail sent" : undefined });
+  return offerPage(invitation, {
+    here: place.here,
+    whom: address,
+    answer,
+    event: mailed ? "Mail requested" : undefined,
+  });
 }
 
 /** Lines would break after the ellipsis of a shortened address. */
@@ -102,7 +108,7 @@ function offerPage(
   const were = whom === "you" ? "You were" : html`${whom} was`;
   const by = html`<strong>${inviter(invitedBy)}</strong>`;
   const offer = html`<p>
-      ${isOpen ? html`${by} invites ${whom} to ${team}` : html`${were} invited to ${team}, by ${by}`}.
+      ${isOpen ? html`${by} invites ${whom} to ${team}` : html`${were} invited by ${by} to ${team}`}.
     </p>
     <p>${PRODUCT}</p>`;
   if (!isOpen)
@@ -124,7 +130,7 @@ function inviter(invitedBy: string): Html {
 
 /** For the titles of pages with a form. */
 export const PROBLEM = "Problem";
-export const CODE_SENT = "Code sent";
+export const ENTER_CODE = "Enter the code";
 
 export const problemNote = (problem: Failure | undefined): Html | undefined =>
   problem && html`<p class="problem" role="alert" id="problem">${explain(problem)}</p>`;
@@ -183,8 +189,8 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 /** Where a person enters the code that was sent to an address. */
 export const codeField = (address: string | Html, problem: Failure | undefined): Html =>
   html`<p id="about-code">
-      A code of eight digits is on its way to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes. If you
-      asked more than once, use the newest code that arrived. If none arrives in a few minutes, look among spam.
+      Enter the code of eight digits from the mail to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.
+      If you asked more than once, use the newest code that arrived. If none arrives in a few minutes, look among spam.
       ${IF_NOT_THERE}
     </p>
     <label for="code">Code</label>
