@@ -30,7 +30,7 @@ import { errorsPage } from "./surfaces/pages/errors.js";
 import { graphqlPage } from "./surfaces/pages/graphql.js";
 import { homePage } from "./surfaces/pages/home.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
-import { failedPage, lostPage } from "./surfaces/pages/lost.js";
+import { busyPage, lostPage } from "./surfaces/pages/lost.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
 import { refuseRegistration } from "./surfaces/oauth/no-registration.js";
@@ -121,7 +121,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       docsRoutes(operations, schema, config.publicUrl),
       express.Router().use(PAGES, lostPage, noSuchPage),
     ]),
-    failedPage,
+    busyPage,
   );
   app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey);
   const graphql = graphqlDoor(operations, { schema, services, admitNewOrLarge: admitNewOrLarge(http) });

@@ -59,14 +59,14 @@ export function refusedByHttp(error: unknown): Failure | undefined {
   );
 }
 
-/** They describe the content that an error replaces. With them the error might be cached for a year. */
-export const CONTENT_HEADERS = ["Content-Type", "ETag", "Last-Modified"];
+const CONTENT_HEADERS = ["Content-Type", "ETag", "Last-Modified"];
 
 /** Answers with the failure in the format of the door. Details of a bug are not shown. */
 export function errorAnswer(form: (failure: Failure | undefined, response: Response) => object): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     const failure = noteFailure(error, response);
     if (response.headersSent) return next(error);
+    // These headers describe the content that the error replaces. With them the error might be cached for a year.
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
     response.set("Cache-Control", NOT_CACHED);
     response.json(form(failure, response));

@@ -135,7 +135,7 @@ export const ENTER_CODE = "Enter the code";
 export const problemNote = (problem: Failure | undefined): Html | undefined =>
   problem && html`<p class="problem" role="alert" id="problem">${explain(problem)}</p>`;
 
-export const BUG_NOTE: Html = html`<p class="problem" role="alert">${BUG_MESSAGE}</p>`;
+const BUG_NOTE: Html = html`<p class="problem" role="alert">${BUG_MESSAGE}</p>`;
 
 /** The attributes of a field that the note with this id explains: it is read with the field, after what was wrong. */
 export const describeField = (noteId: string, problem: Failure | undefined): Html => {

@@ -1,9 +1,9 @@
 import type { ErrorRequestHandler, Handler } from "express";
 import { html } from "../../platform/html.js";
-import { CONTENT_HEADERS, isRead, noteFailure, prefersPage } from "../http.js";
+import { failureBehind, isRead, noteFailure, prefersPage } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
 import { NoSuchPath } from "../plain-errors.js";
-import { BUG_NOTE, problemNote } from "./invitation.js";
+import { problemNote } from "./invitation.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
 /** A person who mistyped an address, or whose mail program cut a link, reads a page; programs get the error as JSON. */
@@ -22,9 +22,9 @@ export const lostPage: Handler = (request, response, next) => {
 };
 
 /** A person who opens pages too often, or while the service is busy, reads when to come back. */
-export const failedPage: ErrorRequestHandler = (error: unknown, request, response, next) => {
-  if (response.headersSent || !isRead(request) || !prefersPage(request)) return next(error);
-  const note = problemNote(noteFailure(error, response)) ?? BUG_NOTE;
-  for (const name of CONTENT_HEADERS) response.removeHeader(name);
-  response.set(PAGE_HEADERS).send(page("That did not work", note));
+export const busyPage: ErrorRequestHandler = (error: unknown, request, response, next) => {
+  const mayComeBack = failureBehind(error)?.retryAfterSeconds !== undefined;
+  if (response.headersSent || !mayComeBack || !isRead(request) || !prefersPage(request)) return next(error);
+  const note = problemNote(noteFailure(error, response));
+  response.set(PAGE_HEADERS).send(page("Try again later", html`${note}`));
 };
