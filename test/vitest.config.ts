@@ -12,7 +12,7 @@ const BUILD = `${ROOT.replaceAll("\\", "/")}dist/modules/`;
 
 /** Tests of the code itself: they need no database and take seconds. `npm run check` runs only these. */
 const STATIC = [
-  "test/contract/{aliases,boundaries,documentation,input-errors,migrations,openapi,operations,raised-failures,regular-expressions,schema,systems,tools}.test.ts",
+  "test/contract/{aliases,boundaries,documentation,independent-tests,input-errors,migrations,openapi,operations,raised-failures,regular-expressions,schema,systems,tools}.test.ts",
 ];
 
 /**

@@ -38,7 +38,8 @@ export async function stripeSchemas(): Promise<Record<"answers" | "requests", ob
   const file = `${CACHE}/stripe-schemas-${hash.digest("hex")}.json`;
   if (!existsSync(file)) {
     const printed = await runTool("stripe-schemas.mjs");
-    const outdated = readdirSync(CACHE).filter((name) => /^stripe-schemas-\w+\.json$/.test(name));
+    const isOutdated = (name: string) => /^stripe-schemas-\w+\.json$/.test(name) && !file.endsWith(name);
+    const outdated = readdirSync(CACHE).filter(isOutdated);
     for (const name of outdated) rmSync(`${CACHE}/${name}`, { force: true });
     const draft = `${file}-${process.pid}`;
     writeFileSync(draft, printed);

@@ -340,7 +340,7 @@ it.each([
   const line = `"${process.execPath}" ${flags} .config/run.mjs --no-build command.js; exit $?`;
   const shell = spawn("sh", ["-c", line], { cwd: folder, env: { ...process.env, npm_lifecycle_event: "start" } });
   const printed = Promise.all([text(shell.stdout), text(shell.stderr)]);
-  await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(begun)).toBe(true);
   shell.kill("SIGTERM");
   await once(shell, "exit");
   await writeFile(ended, "");
@@ -357,9 +357,9 @@ it("restarts after a change of the sources, made ready again, while it watches",
   let [output, errors] = ["", ""];
   watching.stdout.on("data", (part) => (output += String(part)));
   watching.stderr.on("data", (part) => (errors += String(part)));
-  await expect.poll(() => output, { timeout: 20_000 }).toBe("It runs.\n");
+  await expect.poll(() => output).toBe("It runs.\n");
   await writeFile(join(folder, "prisma/schema.prisma"), "// changed");
-  await expect.poll(() => output, { timeout: 20_000 }).toBe("It runs.\nIt runs.\n");
+  await expect.poll(() => output).toBe("It runs.\nIt runs.\n");
   watching.kill("SIGTERM");
   await once(watching, "close");
 

@@ -89,7 +89,7 @@ it("makes changes as soon as the database accepts them, though its connections w
   await using world = await createWorld();
   const alter = (change: string) => alterDatabase(world, change);
   await alter("SET default_transaction_read_only = on");
-  await using database = openDatabase(world.databaseUrl);
+  await using database = openDatabase(world.databaseUrl, () => {}, PATIENT);
   const change = () =>
     database
       .transaction((inner) => inner.models.user.updateMany({ data: { name: "Ann" } }))
@@ -105,7 +105,7 @@ it("leaves a database that accepts no changes, with connections that only read a
   using _limits = withLimits("database", { readOnlyKeptMs: 500 });
   await using world = await createWorld();
   await alterDatabase(world, "SET default_transaction_read_only = on");
-  await using database = openDatabase(world.databaseUrl);
+  await using database = openDatabase(world.databaseUrl, () => {}, PATIENT);
   const look: Statement<readonly [], { accepts: boolean }> = {
     name: "look",
     text: "SELECT current_setting('transaction_read_only') = 'off' AS accepts",

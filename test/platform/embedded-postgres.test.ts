@@ -284,7 +284,7 @@ it.runIf(process.platform === "linux")("waits for a lock file that another start
   become(`${sooner}\n\n0\n1\n\n\n\nstarting`);
   const home = { folder: join(dataDir, "postgres"), binaries: { folder: "", major: "" }, rights: { through: [] } };
   const looks = vi.spyOn(process, "kill");
-  const seenBy = (pid: number) => vi.waitFor(() => expect(looks).toHaveBeenCalledWith(pid, 0));
+  const seenBy = (pid: number) => expect.poll(() => looks).toHaveBeenCalledWith(pid, 0);
 
   const running = findRunningPort(home);
   vi.setSystemTime(Date.now() + 10_000);

@@ -317,7 +317,7 @@ it("waits for a migration that PostgreSQL still runs for a process that was kill
     const again = migrate(url);
     const waits = `SELECT FROM pg_locks JOIN pg_database d ON d.oid = database
       WHERE datname = current_database() AND locktype = 'advisory' AND objid = 72707369 AND NOT granted`;
-    await expect.poll(async () => (await killed.query(waits)).rowCount, { timeout: 30_000 }).toBe(1);
+    await expect.poll(async () => (await killed.query(waits)).rowCount).toBe(1);
 
     await killed.query("UPDATE _prisma_migrations SET finished_at = now() WHERE rolled_back_at IS NULL");
     await killed.query("SELECT pg_advisory_unlock_all()");

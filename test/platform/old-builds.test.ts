@@ -94,7 +94,7 @@ async function smallProject() {
     spawnSync(process.execPath, [join(root, ".config/run.mjs"), "--no-build"], {
       env: { ...process.env, npm_execpath: join(root, "npm-cli.js") },
       encoding: "utf8",
-      timeout: 20_000,
+      timeout: 60_000,
     });
   return { root, write, run };
 }

@@ -253,9 +253,10 @@ withPgBouncer("knows why PgBouncer refuses: it has no room for a client, or no c
 withPgBouncer("moves a database when PgBouncer has let its connections go, and says so before", async () => {
   await using world = await createWorld({ fresh: true });
   await using target = await createWorld();
-  const mine = "datname = current_database() AND pid <> pg_backend_pid()";
   await onServer(world.databaseUrl, async (server) => {
-    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${mine}`);
+    await server.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
   });
   await using bouncer = await startPgBouncer(world.databaseUrl);
   const pooled = bouncer.urlOf(world.databaseUrl);

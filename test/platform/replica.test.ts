@@ -189,7 +189,7 @@ it.skipIf(programs === undefined)(
       { primary, log, delayMaxMs: PATIENT.replicaDelayMs },
     );
 
-    await expect.poll(() => replica.has(0n), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => replica.has(0n)).toBe(true);
     expect(told).toEqual([]);
   },
 );

@@ -16,8 +16,15 @@ const PROGRAM = `
   import { reportPauses } from ${MODULE};
   const write = (line) => process.stdout.write(JSON.stringify(line) + "\\n");
   const timeOfDay = Date.now;
+  const { cpuUsage } = process;
   const faults = {
-    busy() { const end = performance.now() + 600; while (performance.now() < end); },
+    busy() {
+      const [before, end] = [cpuUsage(), performance.now() + 600];
+      while (performance.now() < end);
+      // As if other programs had taken nothing of it.
+      const { user, system } = cpuUsage(before);
+      process.cpuUsage = () => { const now = cpuUsage(); now.user += 600_000 - user - system; return now; };
+    },
     clock() { Date.now = () => timeOfDay() + 600; },
   };
   createInterface({ input: process.stdin }).on("line", (word) => faults[word]());

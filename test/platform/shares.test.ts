@@ -120,7 +120,8 @@ it("answers other accounts at once while two send many requests for a locked tab
   const paying = { plan: "pro" } as const;
   const [bob, ...greedy] = [await world.user(), await world.user(paying), await world.user(paying)];
   const places = { largePerAccount: 2 * EACH, largeAtOnce: 4 * EACH };
-  const { url } = await world.serve({}, undefined, places, LIMITS.database);
+  // So long that all of them wait at the same time, also on a busy machine.
+  const { url } = await world.serve({}, undefined, places, { ...PATIENT, connectionWaitMs: 8_000 });
   await using lock = await lockMemories(world);
   const query = `{ ${Array.from({ length: 12 }, (_, at) => `a${at}: memories { memories { id } }`).join(" ")} }`;
   const answers: Answer[] = [];
@@ -275,7 +276,7 @@ it("lets a request with many changes wait for its timeout only once", async () =
 
   const { errors } = body as { errors: Array<{ extensions: { code: string } }> };
   expect(errors.map(({ extensions }) => extensions.code)).toEqual(Array(15).fill("UNAVAILABLE"));
-  expect(performance.now() - begunAt).toBeLessThan(5 * lockWaitMs);
+  expect(performance.now() - begunAt).toBeLessThan(10 * lockWaitMs);
 });
 
 it("blames those who waited for a slot of their own, when the look-up of their key then takes too long", async () => {

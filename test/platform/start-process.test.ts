@@ -70,7 +70,7 @@ it("says no error where Ctrl-C ends the programs that create the database", asyn
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (said += String(bytes)));
   const isCreating = () =>
     readdirSync(folder).some((name) => existsSync(join(folder, name, "cluster", "global", "pg_control")));
-  await expect.poll(isCreating, { interval: 20, timeout: 30_000 }).toBe(true);
+  await expect.poll(isCreating, { interval: 20 }).toBe(true);
   process.kill(-(child.pid ?? 0), "SIGINT");
   await once(child, "exit");
 
@@ -119,7 +119,7 @@ it("exits with one sentence when it may not use the memory that Prisma needs, in
   const limited = (rest: string) =>
     spawnSync("sh", ["-c", `ulimit -v 3000000 && exec "${process.execPath}" ${rest}`], {
       encoding: "utf8",
-      timeout: 30_000,
+      timeout: 60_000,
       env: { ...environmentForProcess(), DATABASE_URL: world.databaseUrl, PORT: "0", NODE_ENV: "production" },
     });
   if (limited(`-e 'new WebAssembly.Memory({ initial: 1 })'`).status === 0) return skip("This Node.js reserves less.");

@@ -114,7 +114,7 @@ const LOOK = `
            (SELECT string_agg(proname, ',' ORDER BY oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
            datallowconn, obj_description('_prisma_migrations'::regclass, 'pg_class'),
            pg_stat_get_db_deadlocks(this.oid),
-           (SELECT string_agg(setconfig::text, ',' ORDER BY setdatabase) FROM pg_db_role_setting),
+           (SELECT string_agg(setconfig::text, ',' ORDER BY setrole) FROM pg_db_role_setting WHERE setdatabase = this.oid),
            (SELECT string_agg(checksum || finished_at, ',' ORDER BY id) FROM _prisma_migrations))) AS catalog
   FROM pg_database AS this,
     (SELECT string_agg(oid::regclass::text, ', ') AS tables,

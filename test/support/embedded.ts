@@ -2,9 +2,10 @@ import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { onTestFinished } from "vitest";
-import { copyCluster, postmasterOf } from "./cluster.js";
+import { copyCluster, isRunning, postmasterOf } from "./cluster.js";
 
 /** Registers what runs after a test. Concurrent tests need their own hook. */
 interface Ending {
@@ -46,5 +47,9 @@ export async function query<Row extends pg.QueryResultRow>(url: string, sql: str
     return (await client.query<Row>(sql)).rows;
   } finally {
     await client.end();
+    // Its backend ends a moment later. Until then PostgreSQL is in use, and not stopped by whoever leaves it.
+    const { processID } = client as pg.Client & { readonly processID: number };
+    const deadline = performance.now() + 10_000;
+    while (isRunning(processID) && performance.now() < deadline) await sleep(5);
   }
 }

@@ -90,7 +90,7 @@ function changeOf(folder: string, limits: SomeLimits): string {
 }
 
 async function ready({ url, child, printed }: ServerProcess): Promise<void> {
-  for (let attempt = 0; attempt < 1_500 && child.exitCode === null; attempt++) {
+  for (let attempt = 0; attempt < 3_000 && child.exitCode === null; attempt++) {
     const answer = await ask(`${url}/readyz`).catch(() => undefined);
     if (answer?.status === 200) return;
     await new Promise((done) => setTimeout(done, 20));
@@ -123,7 +123,7 @@ export async function freePort(): Promise<number> {
 
 /** Waits until the server that a program starts answers at this address. */
 export async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; child.exitCode === null && attempt < 1_000; attempt++) {
+  for (let attempt = 0; child.exitCode === null && attempt < 3_000; attempt++) {
     const client = new pg.Client(url);
     client.on("error", () => {});
     try {

@@ -98,7 +98,7 @@ it("counts the memory that a body takes, which is more than what came of it", as
   for (let n = 0; n < 20; n++) await ask(`${url}/healthz`);
 
   const sendAnother = async () => (await ask(`${url}/v1/memories`, { key, body: " ".repeat(600_000) })).status;
-  await expect.poll(sendAnother, { timeout: 10_000 }).toBe(503);
+  await expect.poll(sendAnother).toBe(503);
   socket.destroy();
 });
 
@@ -234,7 +234,7 @@ it("gives back the memory of a compressed body whose client leaves while it is d
   }
 
   const sendLarge = async () => (await ask(`${url}/v1/memories`, { key, body: " ".repeat(1_000_000) })).status;
-  await expect.poll(sendLarge, { timeout: 10_000 }).toBe(400);
+  await expect.poll(sendLarge).toBe(400);
 });
 
 it("forgets the requests of clients that leave, also those behind others on their connection", async () => {
@@ -250,8 +250,7 @@ it("forgets the requests of clients that leave, also those behind others on thei
   const keys = await Promise.all(Array.from({ length: 15 }, async () => (await world.user()).key));
   for (const key of keys) for (let turn = 0; turn < 10; turn++) await leave(key, turn % 10);
 
-  for (const key of keys)
-    await expect.poll(async () => (await ask(`${url}/v1/memories`, { key })).status, { timeout: 10_000 }).toBe(200);
+  for (const key of keys) await expect.poll(async () => (await ask(`${url}/v1/memories`, { key })).status).toBe(200);
 });
 
 it("begins no work for a client that has left, which nothing would end, and gives back what it has taken", async () => {

@@ -214,7 +214,7 @@ describeInBrowser("the playground", (browser) => {
     await page.goto(`${url}/graphql`, { waitUntil: "commit" });
     const paints = () => page.evaluate(() => performance.getEntriesByName("first-contentful-paint").length);
 
-    await expect.poll(paints, { timeout: 10_000 }).toBe(1);
+    await expect.poll(paints).toBe(1);
     const [loads, advice] = [page.getByText("The playground is loading"), page.getByText("This takes long")];
     expect([await loads.isVisible(), await advice.isVisible()]).toEqual([true, false]);
     await page.evaluate("document.getAnimations().forEach((animation) => animation.finish())");

@@ -109,8 +109,9 @@ it("keeps the last use that another server records at the same moment", async ()
   const { id, key } = await (await world.user()).did(createApiKey, { name: "CI" });
   const { pool } = world.database;
   const isRecording = async () => {
-    const recording = "datname = current_database() AND state = 'active' AND query LIKE 'UPDATE %api_key%'";
-    return (await pool.query(`SELECT 1 FROM pg_stat_activity WHERE ${recording}`)).rows.length > 0;
+    const recording = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND state = 'active' AND query LIKE 'UPDATE %api_key%'`;
+    return (await pool.query(recording)).rowCount !== 0;
   };
   const other = await pool.connect();
   await other.query("BEGIN");

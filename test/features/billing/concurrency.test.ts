@@ -481,7 +481,7 @@ describe.concurrent("the chore that reconciles accounts", () => {
        UPDATE billing_account SET seats = 99, checked_at = now() - interval '35 seconds'`,
     );
 
-    await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 15_000 });
+    await vi.waitFor(async () => expect((await accountNow(world, payer)).seats).toBe(5), { timeout: 60_000 });
     const processed = () => world.database.models.paymentEvent.findMany({ where: { processedAt: { not: null } } });
     await test.expect.poll(processed).toMatchObject([{ id: "evt_1" }]);
   });

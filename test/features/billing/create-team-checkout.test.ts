@@ -158,7 +158,7 @@ it("says that nothing was bought when a checkout is withdrawn while it is opened
   // A request that makes the team larger: it withdraws the checkout before the first one reads it.
   await world.database.transaction(async (inner) => {
     await lockRow(inner, "team", { id: teamId });
-    await vi.waitFor(async () => expect(await waitingForLocks(world)).toBe(1), { interval: 5, timeout: 5_000 });
+    await vi.waitFor(async () => expect(await waitingForLocks(world)).toBe(1), { interval: 5, timeout: 60_000 });
     await inner.models.billingAccount.update({ where: { teamId }, data: NO_CHECKOUT });
   });
 
@@ -385,7 +385,7 @@ it("lets no team grow beyond a checkout that is opened while it waits for its tu
   const growing = await world.database.transaction(async (inner) => {
     await lockRow(inner, "team", { id: teamId });
     const verdict = owner.does(updateTeam, { teamId, maxMembers: 8 });
-    await vi.waitFor(async () => expect(await waitingForLocks(world)).toBe(1), { interval: 5, timeout: 5_000 });
+    await vi.waitFor(async () => expect(await waitingForLocks(world)).toBe(1), { interval: 5, timeout: 60_000 });
     await accountShows(inner, url);
     return { verdict };
   });

@@ -33,7 +33,7 @@ it("goes on where a limit of the server stopped it, when Retry-After has passed"
   // It has used up no attempt.
   expect(await waiting(at.world)).toEqual(before);
   at.server.limit.texts = PIECES + 2 - 32;
-  await expect.poll(() => embedDueMemories(context).then(() => waiting(at.world)), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => embedDueMemories(context).then(() => waiting(at.world))).toEqual([]);
 
   // None was embedded twice, and nothing was asked only to see whether the server works.
   const texts = at.server.asked.slice(first).flatMap((asked) => asked.texts);
@@ -58,7 +58,7 @@ it("sends fewer texts at once to a server that limits them to fewer than a reque
     at.server.limit = { texts: 10, retryAfter: "1" };
     at.meaning.askableAt = 0;
   };
-  await expect.poll(() => embed().then(() => waiting(at.world)), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => embed().then(() => waiting(at.world))).toEqual([]);
   expect((await findTitles(ann, "vehicle")).titles).toEqual(["Long"]);
 });
 
@@ -70,7 +70,7 @@ it("sends fewer texts at once to a server that is slow, and more again when it i
   at.server.textMs = 60;
   await aMemory(ann, LONG);
 
-  await expect.poll(() => embedDueMemories(context).then(() => waiting(at.world)), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => embedDueMemories(context).then(() => waiting(at.world))).toEqual([]);
   expect((await findTitles(ann, "vehicle")).titles).toEqual(["Long"]);
   const sizes = at.server.asked.map(({ texts }) => texts.length);
   expect(sizes.slice(0, 4)).toEqual([2, PIECES, 16, 8]);
@@ -114,7 +114,7 @@ it("gives up a text that takes too long even alone, and embeds the others", asyn
     await embedDueMemories(context);
     return await waiting(at.world);
   };
-  await expect.poll(left, { timeout: 10_000 }).toMatchObject([{ attempts: 2 }]);
+  await expect.poll(left).toMatchObject([{ attempts: 2 }]);
   expect((await findTitles(ann, "vehicle")).titles).toEqual(["The automobile"]);
 });
 
