@@ -250,7 +250,7 @@ it("says that a mail server accepts the connection, but refuses the mails", asyn
     });
     return `${by.get("mail")?.state}: ${by.get("mail")?.says}`;
   };
-  const dueAt = new Date("2030-01-02T03:04:05Z");
+  const dueAt = new Date("2100-01-02T03:04:05Z");
   const createdAt = new Date("2020-01-02T03:04:05Z");
   const row = (id = world.services.newId()) => ({ id, kind: "sign_up", email: `${id}@example.com`, dueAt });
   // New, being tried for the first time, and failed a moment ago, as where a server greets strangers later.

@@ -538,7 +538,7 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
   await using world = await createWorld();
   const { mail } = world.database.models;
   const ids = Array.from({ length: 5 }, () => world.services.newId());
-  const [past, later] = [new Date("2020-01-02T03:04:05Z"), new Date("2030-01-02T03:04:05Z")];
+  const [past, later] = [new Date("2020-01-02T03:04:05Z"), new Date("2100-01-02T03:04:05Z")];
   await mail.createMany({
     data: ids.map((id, n) => ({
       id,
@@ -558,7 +558,7 @@ it("lists mails that wait, the oldest first, with the reasons, and retries the o
   const all = await inWords(world, "retry");
 
   const rows = [4, 3, 2, 1, 0].map((n) => {
-    const next = n === 3 ? "being sent          " : `${n === 4 ? 2020 : 2030}-01-02 03:04 UTC`;
+    const next = n === 3 ? "being sent          " : `${n === 4 ? 2020 : 2100}-01-02 03:04 UTC`;
     return `${ids[n]}  sign-up  ${n}      ${next}  p${n}@example.com\n`;
   });
   const reasons = [2, 1].map((n) => `${ids[n]}  550 No, ${n}\n`);
