@@ -180,7 +180,7 @@ export class ServiceClient implements GraphStore {
     // The same key for every retry: a request whose answer was lost is not executed again.
     if (method === "POST") headers["idempotency-key"] = randomUUID();
     const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const target = `${path}?${search.toString()}`;
+    const target = search.size > 0 ? `${path}?${search.toString()}` : path;
     for (let rateWaits = 0, retries = 0; ;) {
       await this.#waitForPause();
       const answer = await this.#send(target, request);
