@@ -120,8 +120,8 @@ export async function createDoors({ config, services, http, work, health, waitMs
       errorsPage(() => ({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES })),
       docsRoutes(operations, schema, config.publicUrl),
       express.Router().use(PAGES, lostPage, noSuchPage),
+      busyPage,
     ]),
-    busyPage,
   );
   app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey);
   const graphql = graphqlDoor(operations, { schema, services, admitNewOrLarge: admitNewOrLarge(http) });
@@ -194,7 +194,7 @@ const EXPOSED_HEADERS = [
 ];
 
 /** Routes for browsers and operators. Calls of operations skip them, since none of them matches. */
-function unlessCalled(routers: Handler[]): Handler {
+function unlessCalled(routers: (Handler | ErrorRequestHandler)[]): Handler {
   const router = express.Router({ caseSensitive: true, strict: true }).use(routers);
   return (request, response, next) => {
     const { url } = request;
