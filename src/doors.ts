@@ -2,12 +2,27 @@ import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type Handler } from "express";
 import type { Config } from "./config.js";
 import { raisedFailures } from "./failures.js";
-import { callerOf, callerOfToken, connectClient, signUp } from "./features/access/index.js";
+import {
+  SIGNED_IN_MS,
+  callerOf,
+  callerOfToken,
+  connectClient,
+  signIn,
+  signOut,
+  signUp,
+} from "./features/access/index.js";
 import { exportGraph } from "./features/bulk/index.js";
-import { refreshCheckout, receivePaymentWebhook } from "./features/billing/index.js";
+import { billingByPage, refreshCheckout, receivePaymentWebhook } from "./features/billing/index.js";
 import { AGENT_INSTRUCTIONS } from "./features/memories/index.js";
 import { OAuthRecords } from "./features/oauth/index.js";
-import { answerByCode, invitation, invitationById, mailInvitation } from "./features/teams/index.js";
+import {
+  answerByCode,
+  invitation,
+  invitationById,
+  mailInvitation,
+  myTeam,
+  updateTeam,
+} from "./features/teams/index.js";
 import type { Failure } from "./operation/failure.js";
 import { type Services, servicesFor } from "./operation/context.js";
 import { SCOPES, scopesOf } from "./operation/permission.js";
@@ -23,6 +38,7 @@ import { ProxyWarnings } from "./surfaces/client-address.js";
 import { errorAnswer, isRead } from "./surfaces/http.js";
 import { requestScope } from "./surfaces/request-scope.js";
 import { accessPage } from "./surfaces/pages/access.js";
+import { accountPages } from "./surfaces/pages/account-routes.js";
 import { agentsPage } from "./surfaces/pages/agents.js";
 import { billingPages } from "./surfaces/pages/billing.js";
 import { connectHeaders, connectPage, connectProblemPage } from "./surfaces/pages/connect.js";
@@ -108,6 +124,17 @@ export async function createDoors({ config, services, http, work, health, waitMs
       playgroundRoutes(),
       invitationPages({ services, invitation, invitationById, mailInvitation, signUp, answerByCode }),
       billingPages((address, sessionId) => refreshCheckout(servicesFor(services, "checkouts"), address, sessionId)),
+      accountPages({
+        services,
+        identify,
+        signUp,
+        signIn,
+        signOut,
+        signedInMs: SIGNED_IN_MS,
+        myTeam,
+        updateTeam,
+        ...billingByPage,
+      }),
       homePage(chargeAddress(budgets)),
       agentsPage(operations, {
         publicUrl: services.publicUrl,
@@ -165,7 +192,7 @@ function serveOAuth(urls: OAuthUrls, shared: Services): Promise<Handler> {
 }
 
 /** Pages that need no key. */
-const PAGES = ["/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
+const PAGES = ["/account", "/billing/return", "/docs", "/invitations", "/openapi.json", "/playground"];
 
 /**
  * Where clients of MCP look for an authorization server. They ignore their key if anything but 404 is answered, so

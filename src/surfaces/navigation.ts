@@ -7,10 +7,18 @@ export interface PageLink {
   readonly about: string;
 }
 
+/** The page of a team and its billing. */
+export const ACCOUNT = {
+  path: "/account",
+  name: "Team and billing",
+  about: "What your team has bought. Its owner buys seats, changes them, and finds the invoices.",
+} as const satisfies PageLink;
+
 /** Every page of the documentation but the home page, in the order in which a new user needs them. */
 export const PAGE_LINKS = [
   { path: "/graphql", name: "Playground", about: "Try GraphQL in the browser; examples are at hand." },
   { path: "/docs", name: "REST reference", about: "Every path with its fields and answers, and a button to try it." },
+  ACCOUNT,
   { path: "/docs/agents", name: "Agents", about: "How to connect Claude Code, Cursor, VS Code and others; the tools." },
   {
     path: "/docs/graphql",
@@ -58,11 +66,11 @@ nav a { padding: .2rem 0 }
  * Links to the element `content` and to all pages; the present one is marked. The first link has a path, since Swagger UI
  * handles those that begin with `#`, and would leave the focus where it is.
  */
-export const navigation = (here: PagePath): Html =>
+export const navigation = (current: PagePath, here: string = current): Html =>
   html`<a class="skip" href="${linkFrom(here, { path: here })}#content">Skip to the content</a>
     <nav aria-label="Pages">
       ${[HOME, ...PAGE_LINKS].map((place) => {
-        const current = place.path === here ? html` aria-current="page"` : "";
-        return html`<a href="${linkFrom(here, place)}" ${current}>${place.name}</a> `;
+        const mark = place.path === current ? html` aria-current="page"` : "";
+        return html`<a href="${linkFrom(here, place)}" ${mark}>${place.name}</a> `;
       })}
     </nav>`;

@@ -4,11 +4,11 @@ import { execute } from "../operation/execute.js";
 import type { Operation } from "../operation/operation.js";
 import { scopeOf } from "./request-scope.js";
 
-/** The context of a page's visitor, who sends no key, for what the log names so. */
+/** The context of a page's visitor, with a caller if they are signed in, for what the log names so. */
 export function contextOfPage(services: Services, response: Response, name: string): Context {
-  const { operations, clientAddress, patience, pause } = scopeOf(response);
+  const { operations, caller, clientAddress, patience, pause } = scopeOf(response);
   operations.push(name);
-  return contextOf(services, { caller: undefined, clientAddress, door: "page", patience, pause });
+  return contextOf(services, { caller, clientAddress, door: "page", patience, pause });
 }
 
 /** Runs an operation for a page's visitor. */

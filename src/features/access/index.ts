@@ -10,6 +10,7 @@ export { revokeWithDescendants } from "./key-lineage.js";
 export { CODE_GUESSES, CodeInvalid, createKeyForOwner, signUp, useCode };
 export { callerOf, callerOfToken } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";
+export { SIGNED_IN_MS, signIn, signOut } from "./sign-in.js";
 export { accessChores } from "./chores.js";
 export { NoSuchUser, UserError, createKeyFor, createUser, readUser } from "./create-user.js";
 export { ADDRESS_MAX, addressForText, emailIn, hasLink, normalEmail } from "./email.js";

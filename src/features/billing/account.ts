@@ -123,4 +123,5 @@ export async function teamOfCustomer({ models }: Database, customerId: string): 
 }
 
 /** The services that webhooks, background jobs and commands use outside of operations. */
-export type BillingServices = Pick<Services, "database" | "billing" | "log" | "now" | "newId"> & Pick<Context, "waits">;
+export type BillingServices = Pick<Services, "database" | "billing" | "log" | "now" | "newId" | "publicUrl"> &
+  Pick<Context, "waits">;

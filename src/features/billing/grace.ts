@@ -52,7 +52,8 @@ export async function tellOwner(
   const { teamId } = lock;
   const email = await addressOfOwner(inner, teamId);
   if (email === undefined) return;
-  await queueNotice(inner, { id: services.newId(), email, teamId, ...WORDS[mail](facts) });
+  const page = `${services.publicUrl()}/account`;
+  await queueNotice(inner, { id: services.newId(), email, teamId, ...WORDS[mail]({ ...facts, page }) });
 }
 
 /** Withdraws mails to the owner that wait to be sent: after a payment they would be wrong. */
@@ -69,38 +70,38 @@ interface MailFacts {
   readonly outcome: keyof typeof OUTCOMES;
 }
 
-const howToPay = (url: string | null): string =>
-  url === null
-    ? "Pay it, or choose another card, in the customer portal (`openBillingPortal`, or POST /billing/portal)."
-    : `Pay the invoice, or confirm its payment, here:\n\n${url}`;
+/** What a mail says; `page` is where the owner sees and changes the subscription. */
+type Told = MailFacts & { readonly page: string };
 
-const BUY_AGAIN = "buy seats again (`createTeamCheckout`, or POST /billing/team-checkout)";
+const howToPay = ({ invoiceUrl, page }: Pick<Told, "invoiceUrl" | "page">): string =>
+  invoiceUrl === null
+    ? `Pay it, or choose another card, here:\n\n${page}`
+    : `Pay the invoice, or confirm its payment, here:\n\n${invoiceUrl}`;
 
 /** What the owner can do. */
 const OUTCOMES = {
-  ended: () => `The subscription has ended: ${BUY_AGAIN}.`,
-  paused: ({ invoiceUrl }) =>
+  ended: ({ page }) => `The subscription has ended. Buy seats again here:\n\n${page}`,
+  paused: (facts) =>
     "The payment provider has paused the subscription: if the plan is not back when the invoice is paid, cancel the " +
-    `subscription, and buy seats again.\n\n${howToPay(invoiceUrl)}`,
+    `subscription, and buy seats again.\n\n${howToPay(facts)}`,
   // Stripe judges by the latest invoice, which in the next period is another one; of an unpaid subscription, a draft:
   // https://docs.stripe.com/billing/subscriptions/overview#subscription-statuses
-  owed: ({ invoiceUrl, periodEnd }) =>
+  owed: ({ invoiceUrl, periodEnd, page }) =>
     invoiceUrl === null || periodEnd === null
-      ? "Nothing that can be paid now brings the plan back: cancel the subscription (`cancelTeamSubscription`, or POST " +
-        `/billing/team-cancel), and ${BUY_AGAIN}.`
+      ? `Nothing that can be paid now brings the plan back: cancel the subscription, and buy seats again, here:\n\n${page}`
       : `If the invoice is paid before ${minuteOf(periodEnd)}, the plan is back at once. Do not pay it later: then cancel ` +
-        `the subscription, and buy seats again.\n\n${howToPay(invoiceUrl)}`,
-} satisfies Record<string, (facts: Pick<MailFacts, "invoiceUrl" | "periodEnd">) => string>;
+        `the subscription, and buy seats again.\n\n${howToPay({ invoiceUrl, page })}`,
+} satisfies Record<string, (facts: Pick<Told, "invoiceUrl" | "page" | "periodEnd">) => string>;
 
-const WORDS: Readonly<Record<BillingMail, (facts: MailFacts) => { subject: string; body: string }>> = {
-  payment_failed: ({ until, invoiceUrl }) => ({
+const WORDS: Readonly<Record<BillingMail, (facts: Told) => { subject: string; body: string }>> = {
+  payment_failed: ({ until, ...facts }) => ({
     subject: "The payment for your team on Memory Graph did not go through",
     body: `The last payment for your team's seats did not go through: the card was declined, or your bank asks you to \
 confirm the payment.
 
 Everything stays as it is until ${until ? minuteOf(until) : "then"}. If the invoice is not paid by then, the team loses its plan.
 
-${howToPay(invoiceUrl)}`,
+${howToPay(facts)}`,
   }),
   plan_suspended: ({ freeSeats, outcome, ...facts }) => ({
     subject: "Your team on Memory Graph has lost its plan",

@@ -34,6 +34,19 @@ export {
 export { type UnknownSubscription, findUnknownSubscriptions } from "./unknown-subscriptions.js";
 export { InvalidSignature, receivePaymentWebhook } from "./webhook.js";
 
+/** What the page of a team and its billing runs. */
+export const billingByPage = {
+  teamSubscription,
+  teamInvoices,
+  teamUpgradePreview,
+  createTeamCheckout,
+  upgradeTeam,
+  downgradeTeam,
+  cancelTeamSubscription,
+  resumeTeamSubscription,
+  openBillingPortal,
+} as const;
+
 export const billingOperations = [
   createTeamCheckout,
   teamSubscription,

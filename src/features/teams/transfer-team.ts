@@ -71,15 +71,19 @@ export const transferTeam = defineTeamOperation({
 });
 
 /** Queues a mail, so that nobody becomes responsible for a team and its payments without knowing it. */
-async function tellNewOwner({ database, newId }: Context, userId: string): Promise<void> {
+async function tellNewOwner({ database, newId, publicUrl }: Context, userId: string): Promise<void> {
   const { email } = await database.models.user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
   const subject = "You are now the owner of your team on Memory Graph";
-  await queueNotice(database, { id: newId(), email, subject, body: TO_NEW_OWNER });
+  await queueNotice(database, { id: newId(), email, subject, body: toNewOwner(`${publicUrl()}/account`) });
 }
 
 /** Without the previous owner's address: they may delete their account before the mail is sent. */
-const TO_NEW_OWNER = `The owner of your team has made you the owner, and is one of its admins now.
+const toNewOwner = (
+  page: string,
+): string => `The owner of your team has made you the owner, and is one of its admins now.
 
 Only you can change its settings and its seats, make another member the owner, or delete it.
 
-If it has a subscription, that goes on. Look whether a payment is due (\`teamSubscription\`, or GET /billing/team-subscription). Invoices go to your address, unless another one than the previous owner's was set in the customer portal. The same card is charged until you change it there (\`openBillingPortal\`, or POST /billing/portal).`;
+If it has a subscription, that goes on, and the same card is charged until you change it. Invoices go to your address, unless another one than the previous owner's was set in the customer portal. Look here whether a payment is due:
+
+${page}`;

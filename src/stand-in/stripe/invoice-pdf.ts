@@ -1,4 +1,4 @@
-import { formatMoney } from "./currency.js";
+import { formatMoney } from "../../wording.js";
 import { amountDue } from "./invoice-object.js";
 import type { InvoiceRecord } from "./state.js";
 

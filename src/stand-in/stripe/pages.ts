@@ -1,5 +1,5 @@
 import { type Html, html } from "../../platform/html.js";
-import { formatMoney } from "./currency.js";
+import { formatMoney } from "../../wording.js";
 import { amountDue } from "./invoice-object.js";
 import { endOf, sessionTotal } from "./objects.js";
 import {

@@ -3,6 +3,7 @@ import { html, isolate } from "../../platform/html.js";
 import { countInWords, minuteOf } from "../../wording.js";
 import { BUG_MESSAGE, noteFailure } from "../http.js";
 import { scopeOf } from "../request-scope.js";
+import { ACCOUNT, linkFrom } from "../navigation.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
 /** Finds the state of a checkout and the seats of its team; undefined for an unknown one. */
@@ -22,8 +23,13 @@ export type FindCheckout = (
 /** The page that the payment provider returns people to from a checkout or the portal, if the client gave no other. */
 export function billingPages(find: FindCheckout): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  return router.get("/billing/return", showReturn(find));
+  return router.get(PATH, showReturn(find));
 }
+
+const PATH = "/billing/return";
+
+const LINK = html`<a href="${linkFrom(PATH, ACCOUNT)}">${ACCOUNT.name}</a>`;
+const SEE_ACCOUNT = html`${LINK} shows the subscription and the invoices. You can close this page.`;
 
 const showReturn =
   (find: FindCheckout): Handler =>
@@ -34,13 +40,13 @@ const showReturn =
       response.send(
         page(
           "Back from the customer portal",
-          html`<p>What you changed there counts within moments. You can close this page.</p>`,
+          html`<p>What you changed there counts within moments. ${SEE_ACCOUNT}</p>`,
         ),
       );
       return;
     }
     if (typeof sessionId !== "string") {
-      response.send(page("Nothing was bought", html`<p>You can close this page, or go back and pay later.</p>`));
+      response.send(page("Nothing was bought", html`<p>You can close this page, or pay later at ${LINK}.</p>`));
       return;
     }
     try {
@@ -76,7 +82,7 @@ const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
       "The last payment failed",
       html`<p>
         ${team} keeps its ${seats} until ${until}. If the invoice is not paid by then, the team loses its plan. The
-        team's owner can pay it in the customer portal (<code>POST /billing/portal</code>).
+        team's owner can pay it at ${LINK}.
       </p>`,
     );
   if (state === "late")
@@ -84,20 +90,20 @@ const showCheckout = (checkout: Awaited<ReturnType<FindCheckout>>): string => {
       "Not paid",
       html`<p>
         The subscription of ${team} was not paid in time, and paying now does not bring the plan back. The team's owner
-        can cancel it (<code>POST /billing/team-cancel</code>), and buy seats again.
+        can cancel it at ${LINK}, and buy seats again.
       </p>`,
     );
   if (state === "unpaid")
     return page(
       "Not paid",
       html`<p>
-          The subscription of ${team} is not paid, or paused. The team's owner can pay its open invoice in the customer
-          portal (<code>POST /billing/portal</code>), or cancel the subscription and buy seats again.
+          The subscription of ${team} is not paid, or paused. The team's owner can pay its open invoice at ${LINK}, or
+          cancel the subscription and buy seats again.
         </p>
         ${until && html`<p>Paying brings the plan back only before ${until}.</p>`}`,
     );
   const end = until && html`The subscription is cancelled: everything stays until ${until}.`;
-  return page("Thank you", html`<p>${team} has ${seats} now. ${end} You can close this page.</p>`);
+  return page("Thank you", html`<p>${team} has ${seats} now. ${end} ${SEE_ACCOUNT}</p>`);
 };
 
 const unknownResult = (failure: object | undefined): string =>

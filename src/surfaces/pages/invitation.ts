@@ -135,7 +135,7 @@ export const ENTER_CODE = "Enter the code";
 export const problemNote = (problem: Failure | undefined): Html | undefined =>
   problem && html`<p class="problem" role="alert" id="problem">${explain(problem)}</p>`;
 
-const BUG_NOTE: Html = html`<p class="problem" role="alert">${BUG_MESSAGE}</p>`;
+export const BUG_NOTE: Html = html`<p class="problem" role="alert">${BUG_MESSAGE}</p>`;
 
 /** The attributes of a field that the note with this id explains: it is read with the field, after what was wrong. */
 export const describeField = (noteId: string, problem: Failure | undefined): Html => {
@@ -149,6 +149,13 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
     "This code is wrong or has expired. Try again, or send another code. After " +
     `${LIMITS.signUp.triesPerNetwork} attempts only the longer code from the same mail works.`,
   email: "Check the address: it must be complete, such as ann@example.com, and its letters must be from a to z.",
+  already_subscribed: "The team has a subscription already: it is shown here.",
+  subscription_unpaid: "The subscription is not paid, or paused. Pay its invoice, or cancel it and buy seats again.",
+  upgrade_pending: "More seats wait for their payment. Pay their invoice first, or wait until that expires.",
+  decrease_pending:
+    "Fewer seats were chosen for the next period, so more cannot be bought now. Take that back first: choose as many " +
+    "seats as now.",
+  maxMembers: `The number of seats is a whole number from 1 to ${LIMITS.teams.members}.`,
   already_in_team:
     "You are already in another team, and can be in only one. Leave it; if you own it, transfer it before that, or " +
     "delete it. Then answer again.",

@@ -1,0 +1,279 @@
+import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
+import type { Caller, Context, Services } from "../../operation/context.js";
+import { Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
+import type { Operation } from "../../operation/operation.js";
+import { formIn, readBodyUpTo } from "../body.js";
+import { noteFailure } from "../http.js";
+import { ACCOUNT, linkFrom } from "../navigation.js";
+import { refuseOtherMethods } from "../plain-errors.js";
+import { scopeOf } from "../request-scope.js";
+import { contextOfPage, runOnPage } from "../run-on-page.js";
+import {
+  type Account,
+  type ShownInvoice,
+  type ShownPreview,
+  type ShownSubscription,
+  type ShownTeam,
+  accountPage,
+  accountProblemPage,
+  leadPage,
+  previewPage,
+  signInPage,
+} from "./account.js";
+import { BUG_NOTE } from "./invitation.js";
+import { PAGE_HEADERS } from "./layout.js";
+
+/** What the page runs. Given as parameters, since doors may not import features. */
+export interface AccountParts {
+  readonly services: Services;
+  readonly identify: (authorization: string) => Promise<Caller>;
+  readonly signUp: Operation<{ email: string }>;
+  /** Exchanges a code for a key, and ends the caller's key. */
+  readonly signIn: (context: Context, proof: { readonly email: string; readonly code: string }) => Promise<string>;
+  readonly signOut: (context: Context) => Promise<void>;
+  readonly signedInMs: number;
+  readonly myTeam: Operation<object, ShownTeam>;
+  readonly updateTeam: Operation<{ teamId: string; maxMembers?: number }>;
+  readonly teamSubscription: Operation<object, ShownSubscription>;
+  readonly teamInvoices: Operation<{ limit: number }, { invoices: readonly ShownInvoice[] }>;
+  readonly teamUpgradePreview: Operation<{ maxMembers: number }, ShownPreview>;
+  readonly createTeamCheckout: Operation<{ interval: string }, { url: string }>;
+  readonly upgradeTeam: Operation<{ maxMembers: number }>;
+  readonly downgradeTeam: Operation<{ maxMembers: number }>;
+  readonly cancelTeamSubscription: Operation<object>;
+  readonly resumeTeamSubscription: Operation<object>;
+  readonly openBillingPortal: Operation<object, { url: string }>;
+}
+
+const FORM_MAX_BYTES = 4_096;
+const INVOICES = 12;
+
+/**
+ * The page on which people without a program see what their team has bought, and its owner changes it. They sign in by a
+ * mailed code, for which the browser gets a key that expires soon, in a cookie that no script reads. Everything runs as
+ * the operations of the other doors do, with that key.
+ */
+export function accountPages(parts: AccountParts): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const begin = [setPageHeaders, refuseOtherSites];
+  router.get(ACCOUNT.path, begin, showAccount(parts));
+  const answers: Readonly<Record<string, Handler>> = {
+    "/code": sendCode(parts),
+    "/sign-in": signIn(parts),
+    "/sign-out": signOut(parts),
+    ...Object.fromEntries(Object.entries(ACTIONS).map(([below, action]) => [below, act(parts, action)])),
+  };
+  for (const [below, answer] of Object.entries(answers)) {
+    const path = ACCOUNT.path + below;
+    router.post(path, begin, readBodyUpTo(FORM_MAX_BYTES), answer);
+    // Opened from a browser's history.
+    router.get(path, toAccount);
+    router.all(path, refuseOtherMethods(["GET", "HEAD", "POST"]));
+  }
+  router.all(ACCOUNT.path, refuseOtherMethods(["GET", "HEAD"]));
+  return router.use(ACCOUNT.path, showFailure);
+}
+
+const setPageHeaders: Handler = (_request, response, next) => {
+  response.set(PAGE_HEADERS);
+  next();
+};
+
+/**
+ * A page of another site, also of a neighbour below the same domain, cannot send these forms. `SameSite` keeps the
+ * cookie from those of other domains; this also refuses to sign somebody in as another.
+ */
+const refuseOtherSites: Handler = (request, _response, next) => {
+  const from = request.get("sec-fetch-site") ?? "none";
+  if (request.method === "POST" && from !== "same-origin" && from !== "none") throw new OtherSite();
+  next();
+};
+
+export class OtherSite extends Failure {
+  readonly kind = "forbidden";
+
+  constructor() {
+    super("This was sent by a page of another site, so it was not done.");
+  }
+}
+
+const COOKIE = "memory_graph_key";
+const SENT_KEY = new RegExp(`(?:^|; )${COOKIE}=(\\w{1,100})(?:;|$)`);
+
+/** Has no path, so the browser sends it to the page's own addresses alone, also behind a proxy that adds a prefix. */
+function setCookie({ services }: AccountParts, response: Response, key: string, seconds: number): void {
+  const secure = services.publicUrl().startsWith("https:") ? "; Secure" : "";
+  response.set("Set-Cookie", `${COOKIE}=${key}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`);
+}
+
+/** Whether somebody is signed in; the scope has the caller from then on. */
+async function isSignedIn({ identify }: AccountParts, request: Request, response: Response): Promise<boolean> {
+  const [, key] = SENT_KEY.exec(request.headers.cookie ?? "") ?? [];
+  if (key === undefined) return false;
+  try {
+    scopeOf(response).caller = await identify(`Bearer ${key}`);
+    return true;
+  } catch (error) {
+    if (error instanceof Unauthorized) return false;
+    throw error;
+  }
+}
+
+const hereIn = (request: Request): string => request.baseUrl + request.path;
+
+/** Redirected to a GET, so that reloading the page does nothing again. */
+const toAccount: Handler = (request, response) => response.redirect(303, linkFrom(hereIn(request), ACCOUNT));
+
+const showAccount =
+  (parts: AccountParts): Handler =>
+  async (request, response) => {
+    const place = { here: hereIn(request) };
+    const isKnown = await isSignedIn(parts, request, response);
+    response.send(isKnown ? accountPage(await readAccount(parts, response), place) : signInPage(place));
+  };
+
+async function readAccount(parts: AccountParts, response: Response): Promise<Account> {
+  const { services } = parts;
+  const { caller } = scopeOf(response);
+  const email = caller?.email ?? "";
+  if (!caller?.team) return { email, owned: null };
+  const [team, subscription] = await Promise.all([
+    runOnPage(services, response, parts.myTeam, {}),
+    runOnPage(services, response, parts.teamSubscription, {}),
+  ]);
+  if (caller.team.role !== "owner") return { email, owned: { isOwner: false, team, subscription } };
+  const invoices = await readInvoices(parts, response);
+  const { payments, freeSeats } = services.billing;
+  const sold = payments && { freeSeats, byYear: payments.prices.year !== undefined };
+  return { email, owned: { isOwner: true, team, subscription, invoices, sold } };
+}
+
+/** Undefined if the payment provider fails, or was asked too often: the rest of the page needs no provider. */
+async function readInvoices(
+  { services, teamInvoices }: AccountParts,
+  response: Response,
+): Promise<readonly ShownInvoice[] | undefined> {
+  try {
+    return (await runOnPage(services, response, teamInvoices, { limit: INVOICES })).invoices;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+const sendCode =
+  (parts: AccountParts): Handler =>
+  async (request, response) => {
+    const place = { here: hereIn(request) };
+    const email = formIn(request).get("email") ?? "";
+    try {
+      await runOnPage(parts.services, response, parts.signUp, { email });
+      response.send(signInPage(place, email));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      noteFailure(error, response);
+      response.send(signInPage({ ...place, problem: error }));
+    }
+  };
+
+const signIn =
+  (parts: AccountParts): Handler =>
+  async (request, response, next) => {
+    const form = formIn(request);
+    const proof = { email: form.get("email") ?? "", code: form.get("code") ?? "" };
+    try {
+      const key = await parts.signIn(contextOfPage(parts.services, response, "signIn"), proof);
+      setCookie(parts, response, key, parts.signedInMs / 1_000);
+      toAccount(request, response, next);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      noteFailure(error, response);
+      response.send(signInPage({ here: hereIn(request), problem: error }, proof.email));
+    }
+  };
+
+const signOut =
+  (parts: AccountParts): Handler =>
+  async (request, response, next) => {
+    if (await isSignedIn(parts, request, response)) {
+      await parts.signOut(contextOfPage(parts.services, response, "signOut"));
+    }
+    setCookie(parts, response, "", 0);
+    toAccount(request, response, next);
+  };
+
+/** Changes something, and returns a page to show instead of the account, if any. */
+type Action = (visit: Visit) => Promise<string | undefined>;
+
+interface Visit {
+  readonly parts: AccountParts;
+  readonly form: URLSearchParams;
+  readonly here: string;
+  run<Input extends object, Output extends object>(operation: Operation<Input, Output>, input: Input): Promise<Output>;
+}
+
+const act =
+  (parts: AccountParts, action: Action): Handler =>
+  async (request, response, next) => {
+    const here = hereIn(request);
+    if (!(await isSignedIn(parts, request, response))) return void toAccount(request, response, next);
+    const run: Visit["run"] = (operation, input) => runOnPage(parts.services, response, operation, input);
+    try {
+      const page = await action({ parts, form: formIn(request), here, run });
+      if (page === undefined) toAccount(request, response, next);
+      else response.send(page);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      noteFailure(error, response);
+      response.send(accountPage(await readAccount(parts, response), { here, problem: error }));
+    }
+  };
+
+/** @throws InvalidInput if the form has no whole number of seats. */
+function seatsIn(form: URLSearchParams): number {
+  const seats = Number(form.get("seats") || Number.NaN);
+  if (!Number.isSafeInteger(seats)) throw InvalidInput.at("maxMembers", "must be a whole number");
+  return seats;
+}
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  async "/preview"({ parts, form, here, run }) {
+    const maxMembers = seatsIn(form);
+    const { seats } = await run(parts.teamSubscription, {});
+    return previewPage(await run(parts.teamUpgradePreview, { maxMembers }), seats, here);
+  },
+  async "/seats"({ parts, form, run }) {
+    const maxMembers = seatsIn(form);
+    const { seats } = await run(parts.teamSubscription, {});
+    const change = maxMembers > (seats ?? 0) ? parts.upgradeTeam : parts.downgradeTeam;
+    await run(change, { maxMembers });
+    return undefined;
+  },
+  async "/buy"({ parts, form, here, run }) {
+    const maxMembers = seatsIn(form);
+    const team = await run(parts.myTeam, {});
+    // A checkout sells as many seats as the team's size.
+    if (maxMembers !== team.maxMembers) await run(parts.updateTeam, { teamId: team.id, maxMembers });
+    const interval = form.get("interval") === "year" ? "year" : "month";
+    const { url } = await run(parts.createTeamCheckout, { interval });
+    return leadPage("Pay", url, here);
+  },
+  async "/cancel"({ parts, run }) {
+    await run(parts.cancelTeamSubscription, {});
+    return undefined;
+  },
+  async "/resume"({ parts, run }) {
+    await run(parts.resumeTeamSubscription, {});
+    return undefined;
+  },
+  async "/portal"({ parts, here, run }) {
+    const { url } = await run(parts.openBillingPortal, {});
+    return leadPage("Card, address and tax id", url, here);
+  },
+};
+
+const showFailure: ErrorRequestHandler = (error: unknown, request, response, next) => {
+  const failure = noteFailure(error, response);
+  if (response.headersSent) return next(error);
+  response.send(accountProblemPage(failure, BUG_NOTE, hereIn(request)));
+};

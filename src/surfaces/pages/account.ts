@@ -1,0 +1,294 @@
+import { LIMITS } from "../../limits.js";
+import type { Failure } from "../../operation/failure.js";
+import { PRODUCT } from "../../operation/product.js";
+import { type Html, html, isolate } from "../../platform/html.js";
+import { countInWords, formatMoney, minuteOf } from "../../wording.js";
+import { ACCOUNT, linkFrom, navigation } from "../navigation.js";
+import { ENTER_CODE, PROBLEM, codeField, describeField, problemNote } from "./invitation.js";
+import { page, tableOf } from "./layout.js";
+
+/** The caller's team, as the page shows it. */
+export interface ShownTeam {
+  readonly id: string;
+  readonly name: string;
+  readonly maxMembers: number;
+}
+
+/** The output of the operation `teamSubscription`. */
+export interface ShownSubscription {
+  readonly id: string | null;
+  readonly status: string;
+  readonly plan: string | null;
+  readonly seats: number | null;
+  readonly nextSeats: number | null;
+  readonly memberCount: number;
+  readonly interval: string | null;
+  readonly graceUntil: Date | null;
+  readonly currentPeriodEnd: Date | null;
+  readonly endsAt: Date | null;
+  readonly pendingUpdate: { readonly seats: number; readonly expiresAt: Date } | null;
+  readonly hostedInvoiceUrl: string | null;
+  readonly stale: boolean;
+}
+
+export interface ShownInvoice {
+  readonly number: string | null;
+  readonly createdAt: Date;
+  readonly amount: number;
+  readonly currency: string;
+  readonly status: string;
+  readonly hostedInvoiceUrl: string | null;
+  readonly pdfUrl: string | null;
+}
+
+/** The output of the operation `teamUpgradePreview`. */
+export interface ShownPreview {
+  readonly seats: number;
+  readonly currency: string;
+  readonly proration: number;
+  readonly tax: number;
+  readonly credit: number;
+  readonly nextInvoice: { readonly chargedAt: Date; readonly amount: number; readonly tax: number } | null;
+}
+
+/** What a signed-in person sees. */
+export interface Account {
+  readonly email: string;
+  /** Null for somebody without a team. */
+  readonly owned: OwnedAccount | JoinedAccount | null;
+}
+
+interface JoinedAccount {
+  readonly isOwner: false;
+  readonly team: ShownTeam;
+  readonly subscription: ShownSubscription;
+}
+
+interface OwnedAccount {
+  readonly isOwner: true;
+  readonly team: ShownTeam;
+  readonly subscription: ShownSubscription;
+  /** Undefined if the payment provider does not tell them now. */
+  readonly invoices: readonly ShownInvoice[] | undefined;
+  /** Undefined if this service sells nothing. */
+  readonly sold: { readonly freeSeats: number; readonly byYear: boolean } | undefined;
+}
+
+interface Place {
+  /** The path of the request that the page answers: links are relative to it. */
+  readonly here: string;
+  /** What was wrong with the last attempt. */
+  readonly problem?: Failure | undefined;
+}
+
+const show = (here: string, title: string, body: Html, event?: string): string =>
+  page(title, body, { around: navigation(ACCOUNT.path, here), event });
+
+const linkTo = (here: string, below = ""): string => linkFrom(here, { path: ACCOUNT.path + below });
+
+/** For somebody who is not signed in; with an address after a code was requested for it. */
+export function signInPage({ here, problem }: Place, email?: string): string {
+  const askForAddress = html`<p>${PRODUCT}</p>
+    <p>See here what your team has bought; its owner buys seats, changes them, and finds the invoices.</p>
+    ${problemNote(problem)}
+    <form method="post" action="${linkTo(here, "/code")}">
+      <label for="email">Your e-mail address</label>
+      <input
+        id="email"
+        name="email"
+        type="email"
+        required
+        maxlength="254"
+        autocomplete="email"
+        ${describeField("about-email", problem)}
+      />
+      <p class="aside" id="about-email">A code is sent there. With it you are signed in for an hour.</p>
+      <button class="main">Send a code</button>
+    </form>`;
+  if (email === undefined) return show(here, "Sign in", askForAddress, problem && PROBLEM);
+  return show(
+    here,
+    "Sign in",
+    html`${problemNote(problem)}
+      <form method="post" action="${linkTo(here, "/sign-in")}">
+        <input type="hidden" name="email" value="${email}" />
+        ${codeField(email, problem)}
+        <div><button class="main">Sign in</button></div>
+      </form>
+      <form method="post" action="${linkTo(here, "/code")}">
+        <input type="hidden" name="email" value="${email}" />
+        <button>Send another code</button>
+      </form>
+      <p class="aside"><a href="${linkTo(here)}">Use another address</a></p>`,
+    problem ? PROBLEM : ENTER_CODE,
+  );
+}
+
+/** The team's subscription, and for its owner all that changes it. */
+export function accountPage({ email, owned }: Account, { here, problem }: Place): string {
+  const team = owned
+    ? teamPart(owned, here)
+    : html`<p>You are in no team. You join one by an invitation, or create one by <code>POST /teams</code>.</p>`;
+  return show(
+    here,
+    ACCOUNT.name,
+    html`${problemNote(problem)}${team}
+      <form method="post" action="${linkTo(here, "/sign-out")}">
+        <p class="aside">Signed in as ${email}.</p>
+        <button>Sign out</button>
+      </form>`,
+    problem && PROBLEM,
+  );
+}
+
+function teamPart(account: OwnedAccount | JoinedAccount, here: string): Html {
+  const { team, subscription, isOwner } = account;
+  return html`<h2>${isolate(team.name)}</h2>
+    ${statusOf(subscription)}
+    ${isOwner ? ownersPart(account, here) : html`<p>Only the team's owner can change this.</p>`}`;
+}
+
+const hasEnded = ({ status }: ShownSubscription): boolean =>
+  ["none", "canceled", "incomplete_expired"].includes(status);
+
+const seatsInWords = (seats: number | null): string => countInWords(seats ?? 0, "seat", "seats");
+
+/** Each state of a subscription in sentences. */
+function statusOf(subscription: ShownSubscription): Html {
+  const { seats, nextSeats, memberCount, interval, currentPeriodEnd: end, endsAt, graceUntil } = subscription;
+  const { plan, pendingUpdate, stale } = subscription;
+  const members = countInWords(memberCount, "member", "members");
+  if (hasEnded(subscription)) return html`<p>No subscription. ${members}.</p>`;
+  const paid = html`<strong>${seatsInWords(seats)}</strong>, paid by the ${interval}; ${members}.`;
+  const renewal = endsAt
+    ? html`The subscription is cancelled: everything stays until ${minuteOf(endsAt)}.`
+    : end && html`It is renewed on ${minuteOf(end)}${nextSeats === null ? "" : `, with ${seatsInWords(nextSeats)}`}.`;
+  const grace = graceUntil && html`<p>The last payment failed. Plan and seats stay until ${minuteOf(graceUntil)}.</p>`;
+  return html`<p>${plan === null ? html`The subscription is not paid. ${members}.` : html`${paid} ${renewal}`}</p>
+    ${plan === null ? undefined : grace}
+    ${
+      pendingUpdate &&
+      html`<p>
+        More seats, ${pendingUpdate.seats} in all, wait for their payment until ${minuteOf(pendingUpdate.expiresAt)}.
+      </p>`
+    }
+    ${stale ? html`<p class="aside">This may be outdated: the payment provider does not answer now.</p>` : undefined}`;
+}
+
+function ownersPart({ team, subscription, invoices, sold }: OwnedAccount, here: string): Html {
+  if (!sold) return html`<p>This service sells no seats.</p>`;
+  const { status, plan, endsAt, hostedInvoiceUrl } = subscription;
+  const isLive = !hasEnded(subscription);
+  const canEndAtOnce = plan === null && status !== "active" && status !== "trialing";
+  const cancel = canEndAtOnce ? "Cancel the subscription at once" : "Cancel at the end of the period";
+  return html`${hostedInvoiceUrl && html`<p><a href="${hostedInvoiceUrl}">Pay or confirm the open invoice</a></p>`}
+  ${isLive ? undefined : buyForm(team, sold, here)}${isLive && plan !== null ? seatsForm(subscription, here) : undefined}
+  ${isLive ? button(here, endsAt ? ["/resume", "Take the cancellation back"] : ["/cancel", cancel]) : undefined}
+  ${invoicesPart(invoices, subscription, here)}`;
+}
+
+const button = (here: string, [below, text]: readonly [string, string]): Html =>
+  html`<form method="post" action="${linkTo(here, below)}"><button>${text}</button></form>`;
+
+const seatsField = (seats: number): Html =>
+  html`<label for="seats">Seats</label>
+    <input id="seats" name="seats" type="number" required min="1" max="${LIMITS.teams.members}" value="${seats}" />`;
+
+type Sold = NonNullable<OwnedAccount["sold"]>;
+
+const buyForm = ({ maxMembers }: ShownTeam, { freeSeats, byYear }: Sold, here: string): Html =>
+  html`<p>Up to ${countInWords(freeSeats, "member needs", "members need")} none.</p>
+    <form method="post" action="${linkTo(here, "/buy")}">
+      ${seatsField(maxMembers)}
+      <p class="aside">The payment page shows the price before anything is paid.</p>
+      <button class="main" name="interval" value="month">Buy by the month</button>
+      ${byYear ? html`<button name="interval" value="year">Buy by the year</button>` : undefined}
+    </form>`;
+
+const seatsForm = ({ seats, nextSeats }: ShownSubscription, here: string): Html =>
+  html`<form method="post" action="${linkTo(here, "/preview")}">
+    ${seatsField(nextSeats ?? seats ?? 1)}
+    <p class="aside">
+      More count at once, fewer from the next period on. The price is shown before anything is changed.
+    </p>
+    <button class="main">Show the price</button>
+  </form>`;
+
+function invoicesPart(invoices: OwnedAccount["invoices"], { id }: ShownSubscription, here: string): Html {
+  if (invoices?.length === 0 && id === null) return html``;
+  const portal = button(here, ["/portal", "Change card, address or tax id"]);
+  if (!invoices)
+    return html`${portal}
+      <p class="aside">The invoices cannot be shown now. Reload this page later.</p>`;
+  return html`${portal}
+    <h2>Invoices</h2>
+    ${tableOf(
+      ["Date", "Number", "Total", "State", "Links"],
+      invoices.map(({ createdAt, number, amount, currency, status, hostedInvoiceUrl, pdfUrl }) => ({
+        cells: [
+          minuteOf(createdAt),
+          number ?? "draft",
+          formatMoney(amount, currency),
+          status,
+          html`${hostedInvoiceUrl && html`<a href="${hostedInvoiceUrl}">Open</a>`}
+          ${pdfUrl && html`<a href="${pdfUrl}">PDF</a>`}`,
+        ],
+      })),
+    )}
+    <p class="aside">The portal has older ones, too.</p>`;
+}
+
+/** What another number of seats costs, and the button that orders it. */
+export function previewPage(
+  { seats, currency, proration, tax, credit, nextInvoice }: ShownPreview,
+  present: number | null,
+  here: string,
+): string {
+  const money = (amount: number): string => formatMoney(amount, currency);
+  const withTax = (amount: number, part: number): string =>
+    part === 0 ? money(amount) : `${money(amount)}, of which ${money(part)} tax`;
+  const isMore = seats > (present ?? 0);
+  const order = seats === present ? `Keep ${seatsInWords(seats)}` : "Change from the next period on";
+  return show(
+    here,
+    seatsInWords(seats),
+    html`<dl>
+        <dt>Now</dt>
+        <dd>${isMore ? withTax(proration, tax) : "Nothing is charged or paid back."}</dd>
+        ${
+          nextInvoice &&
+          html`<dt>On ${minuteOf(nextInvoice.chargedAt)}</dt>
+            <dd>${withTax(nextInvoice.amount, nextInvoice.tax)}</dd>`
+        }
+        ${
+          credit > 0
+            ? html`<dt>Credit</dt>
+                <dd>${money(credit)} are taken off what is charged.</dd>`
+            : undefined
+        }
+      </dl>
+      <form method="post" action="${linkTo(here, "/seats")}">
+        <input type="hidden" name="seats" value="${seats}" />
+        <button class="main">${isMore ? "Buy now" : order}</button>
+      </form>
+      <p><a href="${linkTo(here)}">Back, without a change</a></p>`,
+  );
+}
+
+/** A link to a page of the payment provider: the policy of these pages forbids a redirect there. */
+export const leadPage = (title: string, url: string, here: string): string =>
+  show(
+    here,
+    title,
+    html`<p><a href="${url}">Continue to the payment provider</a></p>
+      <p class="aside"><a href="${linkTo(here)}">Back</a></p>`,
+  );
+
+/** For a failure without a form to show it at. */
+export const accountProblemPage = (failure: Failure | undefined, note: Html, here: string): string =>
+  show(
+    here,
+    "That did not work",
+    html`${problemNote(failure) ?? note}
+      <p><a href="${linkTo(here)}">Back</a></p>`,
+  );
