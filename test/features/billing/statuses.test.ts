@@ -175,7 +175,7 @@ it("shows a checkout as not paid before its payment arrives, and sends nobody aw
   expect(await shown((given) => aSubscriber(given, { seats: 1 }))).toContain("has <strong>1 seat</strong> now");
   for (const begin of [STALLED.past_due, STALLED.unpaid]) {
     const page = await shown(begin);
-    expect(page).toContain("pay its open invoice in the customer portal");
+    expect(page).toContain("pay its open invoice at");
     expect(page).toContain(`Paying brings the plan back only before ${timeText((await newest()).periodEnd)}.`);
     // Another checkout would be refused.
     expect(page).not.toContain("begin again");
