@@ -139,6 +139,28 @@ it("leaves the queue to servers with a newer model, as long as they use it and i
   }
 });
 
+it("leaves to servers with a newer model also what it embeds at the moment when they begin", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  await aMemory(ann, { title: "The automobile" });
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  const older = { ...at.world.services, meaning: at.meaning };
+  const embed = at.meaning.server.embed.bind(at.meaning.server);
+  using _begins = vi.spyOn(at.meaning.server, "embed").mockImplementationOnce(async (...asked) => {
+    while (await fillModel({ ...older, meaning: next }));
+    return embed(...asked);
+  });
+
+  await embedDueMemories(older);
+  await at.embed(next);
+
+  const { embeddingModel, memoryVector } = at.world.database.models;
+  expect(await embeddingModel.count({ where: { complete: true } })).toBe(2);
+  const vectors = await memoryVector.findMany({ orderBy: { model: "asc" }, select: { model: true } });
+  expect(vectors).toEqual([{ model: "one" }, { model: "two" }]);
+});
+
 it("retries failed texts, and is not stopped by one bad text", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();

@@ -1,5 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from "../../../durations.js";
 import { LIMITS } from "../../../limits.js";
+import { timeOf } from "../../../operation/clock-statement.js";
 import { sureTimeOf } from "../../../operation/retention.js";
 import type { Embedding } from "./embedding-queue.js";
 import { fillEmbeddings } from "./embedding-statements.js";
@@ -16,11 +17,13 @@ const IN_USE_MS = 2 * MINUTE_MS;
  * Whether servers with a newer model embed all memories for it. The queue is theirs until then: what another server
  * embeds would leave it without a vector of that model.
  */
-export async function isModelReplaced({ database, meaning: { server } }: Embedding, now: Date): Promise<boolean> {
+export async function isModelReplaced({ database, meaning: { server } }: Embedding): Promise<boolean> {
   const { embeddingModel } = database.models;
   const models = await embeddingModel.findMany({ select: { model: true, complete: true, usedAt: true } });
-  if (!models.some(({ model, complete }) => model === server.model && complete)) return false;
-  return models.some(({ complete, usedAt }) => !complete && usedAt.getTime() > now.getTime() - IN_USE_MS);
+  const newer = models.filter(({ complete }) => !complete);
+  if (newer.length === 0 || !models.some(({ model, complete }) => model === server.model && complete)) return false;
+  const since = (await timeOf(database)).getTime() - IN_USE_MS;
+  return newer.some(({ usedAt }) => usedAt.getTime() > since);
 }
 
 /** Queues memories that were stored before the model was used. Returns whether there are more. */

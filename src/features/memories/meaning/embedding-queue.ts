@@ -35,7 +35,7 @@ export async function claimDueMemories(context: Embedding): Promise<DueMemory[]>
   const { embeddingDue } = database.models;
   const now = await timeOf(database);
   const due = await embeddingDue.findMany({ where: { dueAt: { lte: now } }, orderBy: { dueAt: "asc" }, take: batch });
-  if (due.length === 0 || (await isModelReplaced(context, now))) return [];
+  if (due.length === 0 || (await isModelReplaced(context))) return [];
   const claimed: DueMemory[] = [];
   for (const { graphId, memoryId, ...before } of due) {
     const attempts = before.attempts + 1;
@@ -79,6 +79,12 @@ export const release = (
   data: Partial<Due>,
 ) => models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data });
 
-/** Takes a memory out of the queue, unless it was changed again since it was claimed. */
-export const settleDue = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: DueMemory) =>
-  models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
+/**
+ * Takes a memory out of the queue, unless it was changed again since it was claimed. If servers with a newer model have
+ * begun meanwhile, it stays for them.
+ */
+export async function settleDue(context: Embedding, due: DueMemory): Promise<void> {
+  const { graphId, memoryId, dueAt } = due;
+  if (await isModelReplaced(context)) await putBack(context, [due]);
+  else await context.database.models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
+}
