@@ -46,7 +46,7 @@ import { errorsPage } from "./surfaces/pages/errors.js";
 import { graphqlPage } from "./surfaces/pages/graphql.js";
 import { homePage } from "./surfaces/pages/home.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
-import { busyPage, lostPage } from "./surfaces/pages/lost.js";
+import { busyPageOr, lostPage } from "./surfaces/pages/lost.js";
 import { invitationPages } from "./surfaces/pages/routes.js";
 import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
 import { refuseRegistration } from "./surfaces/oauth/no-registration.js";
@@ -147,12 +147,11 @@ export async function createDoors({ config, services, http, work, health, waitMs
       errorsPage(() => ({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES })),
       docsRoutes(operations, schema, config.publicUrl),
       express.Router().use(PAGES, lostPage, noSuchPage),
-      busyPage,
     ]),
   );
   app.use("/graphql", authenticate(identify, budgets, { optional: true }), admitsKey);
   const graphql = graphqlDoor(operations, { schema, services, admitNewOrLarge: admitNewOrLarge(http) });
-  app.use("/graphql", graphql, errorAnswer(graphqlError));
+  app.use("/graphql", graphql, busyPageOr(errorAnswer(graphqlError)));
   const identified = [authenticate(identify, budgets, { optional: false }), admitsKey];
   const mcp = { schema, services, instructions: AGENT_INSTRUCTIONS, routes };
   app.use(mcpDoor(operations, { ...mcp, path: "/mcp", identified }));
@@ -161,7 +160,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
     const connected = [challenge(urls), authenticate(byToken, budgets, { optional: false }), admitsKey];
     app.use(mcpDoor(operations, { ...mcp, path: "/mcp/oauth", identified: connected }));
   }
-  app.use("/mcp", errorAnswer(mcpError));
+  app.use("/mcp", busyPageOr(errorAnswer(mcpError)));
   const open = [chargeAddress(budgets), authenticate(identify, budgets, { optional: true })];
   const guarded = [...identified, chargeRequest(budgets)];
   const { stalledAnswerMs } = http;
@@ -170,7 +169,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.use(aliasRoutes(operations, { schema, services, guarded }));
   app.use(chargeAddress(budgets), lostPage, noSuchPath);
   app.use(chargeUndecodable(chargeAddress(budgets)));
-  app.use(errorAnswer(answerForAliases(formatRestError)));
+  app.use(busyPageOr(errorAnswer(answerForAliases(formatRestError))));
   return app;
 }
 

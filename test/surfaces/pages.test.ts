@@ -9,6 +9,7 @@ import { barriersOn, smallTargetsOn } from "../support/accessibility.js";
 import { describeInBrowser } from "../support/browser.js";
 import { focusOn, paleFields, paleTexts } from "../support/contrast.js";
 import { ask } from "../support/http.js";
+import { lockMemories } from "../support/locks.js";
 import type { Document } from "../support/openapi.js";
 import { CALLBACK, CODE, OAuthWalker, serveWithOAuth } from "../support/oauth.js";
 import { startPrefixProxy } from "../support/prefix-proxy.js";
@@ -102,6 +103,27 @@ it("shows people a page also when they open pages too often, and programs the er
     expect(await page.text()).toContain("Too many requests. Try again in 1 minute.");
     expect(program.headers.get("content-type")).toMatch(/^application\/json/);
   }
+});
+
+it("shows people a page also when their address sends too much at once, and programs with a key the error", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve({}, undefined, { connectionsPerAddress: 1, waitingPerAddress: 0 });
+  const { key } = await world.user();
+  const headers = { accept: BROWSER };
+  await using lock = await lockMemories(world);
+  const held = ask(`${url}/v1/memories`, { key });
+  await expect.poll(() => lock.waiting()).toBe(1);
+
+  for (const path of ["/docs/limits", "/graphql", "/mcp"]) {
+    const page = await fetch(url + path, { headers });
+    expect([path, page.status, page.headers.get("retry-after")]).toEqual([path, 429, "1"]);
+    expect(await page.text()).toContain("Too many requests are answered at the same time. Try again in a moment.");
+  }
+  const { status, body } = await ask(`${url}/me`, { key, headers });
+  expect(status).toBe(429);
+  expect(body).toMatchObject({ error: { code: "rate_limited", reason: "too_many_at_once" } });
+  await lock.release();
+  await held;
 });
 
 it("leads people who open the address for agents to the page about them, and programs not", async () => {

@@ -162,6 +162,7 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
   too_many_api_keys:
     "You have as many API keys as a user may have. Revoke one by another of them, then try again. If you have none of " +
     "them any more, ask the operator of this service for one.",
+  too_many_at_once: "Too many requests are answered at the same time. Try again in a moment.",
   too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
 };
 
@@ -173,7 +174,7 @@ const explain = (failure: Failure): string => {
 };
 
 /** People do not count in seconds. */
-const inMinutes = (message: string): string =>
+export const inMinutes = (message: string): string =>
   message.replace(
     /(?<= in )(\d+) s\.$/,
     (_wait, seconds) => `${countInWords(Math.ceil(seconds / 60), "minute", "minutes")}.`,

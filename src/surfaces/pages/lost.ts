@@ -21,10 +21,16 @@ export const lostPage: Handler = (request, response, next) => {
   );
 };
 
-/** A person who opens pages too often, or while the service is busy, reads when to come back. */
-export const busyPage: ErrorRequestHandler = (error: unknown, request, response, next) => {
-  const mayComeBack = failureBehind(error)?.retryAfterSeconds !== undefined;
-  if (response.headersSent || !mayComeBack || !isRead(request) || !prefersPage(request)) return next(error);
-  const note = problemNote(noteFailure(error, response));
-  response.set(PAGE_HEADERS).send(page("Try again later", html`${note}`));
-};
+/**
+ * A person who opens pages too often, or while the service is busy, reads when to come back. Every other error gets the
+ * answer of its door. Whoever sends a key is a program, even if it prefers HTML, as Java's does unless told otherwise.
+ */
+export const busyPageOr =
+  (answer: ErrorRequestHandler): ErrorRequestHandler =>
+  (error: unknown, request, response, next) => {
+    const mayComeBack = failureBehind(error)?.retryAfterSeconds !== undefined;
+    const isPerson = isRead(request) && request.headers.authorization === undefined && prefersPage(request);
+    if (response.headersSent || !mayComeBack || !isPerson) return void answer(error, request, response, next);
+    const note = problemNote(noteFailure(error, response));
+    response.set(PAGE_HEADERS).send(page("Try again later", html`${note}`));
+  };
