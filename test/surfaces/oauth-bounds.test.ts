@@ -152,6 +152,7 @@ describe("strangers", () => {
     expect(registered.map(({ status }) => status)).toEqual([201, 429]);
     expect(registered[1]?.body.error).toBe("temporarily_unavailable");
     expect(begun.map(({ status }) => status)).toEqual([303, 429]);
+    expect(begun[1]?.text).toContain("in 10 minutes. Try again in 10 minutes.");
     expect((await new OAuthWalker(url, world).begin(id)).status).toBe(303);
   });
 

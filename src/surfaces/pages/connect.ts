@@ -2,7 +2,7 @@ import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
-import { ENTER_CODE, PROBLEM, codeField, describeField, problemNote } from "./invitation.js";
+import { ENTER_CODE, PROBLEM, codeField, describeField, inMinutes, problemNote } from "./invitation.js";
 import { page, pageHeaders } from "./layout.js";
 
 /** What the page of a program that wants to connect shows. */
@@ -77,7 +77,7 @@ const codeForms = (path: string, email: string, problem: Failure | undefined): H
 
 /** For a request that cannot continue. */
 export const connectProblemPage = (message: string): string =>
-  page("That did not work", html`<p class="problem" role="alert">${message.replaceAll("`", "")}</p>`);
+  page("That did not work", html`<p class="problem" role="alert">${inMinutes(message.replaceAll("`", ""))}</p>`);
 
 /** @param redirectUri where the answer leads; browsers apply `form-action` to redirects after a form, too */
 export const connectHeaders = (redirectUri?: string) =>
