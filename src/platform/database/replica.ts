@@ -101,8 +101,8 @@ export class Replica implements AsyncDisposable {
   }
 
   /**
-   * Notes a failure of the replica: reads go to the primary for a while. None is a read that had to store something, such
-   * as what the payment provider says, or that lacks a row which the primary has, such as a new user: it alone goes there.
+   * Notes a failure of the replica: reads go to the primary for a while. A read that had to store something, such as
+   * what the payment provider says, or that lacked a row, such as that of a new user, is no failure: it alone goes there.
    */
   leaveAlone(error: unknown): void {
     if (sqlStateOf(error) === READ_ONLY || isRowMissing(error)) return;

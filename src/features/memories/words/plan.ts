@@ -114,8 +114,8 @@ function asSplit({ text, variants }: Concept): string[] {
 const APART_MAX = 5;
 
 /**
- * Whether to look for two words beside each other. Pairs of unknown words match nothing, nor do pairs of two words in
- * scripts without spaces, for which the index has no places: they would take the few pairs from others.
+ * Whether to look for two words beside each other. A pair with an unknown word matches nothing, nor does one of two
+ * words in scripts without spaces, for which the index has no places: it would take the place of another pair.
  */
 const mayBeBeside = (one: Concept, other: Concept): boolean =>
   one.isKnown && other.isKnown && !(IS_UNSPACED.test(one.text) && IS_UNSPACED.test(other.text));
@@ -148,7 +148,7 @@ const compoundOf = (one: Concept, other: Concept): string[] =>
     .filter(({ text, way }) => way === "parts" && text === one.text + other.text)
     .flatMap(({ lexemes }) => (lexemes.length === 1 ? lexemes : []));
 
-/** Names with the share that a hit loses which has only their parts, in a graph that has the name itself, too. */
+/** For each name that the graph has, the share that a hit loses if it has only the name's parts. */
 function namesToSpell(names: readonly FoundName[], everything: number): Plan["names"] {
   const weights = names.map(({ parts }) => sum(parts.map(({ weight }) => weight)));
   const most = Math.max(everything, sum(weights));
