@@ -23,7 +23,7 @@ import { ProtocolFailure } from "./surfaces/mcp/protocol.js";
 import { UnsupportedMediaType, refusedByHttp } from "./surfaces/http.js";
 import { headRefusals } from "./surfaces/request-head.js";
 import { RequestGone } from "./surfaces/oauth/server.js";
-import { OtherSite } from "./surfaces/pages/account-routes.js";
+import { OtherSite, PriceOutdated } from "./surfaces/pages/account-routes.js";
 import type { RaisedFailure } from "./surfaces/pages/errors.js";
 import { MethodNotAllowed, NoSuchPath } from "./surfaces/plain-errors.js";
 import { NoTunnel, UnreadableTarget } from "./surfaces/server.js";
@@ -55,7 +55,7 @@ export function raisedFailures(operations: readonly Operation[], relations: read
     ]),
     ...raisedBy("MCP", [new ForeignOrigin(), ProtocolFailure.example]),
     ...raisedBy("the page on which a program is connected", [new RequestGone()]),
-    ...raisedBy("the page of a team and its billing", [new OtherSite()]),
+    ...raisedBy("the page of a team and its billing", [new OtherSite(), new PriceOutdated()]),
     ...raisedBy("the webhook of the payment provider", [new InvalidSignature()]),
     ...raisedBy("any request", [
       refusalOf("key", { slots: LIMITS.http.connectionsPerKey, waiting: LIMITS.http.waitingPerKey }),

@@ -12,7 +12,7 @@ import { chargeCaller, chargeFailure, chargeKeyless } from "./rate-limit.js";
 export type Identify = (authorization: string | undefined) => Promise<Caller>;
 
 /** Stores the caller in the scope. `readCaller` reads the caller again, whom the request's own changes may change. */
-async function identifyCaller(scope: RequestScope, identify: Identify, authorization?: string): Promise<void> {
+export async function identifyCaller(scope: RequestScope, identify: Identify, authorization?: string): Promise<void> {
   scope.readCaller = (patience = scope.patience) => patience.limit(identify(authorization));
   scope.caller = await scope.readCaller();
 }

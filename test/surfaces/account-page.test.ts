@@ -1,8 +1,17 @@
 import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../src/features/billing/cancel-team-subscription.js";
-import { teamSubscription } from "../../src/features/billing/team-subscription.js";
+import { SUBSCRIPTION_EXAMPLE, teamSubscription } from "../../src/features/billing/team-subscription.js";
+import { upgradeTeam } from "../../src/features/billing/upgrade-team.js";
+import { TEAM_EXAMPLE } from "../../src/features/teams/team.js";
 import { teamAudit } from "../../src/features/teams/list-audit.js";
 import { LIMITS } from "../../src/limits.js";
+import {
+  type ShownPreview,
+  type ShownSubscription,
+  accountPage,
+  previewPage,
+  pricedFor,
+} from "../../src/surfaces/pages/account.js";
 import { minuteOf } from "../../src/wording.js";
 import { barriersOn, smallTargetsOn } from "../support/accessibility.js";
 import { type BillingWorld, aPayer, aSubscriber, createBillingWorld, customerOf } from "../support/billing.js";
@@ -38,12 +47,12 @@ it("lets an owner sign in by a code, buy seats, change their number, cancel and 
 
   const preview = textOf((await visitor.send("/preview", { seats: "9" })).text);
   expect(preview).toMatch(new RegExp(`Now\\s+\\$\\d+\\.\\d\\d\\s+On ${end}\\s+\\$72\\.00`));
-  expect((await visitor.send("/seats", { seats: "9" })).location).toBe("../account");
+  expect((await visitor.order("9")).location).toBe("../account");
   expect(await owner.did(teamSubscription)).toMatchObject({ seats: 9, nextSeats: null });
   expect(textOf((await visitor.send("/preview", { seats: "3" })).text)).toContain("Nothing is charged or paid back.");
-  await visitor.send("/seats", { seats: "3" });
+  await visitor.order("3");
   expect(textOf((await visitor.open()).text)).toContain(`It is renewed on ${end}, with 3 seats.`);
-  await visitor.send("/seats", { seats: "9" });
+  await visitor.order("9");
   expect(await owner.did(teamSubscription)).toMatchObject({ seats: 9, nextSeats: null });
 
   await visitor.send("/cancel", {});
@@ -93,10 +102,125 @@ it("signs in for an hour, by a key that can do no more than the page, and that s
   expect(audited.map(({ action }) => action)).toEqual(["confirmSignUp", "revokeApiKey"]);
 });
 
-it("marks the cookie for TLS alone where people use TLS", async () => {
+it("takes the cookie from this host alone where people use TLS, so that no neighbour signs them in", async () => {
   await using world = await createBillingWorld({ environment: { PUBLIC_URL: "https://memory.example.com" } });
+  const [owner, neighbour] = [(await aPayer(world)).owner, await world.user()];
+  const own = String((await signedIn(world, owner)).cookies.at(-1));
+  expect(own).toMatch(/^__Host-memory_graph_key=\w+; Max-Age=3600; HttpOnly; SameSite=Lax; Path=\/; Secure$/);
+  const tossed = /memory_graph_key=\w+/.exec(String((await signedIn(world, neighbour)).cookies.at(-1)));
+  const visitor = visit(world);
+  expect((await visitor.open(`${tossed}`)).text).toContain("Send a code");
+  const page = await visitor.open(`${tossed}; ${own.split(";")[0]}`);
+  expect(page.text).toContain(`Signed in as ${owner.email}.`);
+});
+
+it("leads from a failure back to the page, also below a proxy's prefix", async () => {
+  await using world = await createBillingWorld();
   const { owner } = await aPayer(world);
-  expect((await signedIn(world, owner)).cookies.at(-1)).toMatch(/; SameSite=Lax; Secure$/);
+  const visitor = await signedIn(world, owner);
+  await world.database.models.user.update({ where: { email: owner.email }, data: { suspendedAt: new Date() } });
+  const suspended = await visitor.open();
+  expect(suspended.status).toBe(403);
+  expect(suspended.text).toContain('<a href="./account">Back</a>');
+});
+
+it("orders seats only at the price that was shown", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aSubscriber(world, { seats: 5 });
+  const visitor = await signedIn(world, owner);
+  const refuses = async (order: Record<string, string>) => {
+    const refused = await visitor.send("/seats", order);
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain("The subscription has changed since the price was shown, so nothing was done.");
+  };
+
+  const more = await visitor.price("7");
+  await owner.did(upgradeTeam, { maxMembers: 9 });
+  await refuses(more);
+  const year = await visitor.price("10");
+  await world.database.models.billingAccount.updateMany({ data: { interval: "year" } });
+  await refuses(year);
+  expect(await owner.did(teamSubscription)).toMatchObject({ seats: 9, nextSeats: null });
+});
+
+const LIVE: ShownSubscription = { ...SUBSCRIPTION_EXAMPLE };
+const END = minuteOf(LIVE.currentPeriodEnd ?? new Date(0));
+const INVOICE = "https://invoice.example.com/1";
+const OWED = { plan: null, hostedInvoiceUrl: INVOICE };
+const [AT_ONCE, AT_END, RESUME] = [
+  "Cancel the subscription at once",
+  "Cancel at the end of the period",
+  "Take the cancellation back",
+];
+const AGAIN = "cancel the subscription, and buy seats again.";
+
+const STATES: readonly [string, Partial<ShownSubscription>, readonly string[], readonly string[]][] = [
+  ["active", {}, [`5 seats, paid by the month; 3 members. It is renewed on ${END}.`], ["Show the price", AT_END]],
+  [
+    "on trial",
+    { status: "trialing" },
+    [`5 seats, on trial; 3 members. The first month is charged on ${END}.`],
+    ["Show the price", AT_END],
+  ],
+  ["cancelled", { endsAt: LIVE.currentPeriodEnd }, ["is cancelled"], ["Show the price", RESUME]],
+  [
+    "waiting for more seats",
+    { pendingUpdate: { seats: 8, expiresAt: new Date(0) }, hostedInvoiceUrl: INVOICE },
+    ["More seats, 8 in all, wait for their payment", "Pay or confirm"],
+    [AT_END],
+  ],
+  ["past due", { ...OWED, status: "past_due", plan: "team" }, ["5 seats", "Pay or confirm"], [AT_END]],
+  [
+    "past due for too long",
+    { ...OWED, status: "past_due" },
+    ["is not paid. 3 members.", `If the open invoice is paid before ${END}, the plan is back at once.`],
+    [AT_ONCE],
+  ],
+  ["unpaid", { ...OWED, status: "unpaid", endsAt: LIVE.currentPeriodEnd }, [`before ${END}`, "Pay or"], [AT_ONCE]],
+  ["too late to pay", { status: "unpaid", plan: null }, [`To get the plan back, ${AGAIN}`], [AT_ONCE]],
+  ["paused", { status: "paused", plan: null, endsAt: LIVE.currentPeriodEnd }, ["is paused. 3 members."], [AT_ONCE]],
+  ["incomplete", { ...OWED, status: "incomplete" }, ["Pay the open invoice. If the plan is not back"], [AT_ONCE]],
+  ["ended", { status: "canceled", plan: null }, ["No subscription. 3 members."], ["Buy by the month"]],
+];
+
+it.each(STATES)(
+  "tells the owner of a subscription that is %s what to do, and offers that",
+  (_state, facts, says, does) => {
+    const subscription = { ...LIVE, ...facts };
+    const sold = { freeSeats: 5, byYear: false };
+    const owned = { isOwner: true, team: TEAM_EXAMPLE, subscription, invoices: [], sold } as const;
+    const page = accountPage({ email: "ann@example.com", owned }, { here: "/account" });
+    for (const text of says) expect(textOf(page)).toContain(text);
+    const buttons = [...page.matchAll(/<button[^>]*>([^<]*)/g)].map(([, text]) => text);
+    expect(buttons).toEqual([...does, "Change card, address or tax id", "Sign out"]);
+  },
+);
+
+const PRICE: ShownPreview = {
+  seats: 4,
+  seatsInUse: 4,
+  currency: "usd",
+  proration: 0,
+  tax: 0,
+  credit: 0,
+  nextInvoice: null,
+};
+
+it.each([
+  ["fewer seats", {}, "Nothing is charged or paid back."],
+  ["more seats", { seats: 8, proration: 1_520, tax: 20 }, "$15.20, of which $0.20 tax"],
+  ["a credit", { credit: 150 }, "$1.50, taken off what is charged."],
+  ["a small debt", { credit: -20 }, "$0.20, added to what is charged."],
+])("shows the price of %s before its button", (_case, facts, says) => {
+  const page = previewPage({ ...PRICE, ...facts }, LIVE, "/account/preview");
+  expect(textOf(page)).toContain(says);
+  expect(page).toContain(`name="priced-for" value="${pricedFor(LIVE)}"`);
+});
+
+it("offers no fewer seats than are in use", () => {
+  const page = previewPage({ ...PRICE, seatsInUse: 5 }, LIVE, "/account/preview");
+  expect(textOf(page)).toContain("Members and pending invitations take 5 seats");
+  expect(page).not.toContain("<button");
 });
 
 it("refuses what a page of another site sends, before anything is done", async () => {
@@ -141,7 +265,8 @@ it("shows members what the team has, and lets them change nothing", async () => 
   expect(page.text).not.toContain("PDF");
   for (const [path, form] of Object.entries({
     "/cancel": {},
-    "/seats": { seats: "20" },
+    "/preview": { seats: "20" },
+    "/seats": { seats: "20", "priced-for": pricedFor(await owner.did(teamSubscription)) },
     "/portal": {},
     "/buy": { seats: "9" },
   })) {
@@ -170,8 +295,8 @@ it("says what is wrong, and shows the form again", async () => {
     expect(textOf(refused.text)).toContain(`The number of seats is a whole number from 1 to ${LIMITS.teams.members}.`);
   }
   expect((await visitor.send("/buy", { seats: "5" })).text).toContain("The team has a subscription already");
-  await visitor.send("/seats", { seats: "3" });
-  const more = await visitor.send("/seats", { seats: "8" });
+  await visitor.order("3");
+  const more = await visitor.send("/preview", { seats: "8" });
   expect(more.status).toBe(409);
   expect(more.text).toContain("Take that back first: choose as many seats as now.");
 });
@@ -183,7 +308,7 @@ it("tells each state of a subscription", async () => {
   const seen = async () => textOf((await visitor.open()).text);
 
   world.stripe.setCard(await customerOf(world, payer), "declined");
-  await visitor.send("/seats", { seats: "8" });
+  await visitor.order("8");
   expect(await seen()).toMatch(
     /More seats, 8 in all, wait for their payment until .* UTC\..*Pay or confirm the open invoice/s,
   );
@@ -263,11 +388,20 @@ function visit(world: BillingWorld | (World & { app: { url: string } })) {
     cookies.push(...answer.headers.getSetCookie());
     return { status: answer.status, location: answer.headers.get("location"), text: await answer.text() };
   };
+  const send = (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
+    ask(path, { method: "POST", body: new URLSearchParams(form), headers });
+  /** The form that orders the seats whose price is shown. */
+  const price = async (seats: string): Promise<Record<string, string>> => {
+    const { text } = await send("/preview", { seats });
+    const fields = text.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g);
+    return Object.fromEntries([...fields].map(([, name = "", value = ""]) => [name, value]));
+  };
   return {
     cookies,
     open: (cookie?: string, url?: string) => ask("", { headers: cookie === undefined ? {} : { cookie } }, url),
-    send: (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
-      ask(path, { method: "POST", body: new URLSearchParams(form), headers }),
+    send,
+    price,
+    order: async (seats: string) => send("/seats", await price(seats)),
   };
 }
 

@@ -1,7 +1,8 @@
 import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
-import type { Caller, Context, Services } from "../../operation/context.js";
+import type { Context, Services } from "../../operation/context.js";
 import { Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
 import type { Operation } from "../../operation/operation.js";
+import { type Identify, identifyCaller } from "../authentication.js";
 import { formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
 import { ACCOUNT, linkFrom } from "../navigation.js";
@@ -18,6 +19,7 @@ import {
   accountProblemPage,
   leadPage,
   previewPage,
+  pricedFor,
   signInPage,
 } from "./account.js";
 import { BUG_NOTE } from "./invitation.js";
@@ -26,9 +28,9 @@ import { PAGE_HEADERS } from "./layout.js";
 /** What the page runs. Given as parameters, since doors may not import features. */
 export interface AccountParts {
   readonly services: Services;
-  readonly identify: (authorization: string) => Promise<Caller>;
+  readonly identify: Identify;
   readonly signUp: Operation<{ email: string }>;
-  /** Exchanges a code for a key, and ends the caller's key. */
+  /** Exchanges a code for a key. */
   readonly signIn: (context: Context, proof: { readonly email: string; readonly code: string }) => Promise<string>;
   readonly signOut: (context: Context) => Promise<void>;
   readonly signedInMs: number;
@@ -97,21 +99,36 @@ export class OtherSite extends Failure {
   }
 }
 
-const COOKIE = "memory_graph_key";
-const SENT_KEY = new RegExp(`(?:^|; )${COOKIE}=(\\w{1,100})(?:;|$)`);
+/**
+ * Where people use TLS, browsers take a cookie of this name from this host alone: a neighbour below the same domain could
+ * otherwise sign somebody in as another. The name demands the path. Without it, the browser sends the cookie to the
+ * page's own addresses alone, also behind a proxy that adds a prefix.
+ */
+const cookieOf = ({ services }: AccountParts) =>
+  services.publicUrl().startsWith("https:")
+    ? { name: "__Host-memory_graph_key", where: "; Path=/; Secure" }
+    : { name: "memory_graph_key", where: "" };
 
-/** Has no path, so the browser sends it to the page's own addresses alone, also behind a proxy that adds a prefix. */
-function setCookie({ services }: AccountParts, response: Response, key: string, seconds: number): void {
-  const secure = services.publicUrl().startsWith("https:") ? "; Secure" : "";
-  response.set("Set-Cookie", `${COOKIE}=${key}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`);
+function setCookie(parts: AccountParts, response: Response, key: string, seconds: number): void {
+  const { name, where } = cookieOf(parts);
+  response.set("Set-Cookie", `${name}=${key}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${where}`);
+}
+
+function keyIn(parts: AccountParts, { headers: { cookie = "" } }: Request): string | undefined {
+  const sent = `${cookieOf(parts).name}=`;
+  const key = cookie
+    .split("; ")
+    .find((pair) => pair.startsWith(sent))
+    ?.slice(sent.length);
+  return key || undefined;
 }
 
 /** Whether somebody is signed in; the scope has the caller from then on. */
-async function isSignedIn({ identify }: AccountParts, request: Request, response: Response): Promise<boolean> {
-  const [, key] = SENT_KEY.exec(request.headers.cookie ?? "") ?? [];
+async function isSignedIn(parts: AccountParts, request: Request, response: Response): Promise<boolean> {
+  const key = keyIn(parts, request);
   if (key === undefined) return false;
   try {
-    scopeOf(response).caller = await identify(`Bearer ${key}`);
+    await identifyCaller(scopeOf(response), parts.identify, `Bearer ${key}`);
     return true;
   } catch (error) {
     if (error instanceof Unauthorized) return false;
@@ -119,7 +136,8 @@ async function isSignedIn({ identify }: AccountParts, request: Request, response
   }
 }
 
-const hereIn = (request: Request): string => request.baseUrl + request.path;
+/** The path without a slash at the end, which `use` adds: links would lead out of a proxy's prefix. */
+const hereIn = ({ baseUrl, path }: Request): string => (baseUrl + path).replace(/\/$/, "");
 
 /** Redirected to a GET, so that reloading the page does nothing again. */
 const toAccount: Handler = (request, response) => response.redirect(303, linkFrom(hereIn(request), ACCOUNT));
@@ -236,16 +254,27 @@ function seatsIn(form: URLSearchParams): number {
   return seats;
 }
 
+/** Else the same number could be charged at once instead of later, or for another period. */
+export class PriceOutdated extends Failure {
+  readonly kind = "conflict";
+  override readonly reason = "price_outdated";
+
+  constructor() {
+    super("The subscription has changed since the price was shown, so nothing was done. Look at the price again.");
+  }
+}
+
 const ACTIONS: Readonly<Record<string, Action>> = {
   async "/preview"({ parts, form, here, run }) {
     const maxMembers = seatsIn(form);
-    const { seats } = await run(parts.teamSubscription, {});
-    return previewPage(await run(parts.teamUpgradePreview, { maxMembers }), seats, here);
+    const subscription = await run(parts.teamSubscription, {});
+    return previewPage(await run(parts.teamUpgradePreview, { maxMembers }), subscription, here);
   },
   async "/seats"({ parts, form, run }) {
     const maxMembers = seatsIn(form);
-    const { seats } = await run(parts.teamSubscription, {});
-    const change = maxMembers > (seats ?? 0) ? parts.upgradeTeam : parts.downgradeTeam;
+    const subscription = await run(parts.teamSubscription, {});
+    if (form.get("priced-for") !== pricedFor(subscription)) throw new PriceOutdated();
+    const change = maxMembers > (subscription.seats ?? 0) ? parts.upgradeTeam : parts.downgradeTeam;
     await run(change, { maxMembers });
     return undefined;
   },

@@ -44,6 +44,7 @@ export interface ShownInvoice {
 /** The output of the operation `teamUpgradePreview`. */
 export interface ShownPreview {
   readonly seats: number;
+  readonly seatsInUse: number;
   readonly currency: string;
   readonly proration: number;
   readonly tax: number;
@@ -156,15 +157,20 @@ const seatsInWords = (seats: number | null): string => countInWords(seats ?? 0, 
 /** Each state of a subscription in sentences. */
 function statusOf(subscription: ShownSubscription): Html {
   const { seats, nextSeats, memberCount, interval, currentPeriodEnd: end, endsAt, graceUntil } = subscription;
-  const { plan, pendingUpdate, stale } = subscription;
+  const { status, plan, pendingUpdate, stale } = subscription;
   const members = countInWords(memberCount, "member", "members");
   if (hasEnded(subscription)) return html`<p>No subscription. ${members}.</p>`;
-  const paid = html`<strong>${seatsInWords(seats)}</strong>, paid by the ${interval}; ${members}.`;
+  const isTrial = status === "trialing";
+  const paid = html`<strong>${seatsInWords(seats)}</strong>, ${isTrial ? "on trial" : `paid by the ${interval}`};
+    ${members}.`;
   const renewal = endsAt
     ? html`The subscription is cancelled: everything stays until ${minuteOf(endsAt)}.`
-    : end && html`It is renewed on ${minuteOf(end)}${nextSeats === null ? "" : `, with ${seatsInWords(nextSeats)}`}.`;
+    : end &&
+      html`${isTrial ? `The first ${interval} is charged` : "It is renewed"} on
+      ${minuteOf(end)}${nextSeats === null ? "" : `, with ${seatsInWords(nextSeats)}`}.`;
+  const unpaid = `The subscription is ${status === "paused" ? "paused" : "not paid"}`;
   const grace = graceUntil && html`<p>The last payment failed. Plan and seats stay until ${minuteOf(graceUntil)}.</p>`;
-  return html`<p>${plan === null ? html`The subscription is not paid. ${members}.` : html`${paid} ${renewal}`}</p>
+  return html`<p>${plan === null ? html`${unpaid}. ${members}.` : html`${paid} ${renewal}`}</p>
     ${plan === null ? undefined : grace}
     ${
       pendingUpdate &&
@@ -177,14 +183,30 @@ function statusOf(subscription: ShownSubscription): Html {
 
 function ownersPart({ team, subscription, invoices, sold }: OwnedAccount, here: string): Html {
   if (!sold) return html`<p>This service sells no seats.</p>`;
-  const { status, plan, endsAt, hostedInvoiceUrl } = subscription;
+  const { status, plan, endsAt, pendingUpdate, hostedInvoiceUrl } = subscription;
   const isLive = !hasEnded(subscription);
-  const canEndAtOnce = plan === null && status !== "active" && status !== "trialing";
-  const cancel = canEndAtOnce ? "Cancel the subscription at once" : "Cancel at the end of the period";
-  return html`${hostedInvoiceUrl && html`<p><a href="${hostedInvoiceUrl}">Pay or confirm the open invoice</a></p>`}
-  ${isLive ? undefined : buyForm(team, sold, here)}${isLive && plan !== null ? seatsForm(subscription, here) : undefined}
-  ${isLive ? button(here, endsAt ? ["/resume", "Take the cancellation back"] : ["/cancel", cancel]) : undefined}
+  const isPaid = status === "active" || status === "trialing";
+  const cancel = endsAt ? TAKE_BACK : CANCEL;
+  return html`${isLive && plan === null ? html`<p>${remedyOf(subscription)}</p>` : undefined}
+  ${hostedInvoiceUrl && html`<p><a href="${hostedInvoiceUrl}">Pay or confirm the open invoice</a></p>`}
+  ${isLive ? undefined : buyForm(team, sold, here)}
+  ${isPaid && !pendingUpdate ? seatsForm(subscription, here) : undefined}
+  ${isLive ? button(here, plan === null ? CANCEL_AT_ONCE : cancel) : undefined}
   ${invoicesPart(invoices, subscription, here)}`;
+}
+
+const CANCEL = ["/cancel", "Cancel at the end of the period"] as const;
+const CANCEL_AT_ONCE = ["/cancel", "Cancel the subscription at once"] as const;
+const TAKE_BACK = ["/resume", "Take the cancellation back"] as const;
+
+/** What to do about a live subscription that gives no plan. */
+function remedyOf({ status, hostedInvoiceUrl, currentPeriodEnd: end }: ShownSubscription): string {
+  const again = "cancel the subscription, and buy seats again";
+  if (hostedInvoiceUrl === null) return `To get the plan back, ${again}.`;
+  const isInTime = end !== null && (status === "unpaid" || status === "past_due");
+  return isInTime
+    ? `If the open invoice is paid before ${minuteOf(end)}, the plan is back at once. Do not pay it later: then ${again}.`
+    : `Pay the open invoice. If the plan is not back then, ${again}.`;
 }
 
 const button = (here: string, [below, text]: readonly [string, string]): Html =>
@@ -197,7 +219,7 @@ const seatsField = (seats: number): Html =>
 type Sold = NonNullable<OwnedAccount["sold"]>;
 
 const buyForm = ({ maxMembers }: ShownTeam, { freeSeats, byYear }: Sold, here: string): Html =>
-  html`<p>Up to ${countInWords(freeSeats, "member needs", "members need")} none.</p>
+  html`<p>Up to ${countInWords(freeSeats, "member is", "members are")} free. For more, buy a seat for each member.</p>
     <form method="post" action="${linkTo(here, "/buy")}">
       ${seatsField(maxMembers)}
       <p class="aside">The payment page shows the price before anything is paid.</p>
@@ -238,39 +260,44 @@ function invoicesPart(invoices: OwnedAccount["invoices"], { id }: ShownSubscript
     <p class="aside">The portal has older ones, too.</p>`;
 }
 
+/** What a price depends on. If it has changed when the seats are ordered, the price shown before is another one. */
+export const pricedFor = ({ seats, interval, currentPeriodEnd: end }: ShownSubscription): string =>
+  [seats, interval, end?.getTime()].join();
+
 /** What another number of seats costs, and the button that orders it. */
-export function previewPage(
-  { seats, currency, proration, tax, credit, nextInvoice }: ShownPreview,
-  present: number | null,
-  here: string,
-): string {
+export function previewPage(preview: ShownPreview, subscription: ShownSubscription, here: string): string {
+  const { seats, seatsInUse, currency, proration, tax, credit, nextInvoice } = preview;
+  const { seats: present } = subscription;
   const money = (amount: number): string => formatMoney(amount, currency);
   const withTax = (amount: number, part: number): string =>
     part === 0 ? money(amount) : `${money(amount)}, of which ${money(part)} tax`;
   const isMore = seats > (present ?? 0);
   const order = seats === present ? `Keep ${seatsInWords(seats)}` : "Change from the next period on";
+  const terms = [["Now", isMore ? withTax(proration, tax) : "Nothing is charged or paid back."]];
+  if (nextInvoice) terms.push([`On ${minuteOf(nextInvoice.chargedAt)}`, withTax(nextInvoice.amount, nextInvoice.tax)]);
+  if (credit > 0) terms.push(["Credit", `${money(credit)}, taken off what is charged.`]);
+  if (credit < 0) terms.push(["Still to be paid", `${money(-credit)}, added to what is charged.`]);
   return show(
     here,
     seatsInWords(seats),
     html`<dl>
-        <dt>Now</dt>
-        <dd>${isMore ? withTax(proration, tax) : "Nothing is charged or paid back."}</dd>
-        ${
-          nextInvoice &&
-          html`<dt>On ${minuteOf(nextInvoice.chargedAt)}</dt>
-            <dd>${withTax(nextInvoice.amount, nextInvoice.tax)}</dd>`
-        }
-        ${
-          credit > 0
-            ? html`<dt>Credit</dt>
-                <dd>${money(credit)} are taken off what is charged.</dd>`
-            : undefined
-        }
+        ${terms.map(
+          ([name, amount]) =>
+            html`<dt>${name}</dt>
+              <dd>${amount}</dd> `,
+        )}
       </dl>
-      <form method="post" action="${linkTo(here, "/seats")}">
-        <input type="hidden" name="seats" value="${seats}" />
-        <button class="main">${isMore ? "Buy now" : order}</button>
-      </form>
+      ${
+        seatsInUse > seats
+          ? html`<p>
+              Members and pending invitations take ${seatsInWords(seatsInUse)}: so many are needed. Remove some first.
+            </p>`
+          : html`<form method="post" action="${linkTo(here, "/seats")}">
+              <input type="hidden" name="seats" value="${seats}" />
+              <input type="hidden" name="priced-for" value="${pricedFor(subscription)}" />
+              <button class="main">${isMore ? "Buy now" : order}</button>
+            </form>`
+      }
       <p><a href="${linkTo(here)}">Back, without a change</a></p>`,
   );
 }
