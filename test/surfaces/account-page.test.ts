@@ -192,7 +192,7 @@ it.each(STATES)(
     const page = accountPage({ email: "ann@example.com", owned }, { here: "/account" });
     for (const text of says) expect(textOf(page)).toContain(text);
     const buttons = [...page.matchAll(/<button[^>]*>([^<]*)/g)].map(([, text]) => text);
-    expect(buttons).toEqual([...does, "Change card, address or tax id", "Sign out"]);
+    expect(buttons).toEqual([...does, "Open the customer portal", "Sign out"]);
   },
 );
 
@@ -250,6 +250,20 @@ it("refuses what a page of another site sends, before anything is done", async (
   }
   expect(await owner.did(teamSubscription)).toMatchObject({ seats: 10, cancelAtPeriodEnd: false });
   expect((await visitor.open()).text).toContain("Sign out");
+});
+
+it("lets people enter a code when the browser has dropped the page on which they requested it", async () => {
+  await using world = await createBillingWorld();
+  const { email } = await world.user();
+  const visitor = visit(world);
+  await visitor.send("/code", { email });
+  for (const path of ["/code", "/sign-in"]) expect((await visitor.get(path)).location).toBe("../account?code");
+  expect((await visitor.open()).text).toContain('<a href="./account?code">I have a code</a>');
+  const page = await visitor.get("?code");
+  expect(page.text).toMatch(/action="\.\/account\/sign-in">.*id="code".*<input id="email"/s);
+  await world.giveCode(email, CODE);
+  await visitor.send("/sign-in", { email, code: CODE });
+  expect((await visitor.open()).text).toContain(`Signed in as ${email}.`);
 });
 
 it("shows members what the team has, and lets them change nothing", async () => {
@@ -399,6 +413,7 @@ function visit(world: BillingWorld | (World & { app: { url: string } })) {
   return {
     cookies,
     open: (cookie?: string, url?: string) => ask("", { headers: cookie === undefined ? {} : { cookie } }, url),
+    get: (path: string) => ask(path, {}),
     send,
     price,
     order: async (seats: string) => send("/seats", await price(seats)),

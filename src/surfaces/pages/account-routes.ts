@@ -17,6 +17,7 @@ import {
   type ShownTeam,
   accountPage,
   accountProblemPage,
+  codePage,
   leadPage,
   previewPage,
   pricedFor,
@@ -68,8 +69,8 @@ export function accountPages(parts: AccountParts): Router {
   for (const [below, answer] of Object.entries(answers)) {
     const path = ACCOUNT.path + below;
     router.post(path, begin, readBodyUpTo(FORM_MAX_BYTES), answer);
-    // Opened from a browser's history.
-    router.get(path, toAccount);
+    // Opened from a browser's history. A phone may drop the page while its owner reads the mail with the code.
+    router.get(path, below === "/code" || below === "/sign-in" ? askForCode : toAccount);
     router.all(path, refuseOtherMethods(["GET", "HEAD", "POST"]));
   }
   router.all(ACCOUNT.path, refuseOtherMethods(["GET", "HEAD"]));
@@ -142,12 +143,15 @@ const hereIn = ({ baseUrl, path }: Request): string => (baseUrl + path).replace(
 /** Redirected to a GET, so that reloading the page does nothing again. */
 const toAccount: Handler = (request, response) => response.redirect(303, linkFrom(hereIn(request), ACCOUNT));
 
+const askForCode: Handler = (request, response) => response.redirect(303, `${linkFrom(hereIn(request), ACCOUNT)}?code`);
+
 const showAccount =
   (parts: AccountParts): Handler =>
   async (request, response) => {
     const place = { here: hereIn(request) };
     const isKnown = await isSignedIn(parts, request, response);
-    response.send(isKnown ? accountPage(await readAccount(parts, response), place) : signInPage(place));
+    if (isKnown) response.send(accountPage(await readAccount(parts, response), place));
+    else response.send("code" in request.query ? codePage(place) : signInPage(place));
   };
 
 async function readAccount(parts: AccountParts, response: Response): Promise<Account> {
@@ -186,7 +190,7 @@ const sendCode =
     const email = formIn(request).get("email") ?? "";
     try {
       await runOnPage(parts.services, response, parts.signUp, { email });
-      response.send(signInPage(place, email));
+      response.send(codePage(place, email));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       noteFailure(error, response);
@@ -206,7 +210,7 @@ const signIn =
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       noteFailure(error, response);
-      response.send(signInPage({ here: hereIn(request), problem: error }, proof.email));
+      response.send(codePage({ here: hereIn(request), problem: error }, proof.email));
     }
   };
 
@@ -297,7 +301,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   async "/portal"({ parts, here, run }) {
     const { url } = await run(parts.openBillingPortal, {});
-    return leadPage("Card, address and tax id", url, here);
+    return leadPage("Customer portal", url, here);
   },
 };
 

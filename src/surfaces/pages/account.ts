@@ -85,42 +85,48 @@ interface Place {
 const show = (here: string, title: string, body: Html, event?: string): string =>
   page(title, body, { around: navigation(ACCOUNT.path, here), event });
 
+const SIGN_IN = "Sign in";
+
 const linkTo = (here: string, below = ""): string => linkFrom(here, { path: ACCOUNT.path + below });
 
-/** For somebody who is not signed in; with an address after a code was requested for it. */
-export function signInPage({ here, problem }: Place, email?: string): string {
-  const askForAddress = html`<p>${PRODUCT}</p>
-    <p>See here what your team has bought; its owner buys seats, changes them, and finds the invoices.</p>
-    ${problemNote(problem)}
-    <form method="post" action="${linkTo(here, "/code")}">
-      <label for="email">Your e-mail address</label>
-      <input
-        id="email"
-        name="email"
-        type="email"
-        required
-        maxlength="254"
-        autocomplete="email"
-        ${describeField("about-email", problem)}
-      />
-      <p class="aside" id="about-email">A code is sent there. With it you are signed in for an hour.</p>
-      <button class="main">Send a code</button>
-    </form>`;
-  if (email === undefined) return show(here, "Sign in", askForAddress, problem && PROBLEM);
+const emailField = (described: Html | string = ""): Html =>
+  html`<label for="email">Your e-mail address</label>
+    <input id="email" name="email" type="email" required maxlength="254" autocomplete="email" ${described} />`;
+
+/** Where somebody who is not signed in requests a code. */
+export function signInPage({ here, problem }: Place): string {
   return show(
     here,
-    "Sign in",
+    SIGN_IN,
+    html`<p>${PRODUCT}</p>
+      <p>See here what your team has bought; its owner buys seats, changes them, and finds the invoices.</p>
+      ${problemNote(problem)}
+      <form method="post" action="${linkTo(here, "/code")}">
+        ${emailField(describeField("about-email", problem))}
+        <p class="aside" id="about-email">A code is sent there. With it you are signed in for an hour.</p>
+        <button class="main">Send a code</button>
+      </form>
+      <p class="aside"><a href="${linkTo(here)}?code">I have a code</a></p>`,
+    problem && PROBLEM,
+  );
+}
+
+/** Where they enter it; without an address if the browser has forgotten which one it was sent to. */
+export function codePage({ here, problem }: Place, email?: string): string {
+  const known = email && html`<input type="hidden" name="email" value="${email}" />`;
+  const again =
+    known &&
+    html`<form method="post" action="${linkTo(here, "/code")}">${known}<button>Send another code</button></form>`;
+  return show(
+    here,
+    SIGN_IN,
     html`${problemNote(problem)}
       <form method="post" action="${linkTo(here, "/sign-in")}">
-        <input type="hidden" name="email" value="${email}" />
-        ${codeField(email, problem)}
+        ${codeField(email || "you", problem)}${known || emailField()}
         <div><button class="main">Sign in</button></div>
       </form>
-      <form method="post" action="${linkTo(here, "/code")}">
-        <input type="hidden" name="email" value="${email}" />
-        <button>Send another code</button>
-      </form>
-      <p class="aside"><a href="${linkTo(here)}">Use another address</a></p>`,
+      ${again}
+      <p class="aside"><a href="${linkTo(here)}">${known ? "Use another address" : "Request a code"}</a></p>`,
     problem ? PROBLEM : ENTER_CODE,
   );
 }
@@ -238,7 +244,8 @@ const seatsForm = ({ seats, nextSeats }: ShownSubscription, here: string): Html 
 
 function invoicesPart(invoices: OwnedAccount["invoices"], { id }: ShownSubscription, here: string): Html {
   if (invoices?.length === 0 && id === null) return html``;
-  const portal = button(here, ["/portal", "Change card, address or tax id"]);
+  const portal = html`${button(here, ["/portal", "Open the customer portal"])}
+    <p class="aside">It has your card, your address, your tax id, and older invoices.</p>`;
   if (!invoices)
     return html`${portal}
       <p class="aside">The invoices cannot be shown now. Reload this page later.</p>`;
@@ -256,8 +263,7 @@ function invoicesPart(invoices: OwnedAccount["invoices"], { id }: ShownSubscript
           ${pdfUrl && html`<a href="${pdfUrl}">PDF</a>`}`,
         ],
       })),
-    )}
-    <p class="aside">The portal has older ones, too.</p>`;
+    )}`;
 }
 
 /** What a price depends on. If it has changed when the seats are ordered, the price shown before is another one. */
