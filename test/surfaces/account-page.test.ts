@@ -155,7 +155,12 @@ const [AT_ONCE, AT_END, RESUME] = [
 const AGAIN = "cancel the subscription, and buy seats again.";
 
 const STATES: readonly [string, Partial<ShownSubscription>, readonly string[], readonly string[]][] = [
-  ["active", {}, [`5 seats, paid by the month; 3 members. It is renewed on ${END}.`], ["Show the price", AT_END]],
+  [
+    "active",
+    {},
+    [`5 seats, paid by the month; 3 members. It is renewed on ${END}.`, "or between month and year"],
+    ["Show the price", AT_END],
+  ],
   [
     "on trial",
     { status: "trialing" },
@@ -180,14 +185,19 @@ const STATES: readonly [string, Partial<ShownSubscription>, readonly string[], r
   ["too late to pay", { status: "unpaid", plan: null }, [`To get the plan back, ${AGAIN}`], [AT_ONCE]],
   ["paused", { status: "paused", plan: null, endsAt: LIVE.currentPeriodEnd }, ["is paused. 3 members."], [AT_ONCE]],
   ["incomplete", { ...OWED, status: "incomplete" }, ["Pay the open invoice. If the plan is not back"], [AT_ONCE]],
-  ["ended", { status: "canceled", plan: null }, ["No subscription. 3 members."], ["Buy by the month"]],
+  [
+    "ended",
+    { status: "canceled", plan: null },
+    ["No subscription. 3 members."],
+    ["Buy by the month", "Buy by the year"],
+  ],
 ];
 
 it.each(STATES)(
   "tells the owner of a subscription that is %s what to do, and offers that",
   (_state, facts, says, does) => {
     const subscription = { ...LIVE, ...facts };
-    const sold = { freeSeats: 5, byYear: false };
+    const sold = { freeSeats: 5, byYear: true };
     const owned = { isOwner: true, team: TEAM_EXAMPLE, subscription, invoices: [], sold } as const;
     const page = accountPage({ email: "ann@example.com", owned }, { here: "/account" });
     for (const text of says) expect(textOf(page)).toContain(text);

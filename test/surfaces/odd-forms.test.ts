@@ -22,16 +22,20 @@ const FORMS: ReadonlyArray<readonly [name: string, type: string, body: string]> 
   ["more than a body may have", FORM, "a".repeat(1_048_577)],
 ];
 
-it.each(FORMS)("refuses a form of %s on the pages of an invitation and of a checkout", async (_name, type, body) => {
-  await using world = await createWorld();
-  const { url } = await world.serve();
+it.each(FORMS)(
+  "refuses a form of %s on the pages of an invitation, of a checkout and of a team",
+  async (_name, type, body) => {
+    await using world = await createWorld();
+    const { url } = await world.serve();
 
-  for (const path of ["/invitations/nothing/answer", "/invitations/nothing/code", "/billing/return?session_id=x"]) {
-    const { status } = await ask(url + path, { method: "POST", body, headers: { "content-type": type } });
-    expect([path, status >= 400 && status < 500]).toEqual([path, true]);
-  }
-  expect(world.bugs).toEqual([]);
-});
+    const invitation = ["/invitations/nothing/answer", "/invitations/nothing/code"];
+    for (const path of [...invitation, "/billing/return?session_id=x", "/account/code", "/account/sign-in"]) {
+      const { status } = await ask(url + path, { method: "POST", body, headers: { "content-type": type } });
+      expect([path, status >= 400 && status < 500]).toEqual([path, true]);
+    }
+    expect(world.bugs).toEqual([]);
+  },
+);
 
 const CHAINS: ReadonlyArray<readonly [name: string, value: string]> = [
   ["a thousand addresses", Array.from({ length: 1_000 }, (_, n) => `10.0.${n >> 8}.${n & 255}`).join(",")],

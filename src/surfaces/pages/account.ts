@@ -198,7 +198,7 @@ function ownersPart({ team, subscription, invoices, sold }: OwnedAccount, here: 
   ${isLive ? undefined : buyForm(team, sold, here)}
   ${isPaid && !pendingUpdate ? seatsForm(subscription, here) : undefined}
   ${isLive ? button(here, plan === null ? CANCEL_AT_ONCE : cancel) : undefined}
-  ${invoicesPart(invoices, subscription, here)}`;
+  ${invoices?.length === 0 && subscription.id === null ? undefined : [portalPart(sold, here), invoicesPart(invoices)]}`;
 }
 
 const CANCEL = ["/cancel", "Cancel at the end of the period"] as const;
@@ -242,15 +242,16 @@ const seatsForm = ({ seats, nextSeats }: ShownSubscription, here: string): Html 
     <button class="main">Show the price</button>
   </form>`;
 
-function invoicesPart(invoices: OwnedAccount["invoices"], { id }: ShownSubscription, here: string): Html {
-  if (invoices?.length === 0 && id === null) return html``;
-  const portal = html`${button(here, ["/portal", "Open the customer portal"])}
-    <p class="aside">It has your card, your address, your tax id, and older invoices.</p>`;
-  if (!invoices)
-    return html`${portal}
-      <p class="aside">The invoices cannot be shown now. Reload this page later.</p>`;
-  return html`${portal}
-    <h2>Invoices</h2>
+const portalPart = ({ byYear }: Sold, here: string): Html =>
+  html`${button(here, ["/portal", "Open the customer portal"])}
+    <p class="aside">
+      There you change your card, address or tax id${byYear ? ", or between month and year" : ""}, and find older
+      invoices.
+    </p>`;
+
+function invoicesPart(invoices: OwnedAccount["invoices"]): Html {
+  if (!invoices) return html`<p class="aside">The invoices cannot be shown now. Reload this page later.</p>`;
+  return html`<h2>Invoices</h2>
     ${tableOf(
       ["Date", "Number", "Total", "State", "Links"],
       invoices.map(({ createdAt, number, amount, currency, status, hostedInvoiceUrl, pdfUrl }) => ({
