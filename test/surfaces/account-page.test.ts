@@ -370,6 +370,10 @@ describeInBrowser("the page of a team", (browser) => {
     await using context = await browser().newContext({ viewport: { width: 390, height: 800 } });
     const page = await context.newPage();
     await page.goto(`${proxy.url}/account`);
+    await page.getByRole("link", { name: "I have a code" }).click();
+    await page.getByLabel("Code").waitFor();
+    expect(await barriersOn(page)).toEqual([]);
+    await page.getByRole("link", { name: "Request a code" }).click();
     await page.getByLabel("Your e-mail address").fill(owner.email);
     await page.keyboard.press("Enter");
     await page.getByLabel("Code").waitFor();

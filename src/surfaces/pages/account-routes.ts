@@ -43,8 +43,8 @@ export interface AccountParts {
   readonly createTeamCheckout: Operation<{ interval: string }, { url: string }>;
   readonly upgradeTeam: Operation<{ maxMembers: number }>;
   readonly downgradeTeam: Operation<{ maxMembers: number }>;
-  readonly cancelTeamSubscription: Operation<object>;
-  readonly resumeTeamSubscription: Operation<object>;
+  readonly cancelTeamSubscription: Operation;
+  readonly resumeTeamSubscription: Operation;
   readonly openBillingPortal: Operation<object, { url: string }>;
 }
 
