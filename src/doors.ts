@@ -47,7 +47,7 @@ import { graphqlPage } from "./surfaces/pages/graphql.js";
 import { homePage } from "./surfaces/pages/home.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
 import { busyPageOr, lostPage } from "./surfaces/pages/lost.js";
-import { invitationPages } from "./surfaces/pages/routes.js";
+import { invitationPages } from "./surfaces/pages/invitation-routes.js";
 import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
 import { refuseRegistration } from "./surfaces/oauth/no-registration.js";
 import { oauthRoutes } from "./surfaces/oauth/routes.js";

@@ -23,7 +23,7 @@ import {
   pricedFor,
   signInPage,
 } from "./account.js";
-import { BUG_NOTE } from "./invitation.js";
+import { BUG_NOTE } from "./forms.js";
 import { PAGE_HEADERS } from "./layout.js";
 
 /** What the page runs. Given as parameters, since doors may not import features. */

@@ -4,7 +4,7 @@ import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
 import { countInWords, formatMoney, minuteOf } from "../../wording.js";
 import { ACCOUNT, linkFrom, navigation } from "../navigation.js";
-import { ENTER_CODE, PROBLEM, codeField, describeField, problemNote } from "./invitation.js";
+import { ENTER_CODE, PROBLEM, codeField, describeField, problemNote } from "./forms.js";
 import { page, tableOf } from "./layout.js";
 
 /** The caller's team, as the page shows it. */

@@ -2,7 +2,7 @@ import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
-import { ENTER_CODE, PROBLEM, codeField, describeField, inMinutes, problemNote } from "./invitation.js";
+import { ENTER_CODE, PROBLEM, codeField, describeField, inMinutes, problemNote } from "./forms.js";
 import { page, pageHeaders } from "./layout.js";
 
 /** What the page of a program that wants to connect shows. */

@@ -1,11 +1,10 @@
-import { LIMITS } from "../../limits.js";
-import { type Failure, InvalidInput } from "../../operation/failure.js";
+import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
-import { BUG_MESSAGE } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
+import { minuteOf } from "../../wording.js";
+import { BUG_NOTE, ENTER_CODE, IF_NOT_THERE, PROBLEM, codeField, problemNote } from "./forms.js";
 import { page } from "./layout.js";
-import { countInWords, minuteOf } from "../../wording.js";
 
 /** The output of the operations `invitation` and `invitationById`. */
 export interface ShownInvitation {
@@ -19,9 +18,6 @@ export interface ShownInvitation {
 }
 
 const ROLES = { admin: "an admin", member: "a member" } as const;
-
-/** Pages do not say that a mail was sent: another process sends it later, or none does if mail is not set up. */
-const IF_NOT_THERE = "If it is not there either, ask whoever runs this service.";
 
 const ANOTHER = "If you want to join, ask for another one.";
 
@@ -128,58 +124,6 @@ function inviter(invitedBy: string): Html {
   return name === undefined ? isolate(invitedBy) : html`${isolate(name)} ${isolate(address ?? "")}`;
 }
 
-/** For the titles of pages with a form. */
-export const PROBLEM = "Problem";
-export const ENTER_CODE = "Enter the code";
-
-export const problemNote = (problem: Failure | undefined): Html | undefined =>
-  problem && html`<p class="problem" role="alert" id="problem">${explain(problem)}</p>`;
-
-export const BUG_NOTE: Html = html`<p class="problem" role="alert">${BUG_MESSAGE}</p>`;
-
-/** The attributes of a field that the note with this id explains: it is read with the field, after what was wrong. */
-export const describeField = (noteId: string, problem: Failure | undefined): Html => {
-  const isWrong = problem?.kind === "bad_request";
-  return html`aria-describedby="${problem ? "problem " : ""}${noteId}" ${isWrong ? html`aria-invalid="true"` : ""}`;
-};
-
-/** Messages for people, by reason or by a field's name; the failures' own messages are for developers of clients. */
-const FOR_PEOPLE: Readonly<Record<string, string>> = {
-  code_invalid:
-    "This code is wrong or has expired. Try again, or send another code. After " +
-    `${LIMITS.signUp.triesPerNetwork} attempts only the longer code from the same mail works.`,
-  email: "Check the address: it must be complete, such as ann@example.com, and its letters must be from a to z.",
-  already_subscribed: "The team has a subscription already: it is shown here.",
-  subscription_unpaid: "The subscription is not paid, or paused. Pay its invoice, or cancel it and buy seats again.",
-  upgrade_pending: "More seats wait for their payment. Pay their invoice first, or wait until that expires.",
-  decrease_pending:
-    "Fewer seats were chosen for the next period, so more cannot be bought now. Take that back first: choose as many " +
-    "seats as now.",
-  maxMembers: `The number of seats is a whole number from 1 to ${LIMITS.teams.members}.`,
-  already_in_team:
-    "You are already in another team, and can be in only one. Leave it; if you own it, transfer it before that, or " +
-    "delete it. Then answer again.",
-  too_many_api_keys:
-    "You have as many API keys as a user may have. Revoke one by another of them, then try again. If you have none of " +
-    "them any more, ask the operator of this service for one.",
-  too_many_at_once: "Too many requests are answered at the same time. Try again in a moment.",
-  too_many_mails: "Enough mails were sent for now. Look for the newest one, also among spam, or try again later.",
-};
-
-/** The failure's own message without the sentences that name an operation, which no person on a page can call. */
-const explain = (failure: Failure): string => {
-  const field = failure instanceof InvalidInput ? failure.details[0]?.path : undefined;
-  const sentences = failure.message.split(/(?<=\.) /).filter((sentence) => !/`[a-z]+[A-Z]/.test(sentence));
-  return FOR_PEOPLE[failure.reason ?? field ?? ""] ?? inMinutes(sentences.join(" ").replaceAll("`", ""));
-};
-
-/** People do not count in seconds. */
-export const inMinutes = (message: string): string =>
-  message.replace(
-    /(?<= in )(\d+) s\.$/,
-    (_wait, seconds) => `${countInWords(Math.ceil(seconds / 60), "minute", "minutes")}.`,
-  );
-
 /** A link to the invitation's page, or to a form below it. */
 export const linkTo = ({ here, token }: Pick<Situation, "here" | "token">, below = ""): string =>
   linkFrom(here, { path: `/invitations/${encodeURIComponent(token)}${below}` });
@@ -193,25 +137,6 @@ const codeForm = ({ maskedEmail }: ShownInvitation, { codeSent: again, ...place 
 <form method="post" action="${linkTo(place, "/code")}">
 <button${again ? "" : html` class="main"`}>${again ? "Send another code" : `Send a code to ${maskedEmail}`}</button>
 </form>`;
-
-/** Where a person enters the code that was sent to an address. */
-export const codeField = (address: string | Html, problem: Failure | undefined): Html =>
-  html`<p id="about-code">
-      Enter the code of eight digits from the mail to ${address}. It is valid for ${LIMITS.signUp.codeMinutes} minutes.
-      If you asked more than once, use the newest code that arrived. If none arrives in a few minutes, look among spam.
-      ${IF_NOT_THERE}
-    </p>
-    <label for="code">Code</label>
-    <input
-      id="code"
-      name="code"
-      required
-      maxlength="100"
-      inputmode="numeric"
-      autocomplete="one-time-code"
-      autofocus
-      ${describeField("about-code", problem)}
-    />`;
 
 const answerForm = (invitation: ShownInvitation, place: Situation): Html =>
   html` <form method="post" action="${linkTo(place, "/answer")}">

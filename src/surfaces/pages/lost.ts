@@ -3,7 +3,7 @@ import { html } from "../../platform/html.js";
 import { failureBehind, isRead, noteFailure, prefersPage } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
 import { NoSuchPath } from "../plain-errors.js";
-import { problemNote } from "./invitation.js";
+import { problemNote } from "./forms.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
 /** A person who mistyped an address, or whose mail program cut a link, reads a page; programs get the error as JSON. */
