@@ -28,7 +28,7 @@ import { type Operation, takesBody } from "../../src/operation/operation.js";
 import { isAtLeast } from "../../src/operation/standing.js";
 import { explain } from "../../src/surfaces/graphql/literals.js";
 import { assertVariablesFit } from "../../src/surfaces/graphql/variables.js";
-import { problemNote } from "../../src/surfaces/pages/invitation.js";
+import { problemNote } from "../../src/surfaces/pages/forms.js";
 import { restError, routesOf } from "../../src/surfaces/plain-errors.js";
 
 import { named, operationNamed } from "../support/operations.js";
@@ -373,11 +373,24 @@ describe("messages", () => {
       "invitation",
       "invitationById",
       "mailInvitation",
+      "myTeam",
+      "updateTeam",
+      "teamSubscription",
+      "teamInvoices",
+      "teamUpgradePreview",
+      "createTeamCheckout",
+      "upgradeTeam",
+      "downgradeTeam",
+      "cancelTeamSubscription",
+      "resumeTeamSubscription",
+      "openBillingPortal",
     ];
     const shown = onPages
       .flatMap((name) => operationNamed(name).failures.flatMap(examplesOf))
       .map((failure) => problemNote(failure)?.text ?? "");
     expect(shown.length).toBeGreaterThan(10);
     expect(shown.filter((text) => /\b[a-z]+[A-Z]/.test(text))).toEqual([]);
+    // A message of which only sentences for programs are left says nothing to people.
+    expect(shown.filter((text) => /^<[^>]+>\s*</.test(text))).toEqual([]);
   });
 });
