@@ -17,6 +17,7 @@ import { AGENT_INSTRUCTIONS } from "./features/memories/index.js";
 import { OAuthRecords } from "./features/oauth/index.js";
 import {
   answerByCode,
+  createTeam,
   invitation,
   invitationById,
   mailInvitation,
@@ -132,6 +133,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
         signOut,
         signedInMs: SIGNED_IN_MS,
         myTeam,
+        createTeam,
         updateTeam,
         ...billingByPage,
       }),

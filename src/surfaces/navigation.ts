@@ -1,6 +1,6 @@
 import { type Html, html } from "../platform/html.js";
 
-/** A page of the documentation. */
+/** A page to which the navigation of the others leads. */
 export interface PageLink {
   readonly path: string;
   readonly name: string;
@@ -14,7 +14,7 @@ export const ACCOUNT = {
   about: "What your team has bought. Its owner buys seats, changes them, and finds the invoices.",
 } as const satisfies PageLink;
 
-/** Every page of the documentation but the home page, in the order in which a new user needs them. */
+/** Every such page but the home page, in the order in which a new user needs them. */
 export const PAGE_LINKS = [
   { path: "/graphql", name: "Playground", about: "Try GraphQL in the browser; examples are at hand." },
   { path: "/docs", name: "REST reference", about: "Every path with its fields and answers, and a button to try it." },

@@ -374,6 +374,7 @@ describe("messages", () => {
       "invitationById",
       "mailInvitation",
       "myTeam",
+      "createTeam",
       "updateTeam",
       "teamSubscription",
       "teamInvoices",

@@ -18,7 +18,7 @@ import { type BillingWorld, aPayer, aSubscriber, createBillingWorld, customerOf 
 import { describeInBrowser } from "../support/browser.js";
 import { paleFields, paleTexts } from "../support/contrast.js";
 import { startPrefixProxy } from "../support/prefix-proxy.js";
-import type { Actor, World } from "../support/world.js";
+import type { Actor } from "../support/world.js";
 
 const CODE = "12345678";
 
@@ -137,10 +137,12 @@ it("orders seats only at the price that was shown", async () => {
   const more = await visitor.price("7");
   await owner.did(upgradeTeam, { maxMembers: 9 });
   await refuses(more);
-  const year = await visitor.price("10");
-  await world.database.models.billingAccount.updateMany({ data: { interval: "year" } });
-  await refuses(year);
+  const present = await owner.did(teamSubscription);
+  for (const former of [{ interval: "year" }, { currentPeriodEnd: new Date(0) }]) {
+    await refuses({ seats: "10", "priced-for": pricedFor({ ...present, ...former }) });
+  }
   expect(await owner.did(teamSubscription)).toMatchObject({ seats: 9, nextSeats: null });
+  expect((await visitor.order("10")).status).toBe(303);
 });
 
 const LIVE: ShownSubscription = { ...SUBSCRIPTION_EXAMPLE };
@@ -198,8 +200,8 @@ it.each(STATES)(
   (_state, facts, says, does) => {
     const subscription = { ...LIVE, ...facts };
     const sold = { freeSeats: 5, byYear: true };
-    const owned = { isOwner: true, team: TEAM_EXAMPLE, subscription, invoices: [], sold } as const;
-    const page = accountPage({ email: "ann@example.com", owned }, { here: "/account" });
+    const owned = { isOwner: true, team: TEAM_EXAMPLE, subscription, invoices: [] } as const;
+    const page = accountPage({ email: "ann@example.com", owned, sold }, { here: "/account" });
     for (const text of says) expect(textOf(page)).toContain(text);
     const buttons = [...page.matchAll(/<button[^>]*>([^<]*)/g)].map(([, text]) => text);
     expect(buttons).toEqual([...does, "Open the customer portal", "Sign out"]);
@@ -242,6 +244,7 @@ it("refuses what a page of another site sends, before anything is done", async (
       "/code",
       "/sign-in",
       "/sign-out",
+      "/team",
       "/preview",
       "/seats",
       "/buy",
@@ -270,10 +273,36 @@ it("lets people enter a code when the browser has dropped the page on which they
   for (const path of ["/code", "/sign-in"]) expect((await visitor.get(path)).location).toBe("../account?code");
   expect((await visitor.open()).text).toContain('<a href="./account?code">I have a code</a>');
   const page = await visitor.get("?code");
-  expect(page.text).toMatch(/action="\.\/account\/sign-in">.*id="code".*<input id="email"/s);
+  expect(page.text).toMatch(/action="\.\/account\/sign-in">.*id="code".*<input\s+id="email"/s);
   await world.giveCode(email, CODE);
   await visitor.send("/sign-in", { email, code: CODE });
   expect((await visitor.open()).text).toContain(`Signed in as ${email}.`);
+});
+
+it("lets people without a team create one, which can then buy seats", async () => {
+  await using world = await createBillingWorld();
+  const ann = await world.user();
+  const visitor = await signedIn(world, ann);
+  const page = textOf((await visitor.open()).text);
+  expect(page).toContain("You are in no team.");
+  expect(page).toContain("Up to 5 members are free. For more, buy a seat for each member.");
+  for (const [name, seats, says] of [
+    [" ", "5", "must not be blank"],
+    ["Platform", "0", "whole number"],
+  ] as const) {
+    const refused = await visitor.send("/team", { name, seats });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(new RegExp(`class="problem"[^<]*${says}.*Create the team`, "s"));
+  }
+
+  expect((await visitor.send("/team", { name: "Platform & Co", seats: "7" })).location).toBe("../account");
+  const created = await visitor.open();
+  expect(created.text).toContain("<h2><bdi>Platform &#38; Co</bdi></h2>");
+  expect(created.text).toMatch(/value="7".*Buy by the month/s);
+  const again = await visitor.send("/team", { name: "Second", seats: "5" });
+  expect(again.status).toBe(409);
+  expect(again.text).toContain("You are already in a team, and can be in only one.");
+  expect(await world.database.models.team.findMany()).toMatchObject([{ name: "Platform & Co", maxMembers: 7 }]);
 });
 
 it("shows members what the team has, and lets them change nothing", async () => {
@@ -308,8 +337,13 @@ it("says what is wrong, and shows the form again", async () => {
   const wrongAddress = await nobody.send("/code", { email: "ann" });
   const wrongCode = await nobody.send("/sign-in", { email: owner.email, code: "00000000" });
   expect([wrongAddress.status, wrongCode.status]).toEqual([400, 400]);
-  expect(wrongAddress.text).toContain("Check the address: it must be complete");
+  expect(wrongAddress.text).toMatch(/Check the address: it must be complete.*<input\s+id="email"[^>]*value="ann"/s);
   expect(wrongCode.text).toContain("This code is wrong or has expired. Try again");
+  expect(wrongCode.text).toContain(`type="hidden" name="email" value="${owner.email}"`);
+  // As from the form that asks for both, whose address the browser has taken for one.
+  const bothWrong = await nobody.send("/sign-in", { email: "ann@example", code: CODE });
+  expect(bothWrong.text).toMatch(/Check the address.*<input\s+id="email"/s);
+  expect(bothWrong.text).not.toContain('type="hidden"');
   expect((await nobody.send("/cancel", {})).location).toBe("../account");
 
   const visitor = await signedIn(world, owner);
@@ -407,7 +441,7 @@ const textOf = (page: string): string =>
     .replaceAll(/\s+/g, " ");
 
 /** A browser without scripts, which keeps the page's cookie. */
-function visit(world: BillingWorld | (World & { app: { url: string } })) {
+function visit(world: BillingWorld) {
   const cookies: string[] = [];
   const ask = async (path: string, options: RequestInit, url = world.app.url) => {
     const [cookie = ""] = (cookies.at(-1) ?? "").split(";");

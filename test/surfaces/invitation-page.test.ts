@@ -157,7 +157,7 @@ it("refuses a user who is already in a team, and makes no key for them", async (
   const refused = await page("/answer", { code: CODE, answer: "accept" });
 
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain("You are already in another team");
+  expect(refused.text).toContain("You are already in a team");
   expect(refused.text).toContain("Leave it; if you own it, transfer it before that, or delete it");
   expect(refused.text).not.toContain("mg_live_");
   expect(await status()).toBe("pending");

@@ -18,7 +18,7 @@ import { teamOfViewer } from "./team-relations.js";
 import { transferTeam } from "./transfer-team.js";
 import { updateTeam } from "./update-team.js";
 
-export { invitation, invitationById, mailInvitation, myTeam, updateTeam };
+export { createTeam, invitation, invitationById, mailInvitation, myTeam, updateTeam };
 export { teamChores } from "./chores.js";
 export { answerByCode } from "./invitations/answer-by-code.js";
 export { Invitation, readInvitations } from "./invitations/invitation.js";

@@ -162,10 +162,10 @@ class Connection {
 
   /**
    * Chooses the answer that the caller waits for. BEGIN is not waited for: the transaction's first statement is sent
-   * right behind it, which saves a round trip. When BEGIN fails, the connection is mostly broken, and that statement
-   * fails, too; if PostgreSQL refuses BEGIN, the connection is cut before the next statement. COMMIT is sent right
-   * behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails, PostgreSQL rolls back, and
-   * COMMIT rejects with that failure.
+   * right behind it, which saves a round trip. BEGIN nearly always fails because the connection is broken, and then that
+   * statement fails, too; if PostgreSQL refuses BEGIN, the connection is cut before the next statement. COMMIT is sent
+   * right behind a `BEFORE_COMMIT` statement, without waiting for it. If that statement fails, PostgreSQL rolls back,
+   * and COMMIT rejects with that failure.
    */
   #waitFor(answer: unknown, text: string): unknown {
     // Only Prisma's adapter sends these texts; it takes answers as promises.

@@ -24,7 +24,7 @@ import {
   signInPage,
 } from "./account.js";
 import { BUG_NOTE } from "./forms.js";
-import { PAGE_HEADERS } from "./layout.js";
+import { setPageHeaders } from "./layout.js";
 
 /** What the page runs. Given as parameters, since doors may not import features. */
 export interface AccountParts {
@@ -36,6 +36,7 @@ export interface AccountParts {
   readonly signOut: (context: Context) => Promise<void>;
   readonly signedInMs: number;
   readonly myTeam: Operation<object, ShownTeam>;
+  readonly createTeam: Operation<{ name: string; maxMembers: number }>;
   readonly updateTeam: Operation<{ teamId: string; maxMembers?: number }>;
   readonly teamSubscription: Operation<object, ShownSubscription>;
   readonly teamInvoices: Operation<{ limit: number }, { invoices: readonly ShownInvoice[] }>;
@@ -76,11 +77,6 @@ export function accountPages(parts: AccountParts): Router {
   router.all(ACCOUNT.path, refuseOtherMethods(["GET", "HEAD"]));
   return router.use(ACCOUNT.path, showFailure);
 }
-
-const setPageHeaders: Handler = (_request, response, next) => {
-  response.set(PAGE_HEADERS);
-  next();
-};
 
 /**
  * A page of another site, also of a neighbour below the same domain, cannot send these forms. `SameSite` keeps the
@@ -157,17 +153,16 @@ const showAccount =
 async function readAccount(parts: AccountParts, response: Response): Promise<Account> {
   const { services } = parts;
   const { caller } = scopeOf(response);
-  const email = caller?.email ?? "";
-  if (!caller?.team) return { email, owned: null };
+  const { payments, freeSeats } = services.billing;
+  const sold = payments && { freeSeats, byYear: payments.prices.year !== undefined };
+  const known = { email: caller?.email ?? "", sold };
+  if (!caller?.team) return { ...known, owned: null };
   const [team, subscription] = await Promise.all([
     runOnPage(services, response, parts.myTeam, {}),
     runOnPage(services, response, parts.teamSubscription, {}),
   ]);
-  if (caller.team.role !== "owner") return { email, owned: { isOwner: false, team, subscription } };
-  const invoices = await readInvoices(parts, response);
-  const { payments, freeSeats } = services.billing;
-  const sold = payments && { freeSeats, byYear: payments.prices.year !== undefined };
-  return { email, owned: { isOwner: true, team, subscription, invoices, sold } };
+  if (caller.team.role !== "owner") return { ...known, owned: { isOwner: false, team, subscription } };
+  return { ...known, owned: { isOwner: true, team, subscription, invoices: await readInvoices(parts, response) } };
 }
 
 /** Undefined if the payment provider fails, or was asked too often: the rest of the page needs no provider. */
@@ -194,7 +189,7 @@ const sendCode =
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       noteFailure(error, response);
-      response.send(signInPage({ ...place, problem: error }));
+      response.send(signInPage({ ...place, problem: error }, email));
     }
   };
 
@@ -210,7 +205,9 @@ const signIn =
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       noteFailure(error, response);
-      response.send(codePage({ here: hereIn(request), problem: error }, proof.email));
+      const refused = { here: hereIn(request), problem: error };
+      // A wrong address is asked for again, as a form with the code alone would repeat it.
+      response.send(error instanceof InvalidInput ? codePage(refused) : codePage(refused, proof.email));
     }
   };
 
@@ -269,6 +266,10 @@ export class PriceOutdated extends Failure {
 }
 
 const ACTIONS: Readonly<Record<string, Action>> = {
+  async "/team"({ parts, form, run }) {
+    await run(parts.createTeam, { name: form.get("name") ?? "", maxMembers: seatsIn(form) });
+    return undefined;
+  },
   async "/preview"({ parts, form, here, run }) {
     const maxMembers = seatsIn(form);
     const subscription = await run(parts.teamSubscription, {});

@@ -4,7 +4,7 @@ import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
 import { countInWords, formatMoney, minuteOf } from "../../wording.js";
 import { ACCOUNT, linkFrom, navigation } from "../navigation.js";
-import { ENTER_CODE, PROBLEM, codeField, describeField, problemNote } from "./forms.js";
+import { ENTER_CODE, PROBLEM, codeField, describeField, emailField, problemNote } from "./forms.js";
 import { page, tableOf } from "./layout.js";
 
 /** The caller's team, as the page shows it. */
@@ -57,6 +57,13 @@ export interface Account {
   readonly email: string;
   /** Null for somebody without a team. */
   readonly owned: OwnedAccount | JoinedAccount | null;
+  /** Undefined if this service sells nothing. */
+  readonly sold: Sold | undefined;
+}
+
+interface Sold {
+  readonly freeSeats: number;
+  readonly byYear: boolean;
 }
 
 interface JoinedAccount {
@@ -71,8 +78,6 @@ interface OwnedAccount {
   readonly subscription: ShownSubscription;
   /** Undefined if the payment provider does not tell them now. */
   readonly invoices: readonly ShownInvoice[] | undefined;
-  /** Undefined if this service sells nothing. */
-  readonly sold: { readonly freeSeats: number; readonly byYear: boolean } | undefined;
 }
 
 interface Place {
@@ -89,20 +94,19 @@ const SIGN_IN = "Sign in";
 
 const linkTo = (here: string, below = ""): string => linkFrom(here, { path: ACCOUNT.path + below });
 
-const emailField = (described: Html | string = ""): Html =>
-  html`<label for="email">Your e-mail address</label>
-    <input id="email" name="email" type="email" required maxlength="254" autocomplete="email" ${described} />`;
-
 /** Where somebody who is not signed in requests a code. */
-export function signInPage({ here, problem }: Place): string {
+export function signInPage({ here, problem }: Place, email?: string): string {
   return show(
     here,
     SIGN_IN,
     html`<p>${PRODUCT}</p>
-      <p>See here what your team has bought; its owner buys seats, changes them, and finds the invoices.</p>
+      <p>
+        See here what your team has bought, or create a team. Its owner buys seats, changes them, and finds the
+        invoices.
+      </p>
       ${problemNote(problem)}
       <form method="post" action="${linkTo(here, "/code")}">
-        ${emailField(describeField("about-email", problem))}
+        ${emailField(email, describeField("about-email", problem))}
         <p class="aside" id="about-email">A code is sent there. With it you are signed in for an hour.</p>
         <button class="main">Send a code</button>
       </form>
@@ -132,10 +136,8 @@ export function codePage({ here, problem }: Place, email?: string): string {
 }
 
 /** The team's subscription, and for its owner all that changes it. */
-export function accountPage({ email, owned }: Account, { here, problem }: Place): string {
-  const team = owned
-    ? teamPart(owned, here)
-    : html`<p>You are in no team. You join one by an invitation, or create one by <code>POST /teams</code>.</p>`;
+export function accountPage({ email, owned, sold }: Account, { here, problem }: Place): string {
+  const team = owned ? teamPart(owned, sold, here) : teamForm(sold, here);
   return show(
     here,
     ACCOUNT.name,
@@ -148,11 +150,21 @@ export function accountPage({ email, owned }: Account, { here, problem }: Place)
   );
 }
 
-function teamPart(account: OwnedAccount | JoinedAccount, here: string): Html {
+const teamForm = (sold: Sold | undefined, here: string): Html =>
+  html`<p>You are in no team. You join one by the link in an invitation's mail, or create your own:</p>
+    <form method="post" action="${linkTo(here, "/team")}">
+      <label for="name">Name of the team</label>
+      <input id="name" name="name" required autocomplete="off" />
+      ${seatsField(sold?.freeSeats ?? 1)}
+      <p class="aside">As many people can be in it, you included. ${sold && freeNote(sold)}</p>
+      <button class="main">Create the team</button>
+    </form>`;
+
+function teamPart(account: OwnedAccount | JoinedAccount, sold: Sold | undefined, here: string): Html {
   const { team, subscription, isOwner } = account;
   return html`<h2>${isolate(team.name)}</h2>
     ${statusOf(subscription)}
-    ${isOwner ? ownersPart(account, here) : html`<p>Only the team's owner can change this.</p>`}`;
+    ${isOwner ? ownersPart(account, sold, here) : html`<p>Only the team's owner can change this.</p>`}`;
 }
 
 const hasEnded = ({ status }: ShownSubscription): boolean =>
@@ -187,7 +199,7 @@ function statusOf(subscription: ShownSubscription): Html {
     ${stale ? html`<p class="aside">This may be outdated: the payment provider does not answer now.</p>` : undefined}`;
 }
 
-function ownersPart({ team, subscription, invoices, sold }: OwnedAccount, here: string): Html {
+function ownersPart({ team, subscription, invoices }: OwnedAccount, sold: Sold | undefined, here: string): Html {
   if (!sold) return html`<p>This service sells no seats.</p>`;
   const { status, plan, endsAt, pendingUpdate, hostedInvoiceUrl } = subscription;
   const isLive = !hasEnded(subscription);
@@ -222,15 +234,16 @@ const seatsField = (seats: number): Html =>
   html`<label for="seats">Seats</label>
     <input id="seats" name="seats" type="number" required min="1" max="${LIMITS.teams.members}" value="${seats}" />`;
 
-type Sold = NonNullable<OwnedAccount["sold"]>;
+const freeNote = ({ freeSeats }: Sold): string =>
+  `Up to ${countInWords(freeSeats, "member is", "members are")} free. For more, buy a seat for each member.`;
 
-const buyForm = ({ maxMembers }: ShownTeam, { freeSeats, byYear }: Sold, here: string): Html =>
-  html`<p>Up to ${countInWords(freeSeats, "member is", "members are")} free. For more, buy a seat for each member.</p>
+const buyForm = ({ maxMembers }: ShownTeam, sold: Sold, here: string): Html =>
+  html`<p>${freeNote(sold)}</p>
     <form method="post" action="${linkTo(here, "/buy")}">
       ${seatsField(maxMembers)}
       <p class="aside">The payment page shows the price before anything is paid.</p>
       <button class="main" name="interval" value="month">Buy by the month</button>
-      ${byYear ? html`<button name="interval" value="year">Buy by the year</button>` : undefined}
+      ${sold.byYear ? html`<button name="interval" value="year">Buy by the year</button>` : undefined}
     </form>`;
 
 const seatsForm = ({ seats, nextSeats }: ShownSubscription, here: string): Html =>

@@ -2,7 +2,7 @@ import { SCOPE_DESCRIPTIONS, type Scope } from "../../operation/permission.js";
 import type { Failure } from "../../operation/failure.js";
 import { PRODUCT } from "../../operation/product.js";
 import { type Html, html, isolate } from "../../platform/html.js";
-import { ENTER_CODE, PROBLEM, codeField, describeField, inMinutes, problemNote } from "./forms.js";
+import { ENTER_CODE, PROBLEM, codeField, describeField, emailField, inMinutes, problemNote } from "./forms.js";
 import { page, pageHeaders } from "./layout.js";
 
 /** What the page of a program that wants to connect shows. */
@@ -42,20 +42,9 @@ export function connectPage(view: ConnectView): string {
   );
 }
 
-const addressForm = ({ path, refusedEmail = "", problem }: ConnectView): Html =>
+const addressForm = ({ path, refusedEmail, problem }: ConnectView): Html =>
   html`<form method="post" action="${path}/code">
-    <label for="email">Your e-mail address</label>
-    <input
-      id="email"
-      name="email"
-      type="email"
-      value="${refusedEmail}"
-      required
-      maxlength="254"
-      autocomplete="email"
-      autofocus
-      ${describeField("about-email", problem)}
-    />
+    ${emailField(refusedEmail, html`autofocus ${describeField("about-email", problem)}`)}
     <p class="aside" id="about-email">A code is sent there, also if you are new.</p>
     <button class="main">Send a code</button>
     <button name="answer" value="refuse" formaction="${path}/answer" formnovalidate>Refuse</button>

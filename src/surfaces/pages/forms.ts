@@ -33,8 +33,8 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
     "seats as now.",
   maxMembers: `The number of seats is a whole number from 1 to ${LIMITS.teams.members}.`,
   already_in_team:
-    "You are already in another team, and can be in only one. Leave it; if you own it, transfer it before that, or " +
-    "delete it. Then answer again.",
+    "You are already in a team, and can be in only one. Leave it; if you own it, transfer it before that, or delete " +
+    "it. Then try again.",
   too_many_api_keys:
     "You have as many API keys as a user may have. Revoke one by another of them, then try again. If you have none of " +
     "them any more, ask the operator of this service for one.",
@@ -55,6 +55,20 @@ export const inMinutes = (message: string): string =>
     /(?<= in )(\d+) s\.$/,
     (_wait, seconds) => `${countInWords(Math.ceil(seconds / 60), "minute", "minutes")}.`,
   );
+
+/** Where a person enters their address. */
+export const emailField = (address = "", attributes: Html | string = ""): Html =>
+  html`<label for="email">Your e-mail address</label>
+    <input
+      id="email"
+      name="email"
+      type="email"
+      value="${address}"
+      required
+      maxlength="254"
+      autocomplete="email"
+      ${attributes}
+    />`;
 
 /** Pages do not say that a mail was sent: another process sends it later, or none does if mail is not set up. */
 export const IF_NOT_THERE = "If it is not there either, ask whoever runs this service.";

@@ -18,7 +18,7 @@ import {
   linkTo,
   linkedPage,
 } from "./invitation.js";
-import { PAGE_HEADERS } from "./layout.js";
+import { setPageHeaders } from "./layout.js";
 
 /** A form contains only a code and an answer. */
 const FORM_MAX_BYTES = 4_096;
@@ -45,11 +45,6 @@ export function invitationPages(parts: InvitationParts): Router {
   pages.all(["/:token/code", "/:token/answer", "/by-id/:id/mail"], refuseOtherMethods(["GET", "HEAD", "POST"]));
   return router.use("/invitations", pages);
 }
-
-const setPageHeaders: Handler = (_request, response, next) => {
-  response.set(PAGE_HEADERS);
-  next();
-};
 
 /** What the page runs. Given as parameters, since doors may not import features. */
 interface InvitationParts {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { Router } from "express";
+import { type Handler, Router } from "express";
 import { Html, html } from "../../platform/html.js";
 import { NOT_CHANGED } from "../caching.js";
 import { HOME, ICON_LINK, NAVIGATION_STYLE, type PagePath, navigation } from "../navigation.js";
@@ -126,6 +126,11 @@ export const pageHeaders = (formsLeadTo: readonly string[] = []) => ({
 });
 
 export const PAGE_HEADERS = pageHeaders();
+
+export const setPageHeaders: Handler = (_request, response, next) => {
+  response.set(PAGE_HEADERS);
+  next();
+};
 
 /** A page of the documentation, with links to the others; `path` is its own path. */
 export const documentationPage = (path: PagePath, title: string, body: Html): string =>

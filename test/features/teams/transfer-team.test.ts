@@ -5,6 +5,7 @@ import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { team } from "../../../src/features/teams/get-team.js";
 import { leaveTeam } from "../../../src/features/teams/leave-team.js";
 import { transferTeam } from "../../../src/features/teams/transfer-team.js";
+import { ACCOUNT } from "../../../src/surfaces/navigation.js";
 import { aTeam, brokenInvariants } from "../../support/teams.js";
 import { type Actor, createWorld } from "../../support/world.js";
 
@@ -73,5 +74,6 @@ it("tells the new owner by mail, and nobody if it is refused", async () => {
   const [mail, ...others] = await mails();
   expect(mail).toMatchObject({ email: member.email, subject: "You are now the owner of your team on Memory Graph" });
   expect(mail?.body).toContain("The owner of your team has made you the owner");
+  expect(mail?.body?.match(/https?:.*/g)).toEqual([world.services.publicUrl() + ACCOUNT.path]);
   expect(others).toEqual([]);
 });
