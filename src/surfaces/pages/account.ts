@@ -107,7 +107,9 @@ export function signInPage({ here, problem }: Place, email?: string): string {
       ${problemNote(problem)}
       <form method="post" action="${linkTo(here, "/code")}">
         ${emailField(email, describeField("about-email", problem))}
-        <p class="aside" id="about-email">A code is sent there. With it you are signed in for an hour.</p>
+        <p class="aside" id="about-email">
+          A code is sent there, also if you are new. With it you are signed in for an hour.
+        </p>
         <button class="main">Send a code</button>
       </form>
       <p class="aside"><a href="${linkTo(here)}?code">I have a code</a></p>`,
