@@ -1,3 +1,4 @@
+import { ACCOUNT_PATH } from "../operation/product.js";
 import { type Html, html } from "../platform/html.js";
 
 /** A page to which the navigation of the others leads. */
@@ -9,7 +10,7 @@ export interface PageLink {
 
 /** The page of a team and its billing. */
 export const ACCOUNT = {
-  path: "/account",
+  path: ACCOUNT_PATH,
   name: "Team and billing",
   about: "What your team has bought. Its owner buys seats, changes them, and finds the invoices.",
 } as const satisfies PageLink;

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { cancelTeamSubscription } from "../../src/features/billing/cancel-team-subscription.js";
+import { billingByPage } from "../../src/features/billing/index.js";
 import { SUBSCRIPTION_EXAMPLE, teamSubscription } from "../../src/features/billing/team-subscription.js";
 import { upgradeTeam } from "../../src/features/billing/upgrade-team.js";
 import { TEAM_EXAMPLE } from "../../src/features/teams/team.js";
@@ -200,7 +201,8 @@ it.each(STATES)(
   (_state, facts, says, does) => {
     const subscription = { ...LIVE, ...facts };
     const sold = { freeSeats: 5, byYear: true };
-    const owned = { isOwner: true, team: TEAM_EXAMPLE, subscription, invoices: [] } as const;
+    const rules = { isLive: billingByPage.isLive(subscription), isPaid: billingByPage.isPaid(subscription) };
+    const owned = { isOwner: true, team: TEAM_EXAMPLE, subscription, invoices: [], ...rules } as const;
     const page = accountPage({ email: "ann@example.com", owned, sold }, { here: "/account" });
     for (const text of says) expect(textOf(page)).toContain(text);
     const buttons = [...page.matchAll(/<button[^>]*>([^<]*)/g)].map(([, text]) => text);

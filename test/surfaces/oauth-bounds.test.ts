@@ -131,9 +131,10 @@ describe("strangers", () => {
     for (let used = 1; used < CODE_GUESSES.limit; used++) await takeUseOfNetwork(network, CODE_GUESSES);
 
     const answer = (code: string) => walker.visit(`${page}/answer`, { code, answer: "allow" });
-    const statuses = [(await answer("00000000")).status, (await answer(CODE)).status];
+    const signIn = (code: string) => walker.visit(`${url}/account/sign-in`, { email: walker.email, code });
+    const statuses = [(await answer("00000000")).status, (await answer(CODE)).status, (await signIn(CODE)).status];
 
-    expect(statuses).toEqual([400, 429]);
+    expect(statuses).toEqual([400, 429, 429]);
     expect(await world.database.models.user.count({ where: { email: walker.email } })).toBe(0);
   });
 

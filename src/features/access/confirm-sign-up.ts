@@ -8,7 +8,7 @@ import { type Context, within } from "../../operation/context.js";
 import { AccountSuspended, Failure } from "../../operation/failure.js";
 import { defineOperation } from "../../operation/operation.js";
 import { SCOPES } from "../../operation/permission.js";
-import type { UseLimit } from "../../operation/use-limit.js";
+import { type UseLimit, takeUses } from "../../operation/use-limit.js";
 import type { Database } from "../../platform/database/database.js";
 import {
   API_KEY_EXAMPLE,
@@ -132,6 +132,29 @@ export async function useCode<Result>(
 }
 
 /**
+ * Exchanges a code from a mail for a key of its address's owner, as `confirmSignUp` does, outside of operations.
+ * @throws CodeInvalid, TooManyKeysToSignIn, AccountSuspended, and RateLimited by the limits of `confirmSignUp`.
+ */
+export async function createKeyByCode(
+  context: Context,
+  proof: CodeProof,
+  action: AuditAction,
+  options: KeyOptions,
+): Promise<ConfirmedSignUp> {
+  await takeUses(context, [CODE_GUESSES], proof);
+  const email = emailIn(proof.email);
+  return useCode(context, email, proof.code, (inner) =>
+    createKeyForOwner(within(context, inner), email, action, options),
+  );
+}
+
+/** An address, and a code that was sent there. */
+export interface CodeProof {
+  readonly email: string;
+  readonly code: string;
+}
+
+/**
  * If the user has the maximum of keys, ends the program's connection that was not used for longest: some programs
  * connect anew whenever they start. Whoever has no key to revoke others with could not sign in any more.
  * @throws TooManyKeysToSignIn when none of the keys is a program's.
@@ -149,14 +172,15 @@ async function makeRoomForKey(context: Context, userId: string): Promise<void> {
     });
     const [idle] = connections.toSorted((one, other) => usedAt(one).getTime() - usedAt(other).getTime());
     if (!idle) throw new TooManyKeysToSignIn();
-    await revokeConnection(context, idle.id);
+    await revokeOnce(context, idle.id, "disconnectClient");
   }
 }
 
-/** Revokes the key of a program, and records it. Does nothing if it is already revoked. Call it in a transaction. */
-export async function revokeConnection(
+/** Revokes a key, and records it. Does nothing if it is already revoked. Call it in a transaction. */
+export async function revokeOnce(
   context: Pick<Context, "database" | "newId" | "now" | "door">,
   keyId: string,
+  action: AuditAction,
 ): Promise<void> {
   const ended = await context.database.models.apiKey.updateManyAndReturn({
     where: { id: keyId, revokedAt: null },
@@ -165,7 +189,7 @@ export async function revokeConnection(
   });
   for (const { userId, client } of ended) {
     const note = { teamId: null, subject: keyId, detail: client ?? undefined };
-    await recordAudit(context, "disconnectClient", note, { userId, keyId });
+    await recordAudit(context, action, note, { userId, keyId });
   }
 }
 

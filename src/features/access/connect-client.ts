@@ -1,9 +1,7 @@
 import { LIMITS } from "../../limits.js";
-import { type Context, type Services, within } from "../../operation/context.js";
+import type { Context, Services } from "../../operation/context.js";
 import type { Scope } from "../../operation/permission.js";
-import { takeUses } from "../../operation/use-limit.js";
-import { CODE_GUESSES, createKeyForOwner, revokeConnection, useCode } from "./confirm-sign-up.js";
-import { emailIn } from "./email.js";
+import { type CodeProof, createKeyByCode, revokeOnce } from "./confirm-sign-up.js";
 
 /** A program that asks a person for access, as the consent page shows it. */
 export interface ClientToConnect {
@@ -22,23 +20,19 @@ export interface ConnectedClient {
 /**
  * Exchanges a code from a mail for a key that a program acts as. The key is listed, limited, recorded and revoked like
  * every other, but its secret is thrown away. It expires soon unless tokens prolong it.
- * @throws CodeInvalid, TooManyKeysToSignIn, AccountSuspended, and RateLimited by the limits of `confirmSignUp`.
+ * @throws what `createKeyByCode` throws.
  */
 export async function connectClient(
   context: Context,
-  proof: { readonly email: string; readonly code: string },
+  proof: CodeProof,
   { name, host, scopes }: ClientToConnect,
 ): Promise<ConnectedClient> {
-  await takeUses(context, [CODE_GUESSES], proof);
-  const email = emailIn(proof.email);
   const expiresAt = new Date(context.now().getTime() + LIMITS.oauth.unusedGrantSeconds * 1_000);
   const options = { name, scopes, expiresAt, client: host };
-  const key = await useCode(context, email, proof.code, (inner) =>
-    createKeyForOwner(within(context, inner), email, "connectClient", options),
-  );
-  return { keyId: key.id, userId: key.userId };
+  const { id: keyId, userId } = await createKeyByCode(context, proof, "connectClient", options);
+  return { keyId, userId };
 }
 
 /** Revokes the key of a program that gave up its tokens, or used one twice. Does nothing if it is already revoked. */
 export const endKeyOfClient = ({ database, newId, now }: Services, keyId: string): Promise<void> =>
-  database.transaction((inner) => revokeConnection({ database: inner, newId, now, door: "page" }, keyId));
+  database.transaction((inner) => revokeOnce({ database: inner, newId, now, door: "page" }, keyId, "disconnectClient"));

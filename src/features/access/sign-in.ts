@@ -1,10 +1,7 @@
 import { HOUR_MS } from "../../durations.js";
-import { recordAudit } from "../../operation/audit.js";
 import { type Context, within } from "../../operation/context.js";
 import type { Scope } from "../../operation/permission.js";
-import { takeUses } from "../../operation/use-limit.js";
-import { CODE_GUESSES, createKeyForOwner, useCode } from "./confirm-sign-up.js";
-import { emailIn } from "./email.js";
+import { type CodeProof, createKeyByCode, revokeOnce } from "./confirm-sign-up.js";
 
 /** How long a person stays signed in on a page. */
 export const SIGNED_IN_MS = HOUR_MS;
@@ -15,34 +12,14 @@ const SCOPES: readonly Scope[] = ["teams:read", "teams:write", "billing:read", "
 /**
  * Exchanges a code from a mail for the secret of a key with which a page acts for a person. The key is listed, limited,
  * recorded and revoked like every other, and expires soon. Creates a user for a new address.
- * @throws CodeInvalid, TooManyKeysToSignIn, AccountSuspended, and RateLimited by the limits of `confirmSignUp`.
+ * @throws what `createKeyByCode` throws.
  */
-export async function signIn(
-  context: Context,
-  proof: { readonly email: string; readonly code: string },
-): Promise<string> {
-  await takeUses(context, [CODE_GUESSES], proof);
-  const email = emailIn(proof.email);
+export async function signIn(context: Context, proof: CodeProof): Promise<string> {
   const expiresAt = new Date(context.now().getTime() + SIGNED_IN_MS);
-  const { key } = await useCode(context, email, proof.code, (inner) =>
-    createKeyForOwner(within(context, inner), email, "confirmSignUp", {
-      name: "Account page",
-      scopes: SCOPES,
-      expiresAt,
-    }),
-  );
-  return key;
+  const options = { name: "Account page", scopes: SCOPES, expiresAt };
+  return (await createKeyByCode(context, proof, "confirmSignUp", options)).key;
 }
 
 /** Revokes the caller's key. Does nothing if it is already revoked. */
-export async function signOut(context: Context): Promise<void> {
-  const { caller, now } = context;
-  await context.database.transaction(async (inner) => {
-    const { count } = await inner.models.apiKey.updateMany({
-      where: { id: caller.keyId, revokedAt: null },
-      data: { revokedAt: now() },
-    });
-    if (count === 0) return;
-    await recordAudit(within(context, inner), "revokeApiKey", { teamId: null, subject: caller.keyId }, caller);
-  });
-}
+export const signOut = (context: Context): Promise<void> =>
+  context.database.transaction((inner) => revokeOnce(within(context, inner), context.caller.keyId, "revokeApiKey"));

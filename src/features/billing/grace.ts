@@ -1,3 +1,4 @@
+import { ACCOUNT_PATH } from "../../operation/product.js";
 import { DAY_MS } from "../../durations.js";
 import { LIMITS } from "../../limits.js";
 import { queueNotice } from "../../operation/notice.js";
@@ -52,7 +53,7 @@ export async function tellOwner(
   const { teamId } = lock;
   const email = await addressOfOwner(inner, teamId);
   if (email === undefined) return;
-  const page = `${services.publicUrl()}/account`;
+  const page = services.publicUrl() + ACCOUNT_PATH;
   await queueNotice(inner, { id: services.newId(), email, teamId, ...WORDS[mail]({ ...facts, page }) });
 }
 

@@ -1,3 +1,4 @@
+import { accountOf, isLive, isPaid } from "./account.js";
 import { cancelTeamSubscription } from "./cancel-team-subscription.js";
 import { createTeamCheckout } from "./create-team-checkout.js";
 import { downgradeTeam } from "./downgrade-team.js";
@@ -9,7 +10,7 @@ import { teamUpgradePreview } from "./team-upgrade-preview.js";
 import { upgradeTeam } from "./upgrade-team.js";
 
 export { billingChores } from "./chores.js";
-export { accountOf, isLive } from "./account.js";
+export { accountOf, isLive };
 export { assertBillingEnded, assertNoSmallerCheckout, endBilling, withdrawSmallerCheckout } from "./end-billing.js";
 export {
   BillingNotConfigured,
@@ -45,6 +46,8 @@ export const billingByPage = {
   cancelTeamSubscription,
   resumeTeamSubscription,
   openBillingPortal,
+  isLive,
+  isPaid,
 } as const;
 
 export const billingOperations = [

@@ -1,3 +1,4 @@
+import { ACCOUNT_PATH } from "../../operation/product.js";
 import { InputType } from "type-graphql";
 import { tellChanges } from "../../operation/audit.js";
 import type { Context } from "../../operation/context.js";
@@ -74,7 +75,7 @@ export const transferTeam = defineTeamOperation({
 async function tellNewOwner({ database, newId, publicUrl }: Context, userId: string): Promise<void> {
   const { email } = await database.models.user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } });
   const subject = "You are now the owner of your team on Memory Graph";
-  await queueNotice(database, { id: newId(), email, subject, body: toNewOwner(`${publicUrl()}/account`) });
+  await queueNotice(database, { id: newId(), email, subject, body: toNewOwner(publicUrl() + ACCOUNT_PATH) });
 }
 
 /** Without the previous owner's address: they may delete their account before the mail is sent. */

@@ -47,6 +47,8 @@ export interface AccountParts {
   readonly cancelTeamSubscription: Operation;
   readonly resumeTeamSubscription: Operation;
   readonly openBillingPortal: Operation<object, { url: string }>;
+  readonly isLive: (subscription: ShownSubscription) => boolean;
+  readonly isPaid: (subscription: ShownSubscription) => boolean;
 }
 
 const FORM_MAX_BYTES = 4_096;
@@ -161,8 +163,9 @@ async function readAccount(parts: AccountParts, response: Response): Promise<Acc
     runOnPage(services, response, parts.myTeam, {}),
     runOnPage(services, response, parts.teamSubscription, {}),
   ]);
-  if (caller.team.role !== "owner") return { ...known, owned: { isOwner: false, team, subscription } };
-  return { ...known, owned: { isOwner: true, team, subscription, invoices: await readInvoices(parts, response) } };
+  const shown = { team, subscription, isLive: parts.isLive(subscription), isPaid: parts.isPaid(subscription) };
+  if (caller.team.role !== "owner") return { ...known, owned: { ...shown, isOwner: false } };
+  return { ...known, owned: { ...shown, isOwner: true, invoices: await readInvoices(parts, response) } };
 }
 
 /** Undefined if the payment provider fails, or was asked too often: the rest of the page needs no provider. */
@@ -178,19 +181,25 @@ async function readInvoices(
   }
 }
 
+/** For an attempt that failed: the page that says why, with the status of the failure. Throws what is no failure. */
+const explained =
+  (response: Response, show: (problem: Failure) => string | Promise<string>) =>
+  (error: unknown): string | Promise<string> => {
+    if (!(error instanceof Failure)) throw error;
+    noteFailure(error, response);
+    return show(error);
+  };
+
 const sendCode =
   (parts: AccountParts): Handler =>
   async (request, response) => {
     const place = { here: hereIn(request) };
     const email = formIn(request).get("email") ?? "";
-    try {
+    const ask = async () => {
       await runOnPage(parts.services, response, parts.signUp, { email });
-      response.send(codePage(place, email));
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      noteFailure(error, response);
-      response.send(signInPage({ ...place, problem: error }, email));
-    }
+      return codePage(place, email);
+    };
+    response.send(await ask().catch(explained(response, (problem) => signInPage({ ...place, problem }, email))));
   };
 
 const signIn =
@@ -198,17 +207,19 @@ const signIn =
   async (request, response, next) => {
     const form = formIn(request);
     const proof = { email: form.get("email") ?? "", code: form.get("code") ?? "" };
-    try {
+    const enter = async () => {
       const key = await parts.signIn(contextOfPage(parts.services, response, "signIn"), proof);
       setCookie(parts, response, key, parts.signedInMs / 1_000);
-      toAccount(request, response, next);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      noteFailure(error, response);
-      const refused = { here: hereIn(request), problem: error };
-      // A wrong address is asked for again, as a form with the code alone would repeat it.
-      response.send(error instanceof InvalidInput ? codePage(refused) : codePage(refused, proof.email));
-    }
+    };
+    const page = await enter().catch(
+      explained(response, (problem) => {
+        const place = { here: hereIn(request), problem };
+        // A wrong address is asked for again, as a form with the code alone would repeat it.
+        return problem instanceof InvalidInput ? codePage(place) : codePage(place, proof.email);
+      }),
+    );
+    if (page === undefined) toAccount(request, response, next);
+    else response.send(page);
   };
 
 const signOut =
@@ -237,15 +248,11 @@ const act =
     const here = hereIn(request);
     if (!(await isSignedIn(parts, request, response))) return void toAccount(request, response, next);
     const run: Visit["run"] = (operation, input) => runOnPage(parts.services, response, operation, input);
-    try {
-      const page = await action({ parts, form: formIn(request), here, run });
-      if (page === undefined) toAccount(request, response, next);
-      else response.send(page);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      noteFailure(error, response);
-      response.send(accountPage(await readAccount(parts, response), { here, problem: error }));
-    }
+    const page = await action({ parts, form: formIn(request), here, run }).catch(
+      explained(response, async (problem) => accountPage(await readAccount(parts, response), { here, problem })),
+    );
+    if (page === undefined) toAccount(request, response, next);
+    else response.send(page);
   };
 
 /** @throws InvalidInput if the form has no whole number of seats. */

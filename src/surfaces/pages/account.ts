@@ -66,16 +66,20 @@ interface Sold {
   readonly byYear: boolean;
 }
 
-interface JoinedAccount {
-  readonly isOwner: false;
+interface TeamsAccount {
   readonly team: ShownTeam;
   readonly subscription: ShownSubscription;
+  /** Whether the subscription has not ended, and whether all that is due is paid. */
+  readonly isLive: boolean;
+  readonly isPaid: boolean;
 }
 
-interface OwnedAccount {
+interface JoinedAccount extends TeamsAccount {
+  readonly isOwner: false;
+}
+
+interface OwnedAccount extends TeamsAccount {
   readonly isOwner: true;
-  readonly team: ShownTeam;
-  readonly subscription: ShownSubscription;
   /** Undefined if the payment provider does not tell them now. */
   readonly invoices: readonly ShownInvoice[] | undefined;
 }
@@ -163,23 +167,20 @@ const teamForm = (sold: Sold | undefined, here: string): Html =>
     </form>`;
 
 function teamPart(account: OwnedAccount | JoinedAccount, sold: Sold | undefined, here: string): Html {
-  const { team, subscription, isOwner } = account;
+  const { team, isOwner } = account;
   return html`<h2>${isolate(team.name)}</h2>
-    ${statusOf(subscription)}
+    ${statusOf(account)}
     ${isOwner ? ownersPart(account, sold, here) : html`<p>Only the team's owner can change this.</p>`}`;
 }
-
-const hasEnded = ({ status }: ShownSubscription): boolean =>
-  ["none", "canceled", "incomplete_expired"].includes(status);
 
 const seatsInWords = (seats: number | null): string => countInWords(seats ?? 0, "seat", "seats");
 
 /** Each state of a subscription in sentences. */
-function statusOf(subscription: ShownSubscription): Html {
+function statusOf({ subscription, isLive }: TeamsAccount): Html {
   const { seats, nextSeats, memberCount, interval, currentPeriodEnd: end, endsAt, graceUntil } = subscription;
   const { status, plan, pendingUpdate, stale } = subscription;
   const members = countInWords(memberCount, "member", "members");
-  if (hasEnded(subscription)) return html`<p>No subscription. ${members}.</p>`;
+  if (!isLive) return html`<p>No subscription. ${members}.</p>`;
   const isTrial = status === "trialing";
   const paid = html`<strong>${seatsInWords(seats)}</strong>, ${isTrial ? "on trial" : `paid by the ${interval}`};
     ${members}.`;
@@ -201,11 +202,10 @@ function statusOf(subscription: ShownSubscription): Html {
     ${stale ? html`<p class="aside">This may be outdated: the payment provider does not answer now.</p>` : undefined}`;
 }
 
-function ownersPart({ team, subscription, invoices }: OwnedAccount, sold: Sold | undefined, here: string): Html {
+function ownersPart(account: OwnedAccount, sold: Sold | undefined, here: string): Html {
   if (!sold) return html`<p>This service sells no seats.</p>`;
-  const { status, plan, endsAt, pendingUpdate, hostedInvoiceUrl } = subscription;
-  const isLive = !hasEnded(subscription);
-  const isPaid = status === "active" || status === "trialing";
+  const { team, subscription, invoices, isLive, isPaid } = account;
+  const { plan, endsAt, pendingUpdate, hostedInvoiceUrl } = subscription;
   const cancel = endsAt ? TAKE_BACK : CANCEL;
   return html`${isLive && plan === null ? html`<p>${remedyOf(subscription)}</p>` : undefined}
   ${hostedInvoiceUrl && html`<p><a href="${hostedInvoiceUrl}">Pay or confirm the open invoice</a></p>`}
