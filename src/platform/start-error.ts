@@ -17,10 +17,18 @@ export type AddressVariable =
   | "TARGET_DATABASE_URL"
   | "the target";
 
-/** Turns an error into a StartError that says why the database cannot be used; returns other errors unchanged. */
-export function explainDatabase(error: unknown, url: string, variable: AddressVariable = "DATABASE_URL"): unknown {
+/**
+ * Turns an error into a StartError that says why the database cannot be used; returns other errors unchanged.
+ * @param isConnected whether PostgreSQL has answered on this connection: then its address is right
+ */
+export function explainDatabase(
+  error: unknown,
+  url: string,
+  variable: AddressVariable = "DATABASE_URL",
+  { isConnected = false } = {},
+): unknown {
   if (error instanceof StartError) return error;
-  const sentence = sentenceFor(error, { ...placeOf(url), variable });
+  const sentence = sentenceFor(error, { ...placeOf(url), variable, isConnected });
   return sentence === undefined ? error : new StartError(sentence, { cause: error });
 }
 
@@ -71,10 +79,11 @@ export interface Place {
   readonly host: string;
   readonly user: string;
   readonly database: string;
+  readonly isConnected: boolean;
 }
 
 /** Also of an address that names the folder of a socket. */
-export function placeOf(url: string): Omit<Place, "variable"> {
+export function placeOf(url: string): Omit<Place, "variable" | "isConnected"> {
   const { host, username, pathname, searchParams } = new URL(url);
   const user = decode(username) || (searchParams.get("user") ?? "postgres");
   return {
@@ -189,7 +198,7 @@ const adviceForPlainText = (variable: AddressVariable, said: string): string =>
       "end)."
     : "";
 
-function bySocket(error: unknown, { host, variable }: Place): string | undefined {
+function bySocket(error: unknown, { host, variable, isConnected }: Place): string | undefined {
   const code = codeOf(error);
   const said = messageOf(error);
   if (/^The server does not support SSL/.test(said)) {
@@ -232,7 +241,7 @@ function bySocket(error: unknown, { host, variable }: Place): string | undefined
     );
   }
   // A connection that was used before is just lost.
-  if (whyUnavailable(error) === "lost" && !said.endsWith("is not queryable")) {
+  if (whyUnavailable(error) === "lost" && !isConnected && !said.endsWith("is not queryable")) {
     return `The server at ${host} does not answer like PostgreSQL: correct ${variable}, or check the proxies in between.`;
   }
   return undefined;

@@ -31,6 +31,7 @@ import { aFolder } from "../support/folder.js";
 import { aLink, aMemory, findTitles, manyMemories, memoriesTitled, miscounted } from "../support/memories.js";
 import { rowsOf } from "../support/tables.js";
 import { aTeam, anInvitee } from "../support/teams.js";
+import { endTogether, startTcpProxy } from "../support/tcp-proxy.js";
 import { type World, createWorld } from "../support/world.js";
 
 /** Enough for many parts of a stream, which end within rows. */
@@ -471,6 +472,26 @@ it("leaves the target unlocked and empty when the source is lost during a move",
   const copying = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1";
   await expect.poll(async () => (await target.database.pool.query(copying, [COPY_NAME])).rowCount).toBe(0);
   expect(await target.database.models.memory.count()).toBe(0);
+});
+
+it("says that the connection broke when its target goes away during a move, and blames no address", async () => {
+  await using source = await fillWorld(10);
+  await using target = await createWorld();
+  await using proxy = await startTcpProxy(target.databaseUrl, (near, far) => {
+    near.pipe(far).pipe(near);
+    endTogether(near, far);
+  });
+  await using holder = await connect(target);
+  await holder.query("BEGIN; LOCK TABLE memory IN ACCESS EXCLUSIVE MODE");
+  const to = { ...addressOf(target), url: proxy.url };
+  const moved = moveDatabase({ from: addressOf(source.world), to, tell: () => {}, beforeCommit: async () => {} });
+  const refused = expect(moved).rejects.toThrow(/cannot be used now: .* Connections to the database broke/);
+  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  await expect.poll(async () => (await target.database.pool.query(waiting)).rowCount).toBe(1);
+
+  proxy.cut();
+
+  await refused;
 });
 
 it("takes its time where databases end slow statements and idle transactions", async () => {

@@ -18,13 +18,15 @@ export async function onConnection<T>(
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   let client: pg.Client | undefined;
+  let isConnected = false;
   try {
     // Reads the files that the address names, and decodes its password.
     client = new Client({ ...options, connectionString: url });
     await client.connect();
+    isConnected = true;
     return await work(client);
   } catch (error) {
-    throw explainDatabase(error, url, variable);
+    throw explainDatabase(error, url, variable, { isConnected });
   } finally {
     if (client) await close(client);
   }
