@@ -593,6 +593,24 @@ it("says how many more mails wait than it lists, and how to list them", async ()
   expect(all).toMatch(/^MAIL .*\n(.*@example\.com\n){1003}$/);
 });
 
+it("retries very many mails by short statements, so that no server waits long for one that it has claimed", async () => {
+  await using world = await createWorld();
+  const { mail } = world.database.models;
+  const ids = Array.from({ length: 1_003 }, () => world.services.newId()).sort();
+  const data = ids.map((id, n) => ({ id, kind: "sign_up", email: `p${n}@example.com`, lastError: "550 No" }));
+  await mail.createMany({ data: data.map((one) => ({ ...one, attempts: 1 })) });
+  const holder = await world.database.pool.connect();
+  onTestFinished(() => holder.release());
+  await holder.query("BEGIN");
+  await holder.query("SELECT FROM mail WHERE id = $1 FOR UPDATE", [ids.at(-1)]);
+
+  await expect(retryMails(world.database, undefined)).rejects.toThrow("lock timeout");
+
+  expect(await mail.count({ where: { attempts: 0 } })).toBe(1_000);
+  await holder.query("ROLLBACK");
+  expect(await retryMails(world.database, undefined)).toEqual(ids);
+});
+
 /** How many mails the metrics count, by outcome. */
 async function mailsBy(metricsUrl: string | undefined): Promise<Record<string, number>> {
   const text = String((await ask(metricsUrl ?? "")).body);

@@ -36,15 +36,26 @@ export async function readWaitingMails(
   return { mails, total: await models.mail.count() };
 }
 
+/** A running server, which has claimed one of these mails meanwhile, waits no longer than such a statement takes. */
+const RETRIED_AT_ONCE = 1_000;
+
 /**
  * Makes the failed mail with this id due, or all failed mails, as if they were new; returns their ids. Mails without an
  * error are already due or being sent.
  */
 export async function retryMails(database: Database, id: string | undefined): Promise<string[]> {
-  const due = await database.models.mail.updateManyAndReturn({
-    where: { lastError: { not: null }, ...(id !== undefined && { id }) },
-    data: { dueAt: await timeOf(database), attempts: 0 },
-    select: { id: true },
-  });
-  return due.map((mail) => mail.id);
+  const { mail } = database.models;
+  const hasFailed = { lastError: { not: null } };
+  const where = { ...hasFailed, ...(id !== undefined && { id }) };
+  const failed = (await mail.findMany({ where, select: { id: true }, orderBy: { id: "asc" } })).map((row) => row.id);
+  const retried: string[] = [];
+  for (let start = 0; start < failed.length; start += RETRIED_AT_ONCE) {
+    const due = await mail.updateManyAndReturn({
+      where: { ...hasFailed, id: { in: failed.slice(start, start + RETRIED_AT_ONCE) } },
+      data: { dueAt: await timeOf(database), attempts: 0 },
+      select: { id: true },
+    });
+    retried.push(...due.map((row) => row.id));
+  }
+  return retried;
 }
