@@ -42,9 +42,6 @@ async function perform<Input extends object, Output extends object>(
   operation.check?.(context, checked);
   requireScopes(context, scopesOf(operation.permission));
   try {
-    const cost = operation.cost?.(checked) ?? 1;
-    // The door has charged the first request already.
-    if (cost > 1) await context.charge(cost - 1);
     const output = await run(operation, context, checked);
     if (context.readAfter && operation.effect !== "reads") await tellPosition(context);
     return output;
@@ -65,8 +62,16 @@ async function run<Input extends object, Output extends object>(
   input: Input,
 ): Promise<Output> {
   const { effect, team } = operation;
-  if (operation.isLarge) await context.admitLarge();
   const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
+  const cost = operation.cost?.(input) ?? 1;
+  if (cost > 1) {
+    // If repetitions cost as much as the work, a document of more than a minute's budget would never get to its end.
+    const known = idempotency && (await findEarlierResult<Output>(context.database, resultsOf(context), idempotency));
+    if (known) return known;
+    // The door has charged the first request already.
+    await context.charge(cost - 1);
+  }
+  if (operation.isLarge) await context.admitLarge();
   const { earlier, prepared } = await prepareOnce(operation, context, input, idempotency);
   if (earlier) return earlier;
   if (effect === "reads") {

@@ -409,6 +409,29 @@ async function everything({ database }: World) {
   return rowsOf(database.pool);
 }
 
+it("counts a repetition as one request, so that a document of more than a minute's budget gets to its end", async () => {
+  await using world = await createWorld();
+  const ann = await world.user({ plan: "free" });
+  // Each counts as 20 requests of 60.
+  const fields = [1, 2, 3, 4].map((n) => `d${n}: deleteMemories(input: { tags: ["t${n}"] }) { remaining }`);
+  const headers = { "idempotency-key": "long" };
+  const send = async () => {
+    // Another server stands for the next minute: each has its own budgets.
+    await using server = await world.serve();
+    const body = { query: `mutation { ${fields.join(" ")} }` };
+    const answer = await ask(`${server.url}/graphql`, { key: ann.key, headers, body });
+    return (answer.body as { data: Record<string, unknown> }).data;
+  };
+  const done = { remaining: 0 };
+
+  const minutes = [await send(), await send()];
+
+  expect(minutes).toEqual([
+    { d1: done, d2: done, d3: null, d4: null },
+    { d1: done, d2: done, d3: done, d4: done },
+  ]);
+});
+
 it("leads from a kept result to nothing in the graph of a team that the caller has left", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
