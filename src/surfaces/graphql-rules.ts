@@ -23,7 +23,8 @@ export const GRAPHQL_RULES: readonly string[] = [
   "An id is a string; a number is refused. An empty list of ids, scopes or a filter's values is refused, too; leave it " +
     "out instead. An update needs at least one field to change; `tags: []` removes all tags.",
   "`Idempotency-Key` is a header of the request, and each change in it has a result of its own, kept for " +
-    `${LIMITS.idempotency.keptHours} hours. A change that fails leaves the key free. A change that needs no API key keeps no result.`,
+    `${LIMITS.idempotency.keptHours} hours. A change that fails leaves the key free, and a result that ` +
+    "is returned again counts as one request. A change that needs no API key keeps no result.",
   "An `id` is always the object's own. Objects that depend on the query have none: a `SearchHit` and a `RelatedMemory` " +
     "have `memoryId` and lead to the `memory`, a `MemoryRelationship` has `relationshipId` and leads to the " +
     "`relationship`. So caches that keep objects by their type and id need no settings (Apollo Client), or only a list " +

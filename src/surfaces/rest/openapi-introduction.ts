@@ -30,10 +30,10 @@ UTF-8, of up to ${LIMITS.http.bodyBytes / 1_048_576} MiB.
   \`If-Match: "3"\` and \`expected_version: 3\`. A change that cannot check \`If-Match\` or \`If-None-Match\` refuses it
   (400).
 - **Idempotency-Key**: the header works on every change that lists it, with any method. For ${keptHours} hours
-  the same key returns the first result again, with any API key of the user that has the same scopes. After a failed
-  request the key can be used again. A result is stored encrypted with its \`Idempotency-Key\`, of which only the hash
-  is stored, so a new API key cannot be read from the database. Changes that need no API key store no result: results
-  belong to users. A user's results of more than ${count(smallResultBytes)} bytes take together at most as many bytes as
+  the same key returns the first result again, with any API key of the user that has the same scopes; that counts as
+  one request. After a failed request the key can be used again. A result is stored encrypted with its
+  \`Idempotency-Key\`, of which only the hash is stored, so a new API key cannot be read from the database. Changes
+  that need no API key store no result: results belong to users. A user's results of more than ${count(smallResultBytes)} bytes take together at most as many bytes as
   a graph of the user's plan; then a request with the header is refused with 429.
 - **Rate limits**: a user has ${budgets.join(", ")} requests a minute, over all keys and doors together;
   an address has ${keylessPerAddress} without a key, and ${failedKeysPerAddress} with a wrong one, at all doors together; a /48 of
