@@ -111,8 +111,11 @@ const LEAVING_MS = 2_000;
 async function takeAlone(client: pg.Client, { variable }: Address): Promise<void> {
   const end = performance.now() + LEAVING_MS;
   for (;;) {
-    const isMoving = await beginMove(client);
-    const others = await findOtherPrograms(client);
+    const before = await findOtherPrograms(client);
+    // Not while the service runs: then no other command would start, and would blame a move that does not happen.
+    const isMoving = before.length === 0 && (await beginMove(client));
+    // One may have connected before the lock was taken.
+    const others = isMoving ? await findOtherPrograms(client) : before;
     if (isMoving && others.length === 0) return;
     if (performance.now() > end) {
       const who = others.length > 0 ? others.join(", ") : "a program that has just started";

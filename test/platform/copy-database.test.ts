@@ -209,6 +209,24 @@ it("lets nothing start on a moved database until somebody takes it back", async 
   expect(takenBack.output).toBe("The service starts on this database again.\n");
 });
 
+it("lets others start while it finds the service running, since it moves nothing then", async () => {
+  await using source = await fillWorld(1);
+  await using target = await createWorld();
+  const environment = { DATABASE_URL: source.world.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
+  await closeConnections(source.world);
+  await using server = await connect(source.world, "memory-graph-gateway");
+  const moving = runHere(migrateTo, [], environment);
+  const looking = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+    AND application_name = '${COPY_NAME}' AND query LIKE '%pg_roles%'`;
+  await expect.poll(async () => (await server.query(looking)).rowCount).toBe(1);
+
+  // As every command and every server does at its start.
+  const starting = await migrate(source.world.databaseUrl).catch((error: unknown) => error);
+
+  expect(starting).toEqual([]);
+  expect((await moving).errors).toContain("in use by memory-graph-gateway");
+});
+
 it("lets nobody change or start on the database while it moves, and copies nothing if somebody does", async () => {
   await using source = await fillWorld(10);
   await using target = await createWorld();
