@@ -6,9 +6,10 @@ import { updateMemory } from "../../../src/features/memories/update-memory.js";
 import { createTeam } from "../../../src/features/teams/create-team.js";
 import { deleteTeam } from "../../../src/features/teams/delete-team.js";
 import { readBacklog } from "../../../src/backlog.js";
-import { DAY_MS } from "../../../src/durations.js";
+import { DAY_MS, HOUR_MS } from "../../../src/durations.js";
 import { LIMITS } from "../../../src/limits.js";
 import { sha256 } from "../../../src/operation/sha256.js";
+import { TextsRefused } from "../../../src/platform/meaning/embeddings.js";
 import { Meaning } from "../../../src/platform/meaning/meaning.js";
 import { startEmbeddingsServer } from "../../support/embeddings-server.js";
 import { ask } from "../../support/http.js";
@@ -112,34 +113,140 @@ it("switches to another model when that is complete, and forgets the previous on
   await next[Symbol.asyncDispose]();
 });
 
-it("leaves the queue to servers with a newer model, as long as they use it and it is not complete", async () => {
+/** How many memories have vectors of each model. */
+const embeddedBy = async ({ database }: World) => {
+  const by = await database.models.memoryVector.groupBy({ by: ["model"], orderBy: { model: "asc" }, _count: true });
+  return Object.fromEntries(by.map(({ model, _count }) => [model, _count]));
+};
+
+/** As a server with this model records it. */
+const lastUsed = ({ database }: World, model: string, msAgo: number) =>
+  database.models.embeddingModel.update({ where: { model }, data: { usedAt: new Date(Date.now() - msAgo) } });
+
+it("embeds what is stored during a change of the model for each model in use, before and after that is complete", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   await memoriesTitled(ann, "The automobile", "The wagen");
   await at.embed();
   await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
   const older = { ...at.world.services, meaning: at.meaning };
-  while (await fillModel({ ...older, meaning: next }));
+  const newer = { ...older, meaning: next };
+  while (await fillModel(newer));
+  const before = at.server.asked.length;
 
+  // It has these.
   await embedDueMemories(older);
-  expect(await waiting(at.world)).toBe(2);
-  await at.embed(next);
-
-  const { embeddingModel, memoryVector } = at.world.database.models;
-  const counts = await memoryVector.groupBy({ by: ["model"], orderBy: { model: "asc" }, _count: true });
-  expect(counts).toEqual([
-    { model: "one", _count: 2 },
-    { model: "two", _count: 2 },
-  ]);
-  for (const state of [{ complete: true }, { complete: false, usedAt: new Date(Date.now() - DAY_MS) }]) {
-    await embeddingModel.update({ where: { model: "two" }, data: state });
-    await aMemory(ann);
-    await embedDueMemories(older);
+  expect(at.server.asked).toHaveLength(before);
+  for (const first of [older, newer]) {
+    const second = first === older ? newer : older;
+    await aMemory(ann, { title: "Stored meanwhile" });
+    for (const server of [first, second, first]) while (await embedDueMemories(server));
+    await fillModel(newer);
     expect(await waiting(at.world)).toBe(0);
   }
+
+  expect(await embeddedBy(at.world)).toEqual({ one: 4, two: 4 });
+  expect(await at.world.database.models.embeddingModel.count({ where: { complete: true } })).toBe(2);
 });
 
-it("leaves to servers with a newer model also what it embeds at the moment when they begin", async () => {
+it("embeds for each of two newer models whatever the other has embedded", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  await using second = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await using third = new Meaning(at.server.client("three"), undefined, PATIENT);
+  const by = (meaning: Meaning) => ({ ...at.world.services, meaning });
+  while (await fillModel(by(second)));
+  while (await fillModel(by(third)));
+
+  await embedDueMemories(by(second));
+  await at.embed(third);
+
+  expect(await embeddedBy(at.world)).toEqual({ one: 2, three: 2, two: 2 });
+});
+
+it("waits for no model that is not in use any more", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await at.embed(next);
+  const newer = { ...at.world.services, meaning: next };
+  await aMemory(ann);
+
+  await embedDueMemories(newer);
+  expect(await waiting(at.world)).toBe(1);
+  await lastUsed(at.world, "one", HOUR_MS);
+  const before = at.server.asked.length;
+  await embedDueMemories(newer);
+
+  expect(await waiting(at.world)).toBe(0);
+  expect(at.server.asked).toHaveLength(before);
+});
+
+it("embeds more batches while those before only wait for another model", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await at.embed(next);
+  await memoriesTitled(ann, ...Array.from({ length: 40 }, (_, number) => `Memory ${number}`));
+  const newer = { ...at.world.services, meaning: next };
+
+  while (await embedDueMemories(newer));
+
+  expect(await embeddedBy(at.world)).toEqual({ two: 40 });
+});
+
+it("embeds what was stored meanwhile when servers go back to a model, and nothing again", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  await lastUsed(at.world, "one", HOUR_MS / 2);
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await at.embed(next);
+  await aMemory(ann, { title: "Stored meanwhile" });
+  await at.embed(next);
+  expect(await embeddedBy(at.world)).toEqual({ one: 2, two: 3 });
+  const before = at.server.asked.length;
+
+  await at.embed();
+
+  expect(await embeddedBy(at.world)).toEqual({ one: 3, two: 3 });
+  const texts = at.server.asked.slice(before).flatMap((asked) => asked.texts);
+  expect(texts.filter((text) => !text.includes("Stored meanwhile"))).toEqual([]);
+  expect(await at.world.database.models.embeddingModel.count({ where: { complete: true } })).toBe(2);
+});
+
+it("takes what a model refuses for good out of the queue only when no other model needs it", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await at.embed(next);
+  await aMemory(ann, { title: "Refused" });
+  const older = { ...at.world.services, meaning: at.meaning };
+  using _refuses = vi
+    .spyOn(at.meaning.server, "embed")
+    .mockImplementation(async ([text]) =>
+      text?.includes("Refused") ? Promise.reject(new TextsRefused("Too long.")) : [{ scale: 1, values: [1] }],
+    );
+  const tryForTheLastTime = async () => {
+    const last = { attempts: LIMITS.embeddings.attempts - 1, dueAt: new Date(0) };
+    await at.world.database.models.embeddingDue.updateMany({ data: last });
+    await embedDueMemories(older);
+  };
+
+  await tryForTheLastTime();
+  expect(await waiting(at.world)).toBe(1);
+  await lastUsed(at.world, "two", HOUR_MS);
+  await tryForTheLastTime();
+  expect(await waiting(at.world)).toBe(0);
+});
+
+it("leaves to servers with another model also what it embeds at the moment when they begin", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
   await at.embed();

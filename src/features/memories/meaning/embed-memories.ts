@@ -13,6 +13,7 @@ import {
   forgive,
   giveUp,
   putBack,
+  remove,
   settleDue,
 } from "./embedding-queue.js";
 import { piecesOf } from "./memory-pieces.js";
@@ -174,7 +175,7 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
   for (const due of group) {
     const own = found.find(({ memory }) => memory.graphId === due.graphId && memory.id === due.memoryId);
     if (own) texts.push({ due, ...own });
-    else await settleDue(context, due);
+    else await remove(context, due);
   }
   return texts;
 }

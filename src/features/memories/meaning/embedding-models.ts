@@ -7,30 +7,54 @@ import { fillEmbeddings } from "./embedding-statements.js";
 
 const { queued } = LIMITS.embeddings;
 
-/** A model counts as unused after this time. A server that uses a model records that every minute. */
-const UNUSED_MS = HOUR_MS;
+/** How often servers record that they use a model (`fill_embeddings`). */
+const NOTED_EVERY_MS = MINUTE_MS;
 
 /** A server that uses a model has recorded that within this time. */
-const IN_USE_MS = 2 * MINUTE_MS;
+const IN_USE_MS = 2 * NOTED_EVERY_MS;
 
-/**
- * Whether servers with a newer model embed all memories for it. The queue is theirs until then: what another server
- * embeds would leave it without a vector of that model.
- */
-export async function isModelReplaced({ database, meaning: { server } }: Embedding): Promise<boolean> {
-  const { embeddingModel } = database.models;
-  const models = await embeddingModel.findMany({ select: { model: true, complete: true, usedAt: true } });
-  const newer = models.filter(({ complete }) => !complete);
-  if (newer.length === 0 || !models.some(({ model, complete }) => model === server.model && complete)) return false;
+/** After this time, the vectors of a model are deleted. */
+const UNUSED_MS = HOUR_MS;
+
+/** The other models that servers use at present, as during a change of the model. */
+export async function otherModelsInUse({ database, meaning: { server } }: Embedding): Promise<string[]> {
+  const others = await database.models.embeddingModel.findMany({
+    where: { model: { not: server.model } },
+    select: { model: true, usedAt: true },
+  });
+  if (others.length === 0) return [];
   const since = (await timeOf(database)).getTime() - IN_USE_MS;
-  return newer.some(({ usedAt }) => usedAt.getTime() > since);
+  return others.filter(({ usedAt }) => usedAt.getTime() > since).map(({ model }) => model);
 }
 
 /** Queues memories that were stored before the model was used. Returns whether there are more. */
-export async function fillModel({ database, meaning: { server } }: Embedding): Promise<boolean> {
-  const [row] = await database.run(fillEmbeddings, { model: server.model, most: queued });
+export async function fillModel(context: Embedding): Promise<boolean> {
+  await beginAnewAfterAnother(context);
+  const { database, meaning } = context;
+  const [row] = await database.run(fillEmbeddings, { model: meaning.server.model, most: queued });
   return row?.more ?? false;
 }
+
+/**
+ * If servers had another model since this one was used, what was stored meanwhile lacks vectors of this one, and some of
+ * its vectors may be deleted. So all memories are queued again; those that have their vectors are not embedded again.
+ */
+async function beginAnewAfterAnother({ database, meaning: { server } }: Embedding): Promise<void> {
+  const { embeddingModel } = database.models;
+  const models = await embeddingModel.findMany({ select: { model: true, usedAt: true } });
+  const usedAt = models.find(({ model }) => model === server.model)?.usedAt;
+  if (!usedAt || !models.some((other) => other.usedAt.getTime() > usedAt.getTime() + NOTED_EVERY_MS)) return;
+  const now = await timeOf(database);
+  if (usedAt.getTime() > now.getTime() - IN_USE_MS) return;
+  // Of several servers, one does it.
+  await embeddingModel.updateMany({
+    where: { model: server.model, usedAt },
+    data: { usedAt: now, ...AT_THE_BEGINNING },
+  });
+}
+
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+const AT_THE_BEGINNING = { filled: false, complete: false, nextGraphId: FIRST_ID, nextId: FIRST_ID };
 
 /** Deletes a batch of vectors of a model that is no longer used. Returns whether there may be more. */
 export async function forgetUnusedVectors(

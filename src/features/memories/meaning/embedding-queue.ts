@@ -2,7 +2,8 @@ import { LIMITS } from "../../../limits.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import type { Meaning } from "../../../platform/meaning/meaning.js";
-import { isModelReplaced } from "./embedding-models.js";
+import { idsByGraph } from "../read-memories.js";
+import { otherModelsInUse } from "./embedding-models.js";
 
 /** What embedding in the background needs. */
 export type Embedding = Pick<Services, "budgets" | "database" | "log" | "meter"> & { readonly meaning: Meaning };
@@ -31,13 +32,10 @@ interface Due {
  * each attempt. A claim succeeds only on the row as it was read, so one server gets it.
  */
 export async function claimDueMemories(context: Embedding): Promise<DueMemory[]> {
-  const { database } = context;
-  const { embeddingDue } = database.models;
-  const now = await timeOf(database);
-  const due = await embeddingDue.findMany({ where: { dueAt: { lte: now } }, orderBy: { dueAt: "asc" }, take: batch });
-  if (due.length === 0 || (await isModelReplaced(context))) return [];
+  const { embeddingDue } = context.database.models;
+  const now = await timeOf(context.database);
   const claimed: DueMemory[] = [];
-  for (const { graphId, memoryId, ...before } of due) {
+  for (const { graphId, memoryId, ...before } of await findDue(context, now)) {
     const attempts = before.attempts + 1;
     const waitMs = waitMsAfter(attempts);
     const claim = { attempts, dueAt: new Date(now.getTime() + Math.max(waitMs, LIMITS.chores.runMs)) };
@@ -47,6 +45,61 @@ export async function claimDueMemories(context: Embedding): Promise<DueMemory[]>
     if (count > 0) claimed.push({ graphId, memoryId, ...claim, before, againAt });
   }
   return claimed;
+}
+
+/** A memory's row in the queue, as it was read. */
+type Row = Due & Pick<DueMemory, "graphId" | "memoryId">;
+
+/** How many batches of memories that only wait for another model are passed over in a run. */
+const BATCHES_PASSED = 4;
+
+/**
+ * A batch of due memories. Those that have the vectors of this server's model are passed over, and taken out of the
+ * queue if no other model lacks them either.
+ */
+async function findDue(context: Embedding, now: Date): Promise<Row[]> {
+  const { embeddingDue, embeddingModel } = context.database.models;
+  const { model } = context.meaning.server;
+  const where = { dueAt: { lte: now } };
+  const read = (skip: number) =>
+    embeddingDue.findMany({ where, orderBy: [{ dueAt: "asc" }, { memoryId: "asc" }], skip, take: batch });
+  const first = await read(0);
+  // Without another model, whatever is in the queue lacks its vectors.
+  if (first.length === 0 || (await embeddingModel.count({ where: { model: { not: model } } })) === 0) return first;
+  const [due, embedded]: [Row[], Row[]] = [[], []];
+  for (let [rows, passed] = [first, 0]; rows.length > 0; passed++) {
+    const done = await embeddedAmong(context, rows, [model]);
+    for (const row of rows) (done.has(row) ? embedded : due).push(row);
+    if (rows.length < batch || due.length >= batch || passed === BATCHES_PASSED) break;
+    rows = await read((passed + 1) * batch);
+  }
+  for (const row of await embeddedAmong(context, embedded, await otherModelsInUse(context))) await remove(context, row);
+  return due.slice(0, batch);
+}
+
+/** Those that have vectors of their present text by each of the models. */
+async function embeddedAmong<Memory extends Row>(
+  { database }: Embedding,
+  rows: readonly Memory[],
+  models: readonly string[],
+): Promise<Set<Memory>> {
+  const embedded = new Set<Memory>();
+  for (const { graphId, ids } of idsByGraph(rows.map(({ graphId, memoryId: id }) => ({ graphId, id })))) {
+    const memories = await database.models.memory.findMany({
+      where: { graphId, id: { in: ids } },
+      select: {
+        id: true,
+        version: true,
+        vectors: { where: { model: { in: [...models] }, piece: 0 }, select: { version: true } },
+      },
+    });
+    for (const { id, version, vectors } of memories) {
+      const isEmbedded = vectors.filter((vector) => vector.version === version).length === models.length;
+      const row = rows.find((one) => one.graphId === graphId && one.memoryId === id);
+      if (isEmbedded && row) embedded.add(row);
+    }
+  }
+  return embedded;
 }
 
 const waitMsAfter = (attempts: number): number =>
@@ -65,26 +118,33 @@ export async function forgive(context: Embedding, claimed: readonly DueMemory[])
   for (const due of claimed) await release(context, due, { attempts: FORGIVEN_TO, dueAt: due.againAt });
 }
 
-/** Forgets those of a group that were refused too often; the others are tried again later. */
+/** Forgets those of a group that were refused too often, unless another model lacks them; the others are tried again. */
 export async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<void> {
   for (const due of group) {
-    await (due.attempts >= ATTEMPTS_MAX ? settleDue(context, due) : release(context, due, { dueAt: due.againAt }));
+    if (due.attempts >= ATTEMPTS_MAX && !(await isAwaited(context, due))) await remove(context, due);
+    else await release(context, due, { dueAt: due.againAt });
   }
 }
 
 /** Ends a claim, unless the memory was changed since. */
-export const release = (
-  { database: { models } }: Embedding,
-  { graphId, memoryId, dueAt }: DueMemory,
-  data: Partial<Due>,
-) => models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data });
+export const release = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: Row, data: Partial<Due>) =>
+  models.embeddingDue.updateMany({ where: { graphId, memoryId, dueAt }, data });
 
 /**
- * Takes a memory out of the queue, unless it was changed again since it was claimed. If servers with a newer model have
- * begun meanwhile, it stays for them.
+ * Takes a memory that was embedded out of the queue, unless it was changed again since it was claimed. If servers with
+ * another model have not embedded it, it stays for them: they may be newer, or the ones to go back to.
  */
 export async function settleDue(context: Embedding, due: DueMemory): Promise<void> {
-  const { graphId, memoryId, dueAt } = due;
-  if (await isModelReplaced(context)) await putBack(context, [due]);
-  else await context.database.models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
+  if (await isAwaited(context, due)) await putBack(context, [due]);
+  else await remove(context, due);
 }
+
+/** Whether another model that is in use lacks vectors of a memory. */
+async function isAwaited(context: Embedding, due: Row): Promise<boolean> {
+  const others = await otherModelsInUse(context);
+  return others.length > 0 && !(await embeddedAmong(context, [due], others)).has(due);
+}
+
+/** Takes a memory out of the queue, unless it was changed since. */
+export const remove = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: Row) =>
+  models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
