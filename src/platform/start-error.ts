@@ -57,8 +57,8 @@ export function explainSystem(error: unknown): string | undefined {
 }
 
 const LOCKED =
-  "Another program has locked a table of the database for too long, as `npm run restore` does. Try again when it has " +
-  "ended (see pg_stat_activity).";
+  "Other work has locked what this needs in the database for too long, such as a change on a busy server, or " +
+  "`npm run restore`. Try again; if it happens again, see in pg_stat_activity what it is.";
 
 const FILE_SENTENCES: Readonly<Record<string, string>> = {
   ENOENT: "check that it and its folder are there, or name another",

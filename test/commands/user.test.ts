@@ -462,6 +462,21 @@ it("finds graphs with wrong stored sizes, and corrects them with --repair", asyn
   });
 });
 
+it("says that a busy server may hold what a deletion needs, and deletes nothing", async () => {
+  await using world = await createWorld();
+  const { email, caller } = await world.user();
+  const server = new pg.Client(world.databaseUrl);
+  await server.connect();
+  await using _connection = { [Symbol.asyncDispose]: () => server.end() };
+  await server.query("BEGIN");
+  await server.query("SELECT FROM user_account WHERE id = $1 FOR UPDATE", [caller.userId]);
+
+  const { code, errors } = await run(world, "user", "delete", "--email", email, "--yes");
+
+  expect([code, errors]).toEqual([1, expect.stringMatching(/^Other work has locked .* a change on a busy server, /)]);
+  expect(await world.database.models.user.count({ where: { email } })).toBe(1);
+});
+
 it("says which sizes it has corrected when a later graph is locked", async () => {
   await using world = await createWorld();
   for (const actor of [await world.user(), await world.user()]) await aMemory(actor);
@@ -478,7 +493,7 @@ it("says which sizes it has corrected when a later graph is locked", async () =>
     const { code, output, errors } = await run(world, "graph", "verify", "--repair");
 
     expect([code, output]).toEqual([1, expect.stringMatching(new RegExp(`^${first}  stored: 5 .*\n$`))]);
-    expect(errors).toMatch(/^Another program has locked /);
+    expect(errors).toMatch(/^Other work has locked /);
   } finally {
     await other.end();
   }

@@ -96,7 +96,7 @@ it("says what to do when the database is lost before the demo user's key is crea
   expect(forOperator(error)).toMatch(/^This process stops: .+\. \w.+\.$/);
 });
 
-it("says that another program has locked a table, as a restore does", async () => {
+it("says that other work has locked a table, as a restore does", async () => {
   await using world = await createWorld();
   const restoring = new pg.Client({ connectionString: world.databaseUrl });
   await using _connection = { [Symbol.asyncDispose]: () => restoring.end() };
@@ -108,7 +108,7 @@ it("says that another program has locked a table, as a restore does", async () =
     (thrown: unknown) => thrown,
   );
 
-  expect(forOperator(error)).toMatch(/^Another program has locked a table .* `npm run restore` does\. Try again when/);
+  expect(forOperator(error)).toMatch(/^Other work has locked .* `npm run restore`\. Try again; if/);
 });
 
 it("says that a disk is full, even if the error names no file", () => {
