@@ -10,6 +10,7 @@ import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { program } from "../../src/commands/doctor.js";
 import { setUpAccount } from "../../src/features/billing/set-up-account.js";
 import { stripeClient } from "../../src/platform/billing/stripe-client.js";
+import { takeMigrationLock } from "../../src/platform/database/migration-lock.js";
 import { startStandInStripe } from "../../src/stand-in/stripe/index.js";
 import { runHere } from "../support/commands.js";
 import { examine } from "../support/doctor.js";
@@ -740,9 +741,7 @@ it("says that migrations are missing or not finished, and shows a table for peop
   const newest = "migration_name = (SELECT max(migration_name) FROM _prisma_migrations)";
   await world.database.pool.query(`UPDATE _prisma_migrations SET finished_at = NULL WHERE ${newest}`);
   const { by } = await examine({ DATABASE_URL: world.databaseUrl });
-  expect(by.get("database")?.says).toMatch(
-    /^The migration \d+_\w+ was begun and is not finished\. .* start the service/,
-  );
+  expect(by.get("database")?.says).toMatch(/^The migration \d+_\w+ was begun and is not finished: start the service/);
 
   await world.database.pool.query(`DELETE FROM _prisma_migrations WHERE ${newest}`);
   const { code, output } = await runHere(program, [], { DATABASE_URL: world.databaseUrl });
@@ -750,4 +749,10 @@ it("says that migrations are missing or not finished, and shows a table for peop
   expect(code).toBe(1);
   expect(output).toMatch(/^PART +STATE +FINDING\nconfiguration +ok +/);
   expect(output).toMatch(/^database +wrong +Migrations are pending/m);
+
+  await onServer(world.databaseUrl, async (starting) => {
+    await takeMigrationLock(starting, () => {});
+    const during = await examine({ DATABASE_URL: world.databaseUrl });
+    expect(during.by.get("database")?.says).toMatch(/^A server or a command is applying migrations at present/);
+  });
 });

@@ -8,6 +8,7 @@ import { openDataFolder, variableOf } from "../../platform/data-folder.js";
 import { assertFits, assertMayUse } from "../../platform/database/fitting-database.js";
 import { NOT_ALLOWED, sqlStateOf } from "../../platform/database/database-errors.js";
 import { assertTakesChanges, assertVersion, countPending } from "../../platform/database/migrations.js";
+import { isBeingMigrated } from "../../platform/database/migration-lock.js";
 import { assertNotMoved } from "../../platform/database/moved-database.js";
 import { onConnection } from "../../platform/database/one-connection.js";
 import { assertSameDatabase, examinePooler } from "../../platform/database/pooler.js";
@@ -58,7 +59,9 @@ export async function checkDatabase(config: Config): Promise<string> {
     }
     await assertNotMoved(client);
     await assertMayUse(client, place);
-    assertApplied(await countPending(client));
+    // First, since a server may be done between the two.
+    const isUnderWay = await isBeingMigrated(client);
+    assertApplied(await countPending(client), isUnderWay);
     await assertWritable(client);
     await assertMaintained(client);
     return `PostgreSQL ${row.version} with all migrations; its clock agrees.`;
@@ -66,11 +69,14 @@ export async function checkDatabase(config: Config): Promise<string> {
 }
 
 /** @throws Problem if the database lacks migrations. */
-function assertApplied({ count, begun }: Awaited<ReturnType<typeof countPending>>): void {
+function assertApplied({ count, begun }: Awaited<ReturnType<typeof countPending>>, isUnderWay: boolean): void {
+  if (count > 0 && isUnderWay) {
+    throw new Problem("A server or a command is applying migrations at present: run the doctor again when it is done.");
+  }
   if (begun !== undefined) {
     throw new Problem(
-      `The migration ${begun} was begun and is not finished. If no server or command runs it now, start the service: ` +
-        "it runs it again, and says why if that fails.",
+      `The migration ${begun} was begun and is not finished: start the service, which runs it again, and says why ` +
+        "if that fails.",
     );
   }
   if (count > 0) throw new Problem("Migrations are pending: start the service, which applies them.");

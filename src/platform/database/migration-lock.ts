@@ -68,6 +68,15 @@ export async function takeMigrationLock(
   }
 }
 
+/** Whether a server or a command migrates the database, or is about to. */
+export async function isBeingMigrated(database: pg.Client): Promise<boolean> {
+  // Shared, and for this statement alone: who begins to migrate at this moment tries again.
+  const { rows } = await database.query<{ free: boolean }>("SELECT pg_try_advisory_xact_lock_shared($1) AS free", [
+    LOCK,
+  ]);
+  return rows[0]?.free === false;
+}
+
 export async function releaseMigrationLock(database: pg.Client): Promise<void> {
   await database.query("SELECT pg_advisory_unlock($1)", [LOCK]);
 }
