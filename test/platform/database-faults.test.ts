@@ -141,7 +141,8 @@ it("fails statements on a dead network long before the statement timeout", async
 it("forgets connections that are gone, and asks nothing about them", async () => {
   await using world = await createWorld();
   await using network = await startFaultyProxy(world.databaseUrl);
-  await using database = openDatabase(network.url, () => {}, PATIENT);
+  const bounds = { ...PATIENT, suspectAfterMs: LIMITS.database.suspectAfterMs };
+  await using database = openDatabase(network.url, () => {}, bounds);
   const given = Promise.allSettled([database.run(sleep, [60])]);
   await expect.poll(() => activeStatements(world)).toBe(1);
   network.cut();

@@ -9,6 +9,8 @@ export const PATIENT = {
   idleInTransactionMs: 60_000,
   searchTimeoutMs: 30_000,
   replicaDelayMs: 600_000,
+  // A test pauses a connection until others have done their work.
+  suspectAfterMs: 60_000,
 };
 
 /** Long limits for request slots and event loop delay: other work on the machine causes no refusals. */

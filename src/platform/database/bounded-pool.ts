@@ -24,11 +24,13 @@ export interface PoolOptions {
   onError(error: Error): void;
   /** Called for each error that a connection is sent. */
   onRefusal?(error: { readonly code?: string }): void;
+  /** After how long without an answer a connection is cut, if PostgreSQL reports it as idle or cannot be reached. */
+  readonly suspectAfterMs: number;
   /** Which of these PostgreSQL processes are idle: they wait for a statement. */
   idleOf?(processIds: readonly number[]): Promise<readonly number[]>;
 }
 
-const { answerGraceMs, suspectAfterMs } = LIMITS.database;
+const { answerGraceMs } = LIMITS.database;
 const CHECK_EVERY_MS = 500;
 
 /**
@@ -96,6 +98,7 @@ export class BoundedPool extends pg.Pool {
 
   /** When the network lost a message, we and PostgreSQL wait for each other. Detects it long before the timeout. */
   async #cutLost(): Promise<void> {
+    const { suspectAfterMs } = this.#options;
     const suspects = [...this.#connections.values()].filter(({ waitedMs }) => waitedMs > suspectAfterMs);
     if (suspects.length === 0 || this.#isChecking || !this.#options.idleOf) return;
     this.#isChecking = true;

@@ -102,6 +102,8 @@ export interface WaitBounds {
   readonly idleInTransactionMs: number;
   /** How far a replica may be behind the primary. */
   readonly replicaDelayMs: number;
+  /** When a connection without an answer may be lost. */
+  readonly suspectAfterMs: number;
 }
 
 /** What is at the address of a database; a PostgreSQL that accepts changes, unless given. */
@@ -211,6 +213,7 @@ function openPools(url: DatabaseUrl, { waits, pooler, isReplica, naming }: PoolP
     isPooled: pooler !== undefined,
     isReplica,
     waitMs: waits.connectionWaitMs,
+    suspectAfterMs: waits.suspectAfterMs,
     onError,
     ...(pooler && { onRefusal }),
   };
