@@ -68,17 +68,22 @@ const PAGES = [
 it("shows people a page at an unknown address, and programs the error", async () => {
   await using world = await createWorld();
   const { url } = await world.serve();
+  const { key } = await world.user();
   for (const path of ["/nothing", "/invitations", "/docs/nothing?a=/b", "/teams/x/y"]) {
-    const read = async (accept: string) => {
-      const answer = await fetch(url + path, { headers: { accept } });
+    const read = async (accept: string, key?: string) => {
+      const headers = { accept, ...(key !== undefined && { authorization: `Bearer ${key}` }) };
+      const answer = await fetch(url + path, { headers });
       expect(answer.headers.get("vary")).toContain("Accept");
       return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() };
     };
     const sent = await fetch(url + path, { method: "POST", headers: { accept: "text/html" } });
     const [page, program] = [await read(BROWSER), await read("*/*")];
+    // Java's own client accepts so, unless told otherwise.
+    const withKey = await read("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", key);
     const [, link = ""] = /<a href="([^"]+)"/.exec(page.text) ?? [];
 
     expect([path, page.status, program.status]).toEqual([path, 404, 404]);
+    expect([path, withKey.status, withKey.type]).toEqual([path, 404, expect.stringMatching(/^application\/json/)]);
     expect(sent.headers.get("content-type")).toMatch(/^application\/json/);
     expect(page.type).toMatch(/^text\/html/);
     expect(new URL(link, `https://example.com/prefix${path}`).pathname).toBe("/prefix/");

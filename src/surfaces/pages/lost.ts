@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, Handler } from "express";
+import type { ErrorRequestHandler, Handler, Request } from "express";
 import { html } from "../../platform/html.js";
 import { failureBehind, isRead, noteFailure, prefersPage } from "../http.js";
 import { HOME, linkFrom } from "../navigation.js";
@@ -6,10 +6,14 @@ import { NoSuchPath } from "../plain-errors.js";
 import { problemNote } from "./forms.js";
 import { PAGE_HEADERS, page } from "./layout.js";
 
+/** Whoever sends a key is a program, even if it prefers HTML, as Java's does unless told otherwise. */
+const isPerson = (request: Request): boolean =>
+  isRead(request) && request.headers.authorization === undefined && prefersPage(request);
+
 /** A person who mistyped an address, or whose mail program cut a link, reads a page; programs get the error as JSON. */
 export const lostPage: Handler = (request, response, next) => {
   response.vary("Accept");
-  if (!isRead(request) || !prefersPage(request)) return next();
+  if (!isPerson(request)) return next();
   const [here = ""] = request.originalUrl.split("?");
   noteFailure(new NoSuchPath(), response);
   response.set(PAGE_HEADERS).send(
@@ -23,14 +27,13 @@ export const lostPage: Handler = (request, response, next) => {
 
 /**
  * A person who opens pages too often, or while the service is busy, reads when to come back. Every other error gets the
- * answer of its door. Whoever sends a key is a program, even if it prefers HTML, as Java's does unless told otherwise.
+ * answer of its door.
  */
 export const busyPageOr =
   (answer: ErrorRequestHandler): ErrorRequestHandler =>
   (error: unknown, request, response, next) => {
     const mayComeBack = failureBehind(error)?.retryAfterSeconds !== undefined;
-    const isPerson = isRead(request) && request.headers.authorization === undefined && prefersPage(request);
-    if (response.headersSent || !mayComeBack || !isPerson) return void answer(error, request, response, next);
+    if (response.headersSent || !mayComeBack || !isPerson(request)) return void answer(error, request, response, next);
     const note = problemNote(noteFailure(error, response));
     response.set(PAGE_HEADERS).send(page("Try again later", html`${note}`));
   };
