@@ -328,6 +328,17 @@ it("tells Prometheus the job that the alerts name, and where the servers of depl
   expect(kubernetes).toContain(`{ name: ${name}, containerPort: ${port} }`);
 });
 
+it("lets Kubernetes drain nodes with servers one after another, also while none is ready", () => {
+  const parts = readFileSync(join("deploy", "kubernetes.yaml"), "utf8").split(/^---$/m);
+  const partOf = (kind: string) => parts.find((part) => part.includes(`\nkind: ${kind}\n`)) ?? "";
+  const budget = partOf("PodDisruptionBudget");
+  const selector = /^ +selector: \{ matchLabels: (\{ app: \S+ \}) \}/m;
+
+  expect(budget).toMatch(/^ +maxUnavailable: 1$/m);
+  expect(budget).toMatch(/^ +unhealthyPodEvictionPolicy: AlwaysAllow$/m);
+  expect(selector.exec(budget)?.[1]).toBe(/labels: (\{ app: \S+ \})/.exec(partOf("Deployment"))?.[1]);
+});
+
 it("names every command of package.json in the README, and no other command in any document", () => {
   const commandsIn = (text: string) =>
     Array.from(text.matchAll(/npm (?:run(?: -s| --silent)? )?([a-z][a-z:-]*)/g), ([, name = ""]) => name);

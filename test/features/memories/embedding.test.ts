@@ -231,7 +231,9 @@ it("takes what a model refuses for good out of the queue only when no other mode
   using _refuses = vi
     .spyOn(at.meaning.server, "embed")
     .mockImplementation(async ([text]) =>
-      text?.includes("Refused") ? Promise.reject(new TextsRefused("Too long.")) : [{ scale: 1, values: [1] }],
+      text?.includes("Refused")
+        ? Promise.reject(new TextsRefused("Too long."))
+        : [{ scale: 1, values: new Int8Array(1) }],
     );
   const tryForTheLastTime = async () => {
     const last = { attempts: LIMITS.embeddings.attempts - 1, dueAt: new Date(0) };
