@@ -7,6 +7,7 @@ import {
   callerOf,
   callerOfToken,
   connectClient,
+  noKeyAtMcp,
   signIn,
   signOut,
   signUp,
@@ -156,7 +157,10 @@ export async function createDoors({ config, services, http, work, health, waitMs
   app.use("/graphql", graphql, busyPageOr(errorAnswer(graphqlError)));
   const identified = [authenticate(identify, budgets, { optional: false }), admitsKey];
   const mcp = { schema, services, instructions: AGENT_INSTRUCTIONS, routes };
-  app.use(mcpDoor(operations, { ...mcp, path: "/mcp", identified }));
+  const refusal = urls && noKeyAtMcp(urls.resource);
+  const byKey = (authorization: string | undefined) => callerOf(authorization, database, refusal);
+  const withKey = [authenticate(byKey, budgets, { optional: false }), admitsKey];
+  app.use(mcpDoor(operations, { ...mcp, path: "/mcp", identified: withKey }));
   if (urls) {
     const byToken = (token: string | undefined) => callerOfToken(token, urls.resource, { ...services, database });
     const connected = [challenge(urls), authenticate(byToken, budgets, { optional: false }), admitsKey];

@@ -53,6 +53,20 @@ describe("a client without a token", () => {
     });
   });
 
+  it("is told at the door for keys, too, where it can connect", async () => {
+    for (const key of [undefined, "wrong", (await walker.connect()).access_token]) {
+      const { status, body } = await walker.say(key, "tools/list", {}, "/mcp");
+
+      expect(status).toBe(401);
+      expect(body.error?.message).toContain(`or connect without a key, by OAuth, to ${url}/mcp/oauth instead.`);
+    }
+    await using without = await createWorld();
+    const { url: keysOnly } = await without.serve();
+    const { body } = await ask(`${keysOnly}/mcp`, { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
+    expect(JSON.stringify(body)).toContain("Send a valid API key in the header");
+    expect(JSON.stringify(body)).not.toContain("OAuth");
+  });
+
   it("is told about the address that it uses, whatever its query", async () => {
     const told = async (query: string) => {
       const { headers } = await walker.say(undefined, "tools/list", {}, `/mcp/oauth${query}`);

@@ -13,8 +13,13 @@ import type { Database } from "../../platform/database/database.js";
  * like a valid key, so the time of the answer does not tell them apart. AccountSuspended for a valid key of a suspended
  * user.
  */
-export const callerOf = (authorization: string | undefined, database: Database): Promise<Caller> =>
-  callerWithKey(sha256(bearerToken(authorization)), database);
+export const callerOf = (authorization: string | undefined, database: Database, refusal?: string): Promise<Caller> =>
+  callerWithKey(sha256(bearerToken(authorization)), database, refusal);
+
+/** What agents are told at `/mcp`, where others may connect by OAuth at this address: their people often mistake it. */
+export const noKeyAtMcp = (resource: string): string =>
+  `Send a valid API key in the header \`Authorization: Bearer <key>\`, or connect without a key, by OAuth, to ${resource} ` +
+  "instead. A key ends when it expires, is revoked, or its account is deleted.";
 
 const NO_TOKEN =
   "Connect by OAuth: send a valid access token in the header `Authorization: Bearer <token>`. API keys are for `/mcp`.";

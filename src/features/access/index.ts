@@ -8,7 +8,7 @@ import { viewer } from "./viewer.js";
 
 export { revokeWithDescendants } from "./key-lineage.js";
 export { CODE_GUESSES, CodeInvalid, createKeyForOwner, signUp, useCode };
-export { callerOf, callerOfToken } from "./caller.js";
+export { callerOf, callerOfToken, noKeyAtMcp } from "./caller.js";
 export { connectClient, endKeyOfClient } from "./connect-client.js";
 export { SIGNED_IN_MS, signIn, signOut } from "./sign-in.js";
 export { accessChores } from "./chores.js";
