@@ -160,6 +160,43 @@ it.each([
   expect(memories).toMatchObject([{ title: "Old", superseded_by: { id: newer.id, title: "Newer" } }]);
 });
 
+it("does not let an agent make memories replace each other in a circle, by either name", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [first, second, third, other] = await memoriesTitled(ann, "First", "Second", "Third", "Other");
+  await aLink(ann, second, first, { relationshipType: "REPLACES" });
+  await aLink(ann, second, third, { relationshipType: "DEPRECATED_BY" });
+  const link = (from: { id: string }, to: { id: string }, relationship_type: string) =>
+    call("create_relationship", { from_memory_id: from.id, to_memory_id: to.id, relationship_type });
+  const refusal = "REPLACES the other already, by way of others. Read them: ";
+
+  expect(await link(first, third, "REPLACES")).toMatchObject({
+    error: { message: expect.stringContaining(`to_memory_id: ${refusal}`) as string },
+  });
+  expect(await link(third, first, "DEPRECATED_BY")).toMatchObject({
+    error: { message: expect.stringContaining(`from_memory_id: ${refusal}`) as string },
+  });
+  for (const replaced of [first, second, third]) {
+    expect(await link(other, replaced, "REPLACES")).not.toHaveProperty("error");
+  }
+});
+
+it("ends where memories that programs made replace each other in a circle", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [one, two, three, other] = await memoriesTitled(ann, "One", "Two", "Three", "Other");
+  for (const [from, to] of [
+    [one, two],
+    [two, three],
+    [three, one],
+  ] as const) {
+    await aLink(ann, from, to, { relationshipType: "REPLACES" });
+  }
+
+  const link = { from_memory_id: one.id, to_memory_id: other.id, relationship_type: "REPLACES" };
+  expect(await call("create_relationship", link)).not.toHaveProperty("error");
+});
+
 it("lets only one of two agents win who replace each other's memory at the same moment", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

@@ -178,31 +178,45 @@ function assertMayClose(ends: Awaited<ReturnType<typeof findEnds>>, type: string
 
 const PLANNED = "say RELATED_TO. If it is done, first change its type to solution by update_memory";
 
-/** The two names for replacing: each says it in the other direction. */
-const REPLACING: ReadonlyMap<string, string> = new Map([
-  ["REPLACES", "DEPRECATED_BY"],
-  ["DEPRECATED_BY", "REPLACES"],
-]);
+/** How many steps are followed from a memory to those that replace it, and how many memories in a step. */
+const REPLACING_MAX = { steps: 10, memories: 20 };
 
 /**
- * Refuses two memories that replace each other, by either name: readers would be sent back and forth.
+ * Refuses a memory that replaces one by which it is replaced, by either name and by way of others, too: readers would be
+ * sent round in circles.
  * @throws InvalidInput
  */
 async function assertNotReplaced(database: Database, { graphId, fromId, type, toId }: Link): Promise<void> {
-  const turned = REPLACING.get(type);
-  if (turned === undefined) return;
+  if (type !== "REPLACES" && type !== "DEPRECATED_BY") return;
   // Two agents that say the opposite at the same moment wait for each other here. The lower id, as all locks in order.
   const id = fromId < toId ? fromId : toId;
   await lockRow(database, "memory", { graph_id: graphId, id }, { strength: "NO KEY UPDATE" });
-  const opposite =
-    (await findLink(database, { graphId, fromId: toId, type, toId: fromId })) ??
-    (await findLink(database, { graphId, fromId, type: turned, toId }));
-  if (!opposite) return;
-  const path = type === "REPLACES" ? "toMemoryId" : "fromMemoryId";
-  throw InvalidInput.at(
-    path,
-    "REPLACES the other already. Read both: update the one that is to hold, or delete the one that is wrong",
-  );
+  const [replacing, replaced] = type === "REPLACES" ? [fromId, toId] : [toId, fromId];
+  const seen = new Set<string>();
+  let ids = [replacing];
+  for (let step = 0; step < REPLACING_MAX.steps && ids.length > 0; step++) {
+    ids = (await findReplacing(database, graphId, ids)).filter((one) => !seen.has(one));
+    for (const one of ids) seen.add(one);
+    if (!seen.has(replaced)) continue;
+    throw InvalidInput.at(
+      type === "REPLACES" ? "toMemoryId" : "fromMemoryId",
+      `REPLACES the other already${step === 0 ? "" : ", by way of others"}. Read them: update the one that is to hold, or ` +
+        "delete those that are wrong",
+    );
+  }
+}
+
+/** The memories that replace some of these. */
+async function findReplacing({ models }: Database, graphId: string, ids: readonly string[]): Promise<string[]> {
+  const most = { take: REPLACING_MAX.memories };
+  const some = { in: [...ids] };
+  // One after another, since each has its index.
+  const replacing = await models.relationship.findMany({ where: { graphId, type: "REPLACES", toId: some }, ...most });
+  const named = await models.relationship.findMany({
+    where: { graphId, type: "DEPRECATED_BY", fromId: some },
+    ...most,
+  });
+  return [...replacing.map(({ fromId }) => fromId), ...named.map(({ toId }) => toId)];
 }
 
 interface Link {
