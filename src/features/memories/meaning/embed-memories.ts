@@ -31,7 +31,7 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
   const { meaning } = context;
   if (performance.now() < meaning.askableAt) return false;
   const until = performance.now() + meaning.runMs;
-  const claimed = await claimDueMemories(context);
+  const { claimed, mayBeMore } = await claimDueMemories(context);
   const first = claimed.filter(({ attempts }) => attempts === 1);
   const groups = [first, ...claimed.filter(({ attempts }) => attempts > 1).map((due) => [due])];
   const open = new Set(claimed);
@@ -65,7 +65,7 @@ export async function embedDueMemories(context: Embedding): Promise<boolean> {
     }
   }
   meaning.unstored.clear();
-  return !failed && claimed.length === batch;
+  return !failed && mayBeMore;
 }
 
 function noteFailure({ log, meter }: Embedding, { message: reason }: EmbeddingsFailed): void {
@@ -175,7 +175,7 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
   for (const due of group) {
     const own = found.find(({ memory }) => memory.graphId === due.graphId && memory.id === due.memoryId);
     if (own) texts.push({ due, ...own });
-    else await remove(context, due);
+    else await remove(context, [due]);
   }
   return texts;
 }

@@ -31,11 +31,12 @@ interface Due {
  * other server sends the same texts meanwhile. After a failure a memory is due again after a minute; the wait grows with
  * each attempt. A claim succeeds only on the row as it was read, so one server gets it.
  */
-export async function claimDueMemories(context: Embedding): Promise<DueMemory[]> {
+export async function claimDueMemories(context: Embedding): Promise<Claim> {
   const { embeddingDue } = context.database.models;
   const now = await timeOf(context.database);
   const claimed: DueMemory[] = [];
-  for (const { graphId, memoryId, ...before } of await findDue(context, now)) {
+  const { due, removed } = await findDue(context, now);
+  for (const { graphId, memoryId, ...before } of due) {
     const attempts = before.attempts + 1;
     const waitMs = waitMsAfter(attempts);
     const claim = { attempts, dueAt: new Date(now.getTime() + Math.max(waitMs, LIMITS.chores.runMs)) };
@@ -44,7 +45,12 @@ export async function claimDueMemories(context: Embedding): Promise<DueMemory[]>
     const againAt = new Date(now.getTime() + waitMs);
     if (count > 0) claimed.push({ graphId, memoryId, ...claim, before, againAt });
   }
-  return claimed;
+  return { claimed, mayBeMore: claimed.length === batch || removed > 0 };
+}
+
+interface Claim {
+  readonly claimed: DueMemory[];
+  readonly mayBeMore: boolean;
 }
 
 /** A memory's row in the queue, as it was read. */
@@ -57,7 +63,7 @@ const BATCHES_PASSED = 4;
  * A batch of due memories. Those that have the vectors of this server's model are passed over, and taken out of the
  * queue if no other model lacks them either.
  */
-async function findDue(context: Embedding, now: Date): Promise<Row[]> {
+async function findDue(context: Embedding, now: Date): Promise<{ due: readonly Row[]; removed: number }> {
   const { embeddingDue, embeddingModel } = context.database.models;
   const { model } = context.meaning.server;
   const where = { dueAt: { lte: now } };
@@ -65,7 +71,9 @@ async function findDue(context: Embedding, now: Date): Promise<Row[]> {
     embeddingDue.findMany({ where, orderBy: [{ dueAt: "asc" }, { memoryId: "asc" }], skip, take: batch });
   const first = await read(0);
   // Without another model, whatever is in the queue lacks its vectors.
-  if (first.length === 0 || (await embeddingModel.count({ where: { model: { not: model } } })) === 0) return first;
+  if (first.length === 0 || (await embeddingModel.count({ where: { model: { not: model } } })) === 0) {
+    return { due: first, removed: 0 };
+  }
   const [due, embedded]: [Row[], Row[]] = [[], []];
   for (let [rows, passed] = [first, 0]; rows.length > 0; passed++) {
     const done = await embeddedAmong(context, rows, [model]);
@@ -73,8 +81,9 @@ async function findDue(context: Embedding, now: Date): Promise<Row[]> {
     if (rows.length < batch || due.length >= batch || passed === BATCHES_PASSED) break;
     rows = await read((passed + 1) * batch);
   }
-  for (const row of await embeddedAmong(context, embedded, await otherModelsInUse(context))) await remove(context, row);
-  return due.slice(0, batch);
+  const done = await embeddedAmong(context, embedded, await otherModelsInUse(context));
+  await remove(context, [...done]);
+  return { due: due.slice(0, batch), removed: done.size };
 }
 
 /** Those that have vectors of their present text by each of the models. */
@@ -121,7 +130,7 @@ export async function forgive(context: Embedding, claimed: readonly DueMemory[])
 /** Forgets those of a group that were refused too often, unless another model lacks them; the others are tried again. */
 export async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<void> {
   for (const due of group) {
-    if (due.attempts >= ATTEMPTS_MAX && !(await isAwaited(context, due))) await remove(context, due);
+    if (due.attempts >= ATTEMPTS_MAX && !(await isAwaited(context, due))) await remove(context, [due]);
     else await release(context, due, { dueAt: due.againAt });
   }
 }
@@ -136,7 +145,7 @@ export const release = ({ database: { models } }: Embedding, { graphId, memoryId
  */
 export async function settleDue(context: Embedding, due: DueMemory): Promise<void> {
   if (await isAwaited(context, due)) await putBack(context, [due]);
-  else await remove(context, due);
+  else await remove(context, [due]);
 }
 
 /** Whether another model that is in use lacks vectors of a memory. */
@@ -145,6 +154,13 @@ async function isAwaited(context: Embedding, due: Row): Promise<boolean> {
   return others.length > 0 && !(await embeddedAmong(context, [due], others)).has(due);
 }
 
-/** Takes a memory out of the queue, unless it was changed since. */
-export const remove = ({ database: { models } }: Embedding, { graphId, memoryId, dueAt }: Row) =>
-  models.embeddingDue.deleteMany({ where: { graphId, memoryId, dueAt } });
+/** Takes memories out of the queue, but for those that were changed since. */
+export async function remove({ database: { models } }: Embedding, rows: readonly Row[]): Promise<void> {
+  // Those that were queued together have one time.
+  for (const time of new Set(rows.map(({ dueAt }) => dueAt.getTime()))) {
+    const together = rows.filter(({ dueAt }) => dueAt.getTime() === time);
+    for (const { graphId, ids } of idsByGraph(together.map(({ graphId, memoryId: id }) => ({ graphId, id })))) {
+      await models.embeddingDue.deleteMany({ where: { graphId, memoryId: { in: ids }, dueAt: new Date(time) } });
+    }
+  }
+}
