@@ -48,7 +48,7 @@ import { errorsPage } from "./surfaces/pages/errors.js";
 import { graphqlPage } from "./surfaces/pages/graphql.js";
 import { homePage } from "./surfaces/pages/home.js";
 import { limitsPage } from "./surfaces/pages/limits.js";
-import { busyPageOr, lostPage } from "./surfaces/pages/lost.js";
+import { busyPageOr, lostPage, pagesWithSlash } from "./surfaces/pages/lost.js";
 import { invitationPages } from "./surfaces/pages/invitation-routes.js";
 import { mcpDoor, mcpError } from "./surfaces/mcp/door.js";
 import { refuseRegistration } from "./surfaces/oauth/no-registration.js";
@@ -149,6 +149,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
       accessPage(operations),
       errorsPage(() => ({ failures: raisedFailures(operations, relations), routes, graphqlCodes: GRAPHQL_CODES })),
       docsRoutes(operations, schema, config.publicUrl),
+      pagesWithSlash(),
       express.Router().use(PAGES, lostPage, noSuchPage),
     ]),
   );

@@ -91,6 +91,18 @@ it("shows people a page at an unknown address, and programs the error", async ()
   }
 });
 
+it("leads people who add a slash to the address of a page to the page, also below a prefix", async () => {
+  await using world = await createWorld();
+  const { url } = await world.serve();
+  for (const { path } of PAGE_LINKS.filter((page) => page.path !== "/graphql")) {
+    const { status, headers } = await fetch(`${url}${path}/`, { redirect: "manual" });
+    const target = new URL(headers.get("location") ?? "", `https://example.com/prefix${path}/`).pathname;
+
+    expect([path, status, target]).toEqual([path, 308, `/prefix${path}`]);
+    expect((await fetch(url + path, { headers: { accept: BROWSER } })).status).toBe(200);
+  }
+});
+
 it("shows people a page also when they open pages too often, and programs the error", async () => {
   await using world = await createWorld();
   const { url } = await world.serve({ TRUSTED_PROXIES: "1" });

@@ -1,7 +1,7 @@
-import type { ErrorRequestHandler, Handler, Request } from "express";
+import { type ErrorRequestHandler, type Handler, type Request, Router } from "express";
 import { html } from "../../platform/html.js";
 import { failureBehind, isRead, noteFailure, prefersPage } from "../http.js";
-import { HOME, linkFrom } from "../navigation.js";
+import { HOME, PAGE_LINKS, linkFrom } from "../navigation.js";
 import { NoSuchPath } from "../plain-errors.js";
 import { problemNote } from "./forms.js";
 import { PAGE_HEADERS, page } from "./layout.js";
@@ -9,6 +9,16 @@ import { PAGE_HEADERS, page } from "./layout.js";
 /** Whoever sends a key is a program, even if it prefers HTML, as Java's does unless told otherwise. */
 const isPerson = (request: Request): boolean =>
   isRead(request) && request.headers.authorization === undefined && prefersPage(request);
+
+/** Leads people who add a slash to the address of a page to the page. The door of GraphQL answers also with a slash. */
+export function pagesWithSlash(): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const { path } of PAGE_LINKS) {
+    if (path !== "/graphql")
+      router.get(`${path}/`, (_, response) => response.redirect(308, `..${path.replace(/.*(?=\/)/, "")}`));
+  }
+  return router;
+}
 
 /** A person who mistyped an address, or whose mail program cut a link, reads a page; programs get the error as JSON. */
 export const lostPage: Handler = (request, response, next) => {

@@ -24,7 +24,6 @@ export function docsRoutes(operations: readonly Operation[], schema: GraphQLSche
     "/docs",
     serveUnchanging("text/html; charset=utf-8", () => PAGE),
   );
-  router.get("/docs/", (_request, response) => response.redirect(308, "../docs"));
   router.get(`${ASSETS}/start.css`, (_request, response) => cacheForever(response).type("text/css").send(STYLE));
   router.get(`${ASSETS}/start.js`, (_request, response) => cacheForever(response).type("text/javascript").send(START));
   for (const name of ["swagger-ui.css", "swagger-ui-bundle.js"]) {
