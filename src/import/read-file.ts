@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { resolve } from "node:path";
+import { extname, resolve } from "node:path";
 import { LIMITS } from "../limits.js";
 import type { FinishOptions } from "./draft.js";
 import type { ImportedGraph } from "./graph.js";
@@ -17,6 +17,16 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EPERM: "You have no permission to read this file",
 };
 
+const TO_NOTES = "Convert it to Markdown notes, one for each of its notes, and import their folder.";
+
+/** What to do with files of other programs, in which each line would be refused. */
+const CONVERSIONS: Readonly<Record<string, string>> = {
+  ".csv":
+    'Write each row as a line of JSON, such as {"title": "Deploy", "content": "On Tuesdays."}, and import that file.',
+  ".enex": TO_NOTES,
+  ".org": TO_NOTES,
+};
+
 interface ReadOptions extends FinishOptions {
   readonly bytesMax?: number;
 }
@@ -27,6 +37,8 @@ export async function readGraphFile(path: string, options: ReadOptions = {}): Pr
   const graph = await readWhole(place, options);
   if (graph.notes.size > 0) return graph;
   if (isNote(place)) throw new ImportStopped(`${place} is a note. Give the folder that it is in.`);
+  const conversion = CONVERSIONS[extname(place).toLowerCase()];
+  if (conversion !== undefined) throw new ImportStopped(`There are no memories in ${place}. ${conversion}`);
   throw new ImportStopped(
     `There are no memories in ${place}.${showReasons(graph)}\nGive a memory.jsonl or memory.json of an MCP memory ` +
       "server, or a JSON export of memories: --help says what their lines look like.",

@@ -1,4 +1,6 @@
 import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { WriteStream } from "node:tty";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { suspendUser } from "../../src/features/accounts/index.js";
@@ -14,6 +16,7 @@ import {
   memoriesOf,
   relation,
 } from "../support/imports.js";
+import { aFolder } from "../support/folder.js";
 import { createWorld } from "../support/world.js";
 
 const MARKER = { type: "_aim", source: "mcp-knowledge-graph" };
@@ -241,6 +244,20 @@ describe("the command", () => {
 
     expect(said.err.join("\n")).toContain(message);
     expect(said).toMatchObject({ exitCode: 1, out: [] });
+  });
+
+  it.each([
+    ["notes.csv", "title,content\nDeploy,On Tuesdays.\n", "Write each row as a line of JSON, such as {"],
+    ["Notes.ENEX", '<?xml version="1.0"?>\n<en-export></en-export>\n', "Convert it to Markdown notes"],
+    ["notes.org", "* Deploy\n", "Convert it to Markdown notes"],
+  ])("says how to convert %s, instead of what is wrong with each line", async (name, text, advice) => {
+    const path = join(await aFolder(), name);
+    await writeFile(path, text);
+
+    const said = await command([path, "--dry-run"], "");
+
+    expect(said).toMatchObject({ exitCode: 1, out: [], err: [expect.stringContaining(`${name}. ${advice}`)] });
+    expect(said.err.join("\n")).not.toContain("it is not JSON");
   });
 
   it("says what to do about a pipe, and does not wait for it", async () => {
