@@ -15,7 +15,7 @@ export function pagesWithSlash(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const { path } of PAGE_LINKS) {
     if (path !== "/graphql")
-      router.get(`${path}/`, (_, response) => response.redirect(308, `..${path.replace(/.*(?=\/)/, "")}`));
+      router.get(`${path}/`, (_, response) => response.redirect(308, `..${path.slice(path.lastIndexOf("/"))}`));
   }
   return router;
 }
