@@ -4,8 +4,8 @@ export class Html {
 }
 
 /**
- * A template for HTML. Every value is escaped, except `Html` and lists of it; null and undefined are left out. So no
- * value from outside can be left unescaped by mistake.
+ * A template for HTML. Every value is escaped, except `Html` and lists of it; null, undefined and false are left
+ * out. So no value from outside can be left unescaped by mistake.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly unknown[]): Html {
   return new Html(parts.map((part, index) => part + textOf(values[index])).join(""));
@@ -19,7 +19,7 @@ export const prose = (text: string): Html =>
 export const isolate = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 function textOf(value: unknown): string {
-  if (value === null || value === undefined) return "";
+  if (value === null || value === undefined || value === false) return "";
   if (value instanceof Html) return value.text;
   if (Array.isArray(value)) return value.map(textOf).join("");
   return String(value).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
