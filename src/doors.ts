@@ -16,15 +16,7 @@ import { exportGraph } from "./features/bulk/index.js";
 import { billingByPage, refreshCheckout, receivePaymentWebhook } from "./features/billing/index.js";
 import { AGENT_INSTRUCTIONS } from "./features/memories/index.js";
 import { OAuthRecords } from "./features/oauth/index.js";
-import {
-  answerByCode,
-  createTeam,
-  invitation,
-  invitationById,
-  mailInvitation,
-  myTeam,
-  updateTeam,
-} from "./features/teams/index.js";
+import { answerByCode, invitation, invitationById, mailInvitation, teamsByPage } from "./features/teams/index.js";
 import type { Failure } from "./operation/failure.js";
 import { type Services, servicesFor } from "./operation/context.js";
 import { SCOPES, scopesOf } from "./operation/permission.js";
@@ -133,9 +125,7 @@ export async function createDoors({ config, services, http, work, health, waitMs
         signIn,
         signOut,
         signedInMs: SIGNED_IN_MS,
-        myTeam,
-        createTeam,
-        updateTeam,
+        ...teamsByPage,
         ...billingByPage,
       }),
       homePage(chargeAddress(budgets)),

@@ -12,7 +12,7 @@ export interface PageLink {
 export const ACCOUNT = {
   path: ACCOUNT_PATH,
   name: "Team and billing",
-  about: "What your team has bought. Its owner buys seats, changes them, and finds the invoices.",
+  about: "Who is in your team and what it has bought: invite people, buy seats, find the invoices.",
 } as const satisfies PageLink;
 
 /** Every such page but the home page, in the order in which a new user needs them. */

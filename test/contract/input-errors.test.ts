@@ -1,4 +1,5 @@
 import { billingByPage } from "../../src/features/billing/index.js";
+import { teamsByPage } from "../../src/features/teams/index.js";
 import {
   type GraphQLArgument,
   GraphQLError,
@@ -374,10 +375,7 @@ describe("messages", () => {
       "invitation",
       "invitationById",
       "mailInvitation",
-      "myTeam",
-      "createTeam",
-      "updateTeam",
-      ...Object.keys(billingByPage).filter((name) => !/^is[A-Z]/.test(name)),
+      ...Object.keys({ ...teamsByPage, ...billingByPage }).filter((name) => !/^(?:is|may)[A-Z]/.test(name)),
     ];
     const shown = onPages
       .flatMap((name) => operationNamed(name).failures.flatMap(examplesOf))

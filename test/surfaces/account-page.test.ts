@@ -6,22 +6,20 @@ import { upgradeTeam } from "../../src/features/billing/upgrade-team.js";
 import { TEAM_EXAMPLE } from "../../src/features/teams/team.js";
 import { teamAudit } from "../../src/features/teams/list-audit.js";
 import { LIMITS } from "../../src/limits.js";
+import { accountPage } from "../../src/surfaces/pages/account.js";
 import {
   type ShownPreview,
   type ShownSubscription,
-  accountPage,
   previewPage,
   pricedFor,
-} from "../../src/surfaces/pages/account.js";
+} from "../../src/surfaces/pages/account-billing.js";
 import { minuteOf } from "../../src/wording.js";
 import { barriersOn, smallTargetsOn } from "../support/accessibility.js";
-import { type BillingWorld, aPayer, aSubscriber, createBillingWorld, customerOf } from "../support/billing.js";
+import { CODE, signedIn, textOf, visit } from "../support/account-page.js";
+import { aPayer, aSubscriber, createBillingWorld, customerOf } from "../support/billing.js";
 import { describeInBrowser } from "../support/browser.js";
 import { paleFields, paleTexts } from "../support/contrast.js";
 import { startPrefixProxy } from "../support/prefix-proxy.js";
-import type { Actor } from "../support/world.js";
-
-const CODE = "12345678";
 
 it("lets an owner sign in by a code, buy seats, change their number, cancel and come back", async () => {
   await using world = await createBillingWorld();
@@ -434,45 +432,3 @@ describeInBrowser("the page of a team", (browser) => {
     expect(new URL(page.url()).pathname).toBe("/prefix/docs");
   });
 });
-
-/** What a page says, without its markup. */
-const textOf = (page: string): string =>
-  page
-    .replaceAll(/<[^>]+>/g, "")
-    .replaceAll("&#39;", "'")
-    .replaceAll(/\s+/g, " ");
-
-/** A browser without scripts, which keeps the page's cookie. */
-function visit(world: BillingWorld) {
-  const cookies: string[] = [];
-  const ask = async (path: string, options: RequestInit, url = world.app.url) => {
-    const [cookie = ""] = (cookies.at(-1) ?? "").split(";");
-    const headers = { ...(cookie && { cookie }), ...(options.headers as Record<string, string>) };
-    const answer = await fetch(`${url}/account${path}`, { redirect: "manual", ...options, headers });
-    cookies.push(...answer.headers.getSetCookie());
-    return { status: answer.status, location: answer.headers.get("location"), text: await answer.text() };
-  };
-  const send = (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
-    ask(path, { method: "POST", body: new URLSearchParams(form), headers });
-  /** The form that orders the seats whose price is shown. */
-  const price = async (seats: string): Promise<Record<string, string>> => {
-    const { text } = await send("/preview", { seats });
-    const fields = text.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g);
-    return Object.fromEntries([...fields].map(([, name = "", value = ""]) => [name, value]));
-  };
-  return {
-    cookies,
-    open: (cookie?: string, url?: string) => ask("", { headers: cookie === undefined ? {} : { cookie } }, url),
-    get: (path: string) => ask(path, {}),
-    send,
-    price,
-    order: async (seats: string) => send("/seats", await price(seats)),
-  };
-}
-
-async function signedIn(world: BillingWorld, { email }: Actor) {
-  const visitor = visit(world);
-  await world.giveCode(email, CODE);
-  await visitor.send("/sign-in", { email, code: CODE });
-  return visitor;
-}

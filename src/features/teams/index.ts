@@ -12,13 +12,14 @@ import { revokeInvitation } from "./invitations/revoke-invitation.js";
 import { leaveTeam } from "./leave-team.js";
 import { teamAudit } from "./list-audit.js";
 import { membersOfATeam, teamMembers, userOfMember } from "./members/list-members.js";
+import { mayManage } from "./members/member.js";
 import { removeMember } from "./members/remove-member.js";
 import { updateMemberRole } from "./members/update-member-role.js";
 import { teamOfViewer } from "./team-relations.js";
 import { transferTeam } from "./transfer-team.js";
 import { updateTeam } from "./update-team.js";
 
-export { createTeam, invitation, invitationById, mailInvitation, myTeam, updateTeam };
+export { invitation, invitationById, mailInvitation };
 export { teamChores } from "./chores.js";
 export { answerByCode } from "./invitations/answer-by-code.js";
 export { Invitation, readInvitations } from "./invitations/invitation.js";
@@ -28,6 +29,22 @@ export { type InvitationToSend, newInvitationToken } from "./invitations/invitat
 export { OwnerMustTransfer } from "./leave-team.js";
 export { AuditEntry } from "./list-audit.js";
 export { TeamRoleName } from "./team.js";
+
+/** What the page of a team and its billing runs. */
+export const teamsByPage = {
+  myTeam,
+  createTeam,
+  updateTeam,
+  teamMembers,
+  teamInvitations,
+  inviteMember,
+  resendInvitation,
+  revokeInvitation,
+  updateMemberRole,
+  removeMember,
+  leaveTeam,
+  mayManage,
+} as const;
 
 export const teamOperations = [
   createTeam,

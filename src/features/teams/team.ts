@@ -73,7 +73,7 @@ export class TeamFull extends Failure {
 
   constructor(
     message = "All seats of the team are taken, counting pending invitations. Its owner and admins can revoke an " +
-      "invitation or remove a member; its owner can raise `maxMembers`: with `upgradeTeam` if the team pays for its " +
+      "invitation or remove a member. Its owner can raise `maxMembers`: with `upgradeTeam` if the team pays for its " +
       "seats, otherwise with `updateTeam`.",
   ) {
     super(message);

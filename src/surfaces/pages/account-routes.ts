@@ -1,63 +1,25 @@
 import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
-import type { Context, Services } from "../../operation/context.js";
 import { Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
-import type { Operation } from "../../operation/operation.js";
-import { type Identify, identifyCaller } from "../authentication.js";
+import { identifyCaller } from "../authentication.js";
 import { formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
 import { ACCOUNT, linkFrom } from "../navigation.js";
 import { refuseOtherMethods } from "../plain-errors.js";
 import { scopeOf } from "../request-scope.js";
 import { contextOfPage, runOnPage } from "../run-on-page.js";
-import {
-  type Account,
-  type ShownInvoice,
-  type ShownPreview,
-  type ShownSubscription,
-  type ShownTeam,
-  accountPage,
-  accountProblemPage,
-  codePage,
-  leadPage,
-  previewPage,
-  pricedFor,
-  signInPage,
-} from "./account.js";
+import { accountPage, codePage, signInPage } from "./account.js";
+import { type AccountParts, type Action, BILLING_ACTIONS, PEOPLE_ACTIONS, type Visit } from "./account-actions.js";
+import { accountProblemPage } from "./account-frame.js";
 import { BUG_NOTE } from "./forms.js";
 import { setPageHeaders } from "./layout.js";
-
-/** What the page runs. Given as parameters, since doors may not import features. */
-export interface AccountParts {
-  readonly services: Services;
-  readonly identify: Identify;
-  readonly signUp: Operation<{ email: string }>;
-  /** Exchanges a code for a key. */
-  readonly signIn: (context: Context, proof: { readonly email: string; readonly code: string }) => Promise<string>;
-  readonly signOut: (context: Context) => Promise<void>;
-  readonly signedInMs: number;
-  readonly myTeam: Operation<object, ShownTeam>;
-  readonly createTeam: Operation<{ name: string; maxMembers: number }>;
-  readonly updateTeam: Operation<{ teamId: string; maxMembers?: number }>;
-  readonly teamSubscription: Operation<object, ShownSubscription>;
-  readonly teamInvoices: Operation<{ limit: number }, { invoices: readonly ShownInvoice[] }>;
-  readonly teamUpgradePreview: Operation<{ maxMembers: number }, ShownPreview>;
-  readonly createTeamCheckout: Operation<{ interval: string }, { url: string }>;
-  readonly upgradeTeam: Operation<{ maxMembers: number }>;
-  readonly downgradeTeam: Operation<{ maxMembers: number }>;
-  readonly cancelTeamSubscription: Operation;
-  readonly resumeTeamSubscription: Operation;
-  readonly openBillingPortal: Operation<object, { url: string }>;
-  readonly isLive: (subscription: ShownSubscription) => boolean;
-  readonly isPaid: (subscription: ShownSubscription) => boolean;
-}
+import { readAccount } from "./read-account.js";
 
 const FORM_MAX_BYTES = 4_096;
-const INVOICES = 12;
 
 /**
- * The page on which people without a program see what their team has bought, and its owner changes it. They sign in by a
- * mailed code, for which the browser gets a key that expires soon, in a cookie that no script reads. Everything runs as
- * the operations of the other doors do, with that key.
+ * The page on which people without a program see who is in their team and what it has bought, and change what they may.
+ * They sign in by a mailed code, for which the browser gets a key that expires soon, in a cookie that no script reads.
+ * Everything runs as the operations of the other doors do, with that key.
  */
 export function accountPages(parts: AccountParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -67,7 +29,8 @@ export function accountPages(parts: AccountParts): Router {
     "/code": sendCode(parts),
     "/sign-in": signIn(parts),
     "/sign-out": signOut(parts),
-    ...Object.fromEntries(Object.entries(ACTIONS).map(([below, action]) => [below, act(parts, action)])),
+    ...handlersOf(BILLING_ACTIONS, (action) => act(parts, action, toAccount)),
+    ...handlersOf(PEOPLE_ACTIONS, (action) => act(parts, action, toPeople)),
   };
   for (const [below, answer] of Object.entries(answers)) {
     const path = ACCOUNT.path + below;
@@ -79,6 +42,9 @@ export function accountPages(parts: AccountParts): Router {
   router.all(ACCOUNT.path, refuseOtherMethods(["GET", "HEAD"]));
   return router.use(ACCOUNT.path, showFailure);
 }
+
+const handlersOf = (actions: Readonly<Record<string, Action>>, handle: (action: Action) => Handler) =>
+  Object.fromEntries(Object.entries(actions).map(([below, action]) => [below, handle(action)]));
 
 /**
  * A page of another site, also of a neighbour below the same domain, cannot send these forms. `SameSite` keeps the
@@ -141,45 +107,19 @@ const hereIn = ({ baseUrl, path }: Request): string => (baseUrl + path).replace(
 /** Redirected to a GET, so that reloading the page does nothing again. */
 const toAccount: Handler = (request, response) => response.redirect(303, linkFrom(hereIn(request), ACCOUNT));
 
+const toPeople: Handler = (request, response) =>
+  response.redirect(303, `${linkFrom(hereIn(request), ACCOUNT)}?done#people`);
+
 const askForCode: Handler = (request, response) => response.redirect(303, `${linkFrom(hereIn(request), ACCOUNT)}?code`);
 
 const showAccount =
   (parts: AccountParts): Handler =>
   async (request, response) => {
-    const place = { here: hereIn(request) };
+    const place = { here: hereIn(request), isDone: "done" in request.query };
     const isKnown = await isSignedIn(parts, request, response);
-    if (isKnown) response.send(accountPage(await readAccount(parts, response), place));
+    if (isKnown) response.send(accountPage(await readAccount(parts, response, request.query), place));
     else response.send("code" in request.query ? codePage(place) : signInPage(place));
   };
-
-async function readAccount(parts: AccountParts, response: Response): Promise<Account> {
-  const { services } = parts;
-  const { caller } = scopeOf(response);
-  const { payments, freeSeats } = services.billing;
-  const sold = payments && { freeSeats, byYear: payments.prices.year !== undefined };
-  const known = { email: caller?.email ?? "", sold };
-  if (!caller?.team) return { ...known, owned: null };
-  const [team, subscription] = await Promise.all([
-    runOnPage(services, response, parts.myTeam, {}),
-    runOnPage(services, response, parts.teamSubscription, {}),
-  ]);
-  const shown = { team, subscription, isLive: parts.isLive(subscription), isPaid: parts.isPaid(subscription) };
-  if (caller.team.role !== "owner") return { ...known, owned: { ...shown, isOwner: false } };
-  return { ...known, owned: { ...shown, isOwner: true, invoices: await readInvoices(parts, response) } };
-}
-
-/** Undefined if the payment provider fails, or was asked too often: the rest of the page needs no provider. */
-async function readInvoices(
-  { services, teamInvoices }: AccountParts,
-  response: Response,
-): Promise<readonly ShownInvoice[] | undefined> {
-  try {
-    return (await runOnPage(services, response, teamInvoices, { limit: INVOICES })).invoices;
-  } catch (error) {
-    if (error instanceof Failure) return undefined;
-    throw error;
-  }
-}
 
 /** For an attempt that failed: the page that says why, with the status of the failure. Throws what is no failure. */
 const explained =
@@ -232,86 +172,22 @@ const signOut =
     toAccount(request, response, next);
   };
 
-/** Changes something, and returns a page to show instead of the account, if any. */
-type Action = (visit: Visit) => Promise<string | undefined>;
-
-interface Visit {
-  readonly parts: AccountParts;
-  readonly form: URLSearchParams;
-  readonly here: string;
-  run<Input extends object, Output extends object>(operation: Operation<Input, Output>, input: Input): Promise<Output>;
-}
-
 const act =
-  (parts: AccountParts, action: Action): Handler =>
+  (parts: AccountParts, action: Action, goBack: Handler): Handler =>
   async (request, response, next) => {
     const here = hereIn(request);
     if (!(await isSignedIn(parts, request, response))) return void toAccount(request, response, next);
+    const form = formIn(request);
     const run: Visit["run"] = (operation, input) => runOnPage(parts.services, response, operation, input);
-    const page = await action({ parts, form: formIn(request), here, run }).catch(
-      explained(response, async (problem) => accountPage(await readAccount(parts, response), { here, problem })),
+    const page = await action({ parts, form, here, run }).catch(
+      explained(response, async (problem) => {
+        const place = { here, problem, invited: form.get("email") ?? undefined };
+        return accountPage(await readAccount(parts, response), place);
+      }),
     );
-    if (page === undefined) toAccount(request, response, next);
+    if (page === undefined) goBack(request, response, next);
     else response.send(page);
   };
-
-/** @throws InvalidInput if the form has no whole number of seats. */
-function seatsIn(form: URLSearchParams): number {
-  const seats = Number(form.get("seats") || Number.NaN);
-  if (!Number.isSafeInteger(seats)) throw InvalidInput.at("maxMembers", "must be a whole number");
-  return seats;
-}
-
-/** Else the same number could be charged at once instead of later, or for another period. */
-export class PriceOutdated extends Failure {
-  readonly kind = "conflict";
-  override readonly reason = "price_outdated";
-
-  constructor() {
-    super("The subscription has changed since the price was shown, so nothing was done. Look at the price again.");
-  }
-}
-
-const ACTIONS: Readonly<Record<string, Action>> = {
-  async "/team"({ parts, form, run }) {
-    await run(parts.createTeam, { name: form.get("name") ?? "", maxMembers: seatsIn(form) });
-    return undefined;
-  },
-  async "/preview"({ parts, form, here, run }) {
-    const maxMembers = seatsIn(form);
-    const subscription = await run(parts.teamSubscription, {});
-    return previewPage(await run(parts.teamUpgradePreview, { maxMembers }), subscription, here);
-  },
-  async "/seats"({ parts, form, run }) {
-    const maxMembers = seatsIn(form);
-    const subscription = await run(parts.teamSubscription, {});
-    if (form.get("priced-for") !== pricedFor(subscription)) throw new PriceOutdated();
-    const change = maxMembers > (subscription.seats ?? 0) ? parts.upgradeTeam : parts.downgradeTeam;
-    await run(change, { maxMembers });
-    return undefined;
-  },
-  async "/buy"({ parts, form, here, run }) {
-    const maxMembers = seatsIn(form);
-    const team = await run(parts.myTeam, {});
-    // A checkout sells as many seats as the team's size.
-    if (maxMembers !== team.maxMembers) await run(parts.updateTeam, { teamId: team.id, maxMembers });
-    const interval = form.get("interval") === "year" ? "year" : "month";
-    const { url } = await run(parts.createTeamCheckout, { interval });
-    return leadPage("Pay", url, here);
-  },
-  async "/cancel"({ parts, run }) {
-    await run(parts.cancelTeamSubscription, {});
-    return undefined;
-  },
-  async "/resume"({ parts, run }) {
-    await run(parts.resumeTeamSubscription, {});
-    return undefined;
-  },
-  async "/portal"({ parts, here, run }) {
-    const { url } = await run(parts.openBillingPortal, {});
-    return leadPage("Customer portal", url, here);
-  },
-};
 
 const showFailure: ErrorRequestHandler = (error: unknown, request, response, next) => {
   const failure = noteFailure(error, response);

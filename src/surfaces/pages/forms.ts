@@ -32,6 +32,7 @@ const FOR_PEOPLE: Readonly<Record<string, string>> = {
     "Fewer seats were chosen for the next period, so more cannot be bought now. Take that back first: choose as many " +
     "seats as now.",
   maxMembers: `The number of seats is a whole number from 1 to ${LIMITS.teams.members}.`,
+  no_such_member: "This person is not in the team any more.",
   already_in_team:
     "You are already in a team, and can be in only one. Leave it; if you own it, transfer it before that, or delete " +
     "it. Then try again.",

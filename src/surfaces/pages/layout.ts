@@ -22,10 +22,16 @@ const STYLE = `
   button { cursor: pointer; background: #f6f8fa; color: inherit; margin: .8rem .4rem 0 0 }
   button.main { background: #0b57d0; border-color: #0b57d0; color: #fff }
   label { display: block; font-weight: 600 }
+  bdi { overflow-wrap: anywhere }
+  th:has(bdi) { min-width: 14rem }
+  summary { cursor: pointer; padding: .2rem 0 }
+  details label { margin-top: 1rem; font-weight: 400 }
+  [type=checkbox] { width: 1.5rem; height: 1.5rem; vertical-align: middle }
   code { font-size: .95em; overflow-wrap: anywhere; user-select: all }
   .wide code, pre code { user-select: auto }
   pre { overflow-x: auto; background: #f6f8fa; padding: .8rem; border-radius: .4rem }
   pre code { overflow-wrap: normal }
+  form + table { margin-top: 1rem }
   table { border-collapse: collapse; font-size: .9em; width: 100% }
   th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8c959f }
   .aside { margin: .4rem 0 0; color: #57606a; font-weight: 400 }
@@ -36,6 +42,7 @@ const STYLE = `
     thead { display: none }
     th code, td code, th, td { overflow-wrap: anywhere }
     td > div { display: inline }
+    td:empty { display: none }
     th, td { display: block; border: 0; padding: 0 }
     td::before { content: attr(data-label) ": "; color: #57606a }
     tr { display: block; padding: .6rem 0; border-bottom: 1px solid #8c959f }

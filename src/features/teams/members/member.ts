@@ -69,7 +69,7 @@ const toMember = ({
 });
 
 /** An admin manages everyone but the owner; the owner manages everyone else. */
-const mayManage = (actor: TeamRole, target: TeamRole): boolean =>
+export const mayManage = (actor: TeamRole, target: TeamRole): boolean =>
   target !== "owner" && (actor === "owner" || actor === "admin");
 
 export class OwnerIsProtected extends Failure {
