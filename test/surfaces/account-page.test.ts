@@ -113,6 +113,18 @@ it("takes the cookie from this host alone where people use TLS, so that no neigh
   expect(page.text).toContain(`Signed in as ${owner.email}.`);
 });
 
+it("names the cookie by the path of the service, as browsers send it to all paths of the host", async () => {
+  await using world = await createBillingWorld();
+  const { owner } = await aPayer(world);
+  const PUBLIC_URL = "https://example.com/memory/a;b=c";
+  const app = await world.serve({ PUBLIC_URL });
+  const visitor = await signedIn({ ...world, app }, owner);
+  expect(visitor.cookies.at(-1)).toMatch(/^__Host-memory_graph_key%2Fmemory%2F\S+=mg_live_\w+; Max-Age=3600;/);
+  expect((await visitor.open()).text).toContain(`Signed in as ${owner.email}.`);
+  const [, key] = /=(mg_live_\w+);/.exec(String(visitor.cookies.at(-1))) ?? [];
+  expect((await visitor.open(`__Host-memory_graph_key=${key}`)).text).toContain("Send a code");
+});
+
 it("leads from a failure back to the page, also below a proxy's prefix", async () => {
   await using world = await createBillingWorld();
   const { owner } = await aPayer(world);
@@ -121,6 +133,11 @@ it("leads from a failure back to the page, also below a proxy's prefix", async (
   const suspended = await visitor.open();
   expect(suspended.status).toBe(403);
   expect(suspended.text).toContain('<a href="./account">Back</a>');
+  // Else nobody could sign in there as another for an hour.
+  expect(suspended.text).toContain('<form method="post" action="./account/sign-out">');
+  expect((await visitor.send("/sign-out", {})).location).toBe("../account");
+  expect(visitor.cookies.at(-1)).toMatch(/^memory_graph_key=; Max-Age=0;/);
+  expect((await visitor.open()).text).toContain("Send a code");
 });
 
 it("orders seats only at the price that was shown", async () => {
@@ -263,6 +280,26 @@ it("refuses what a page of another site sends, before anything is done", async (
   }
   expect(await owner.did(teamSubscription)).toMatchObject({ seats: 10, cancelAtPeriodEnd: false });
   expect((await visitor.open()).text).toContain("Sign out");
+});
+
+it("judges by the origin where a browser sends nothing else, and takes what a program sends", async () => {
+  await using world = await createBillingWorld();
+  const visitor = visit(world);
+  const tries = async (headers: Record<string, string>, url?: string) => {
+    const { status } = await visitor.send("/sign-out", {}, headers, url);
+    return [headers["origin"], status];
+  };
+  const { host } = new URL(world.app.url);
+  for (const origin of [world.app.url, `https://${host}`]) expect(await tries({ origin })).toEqual([origin, 303]);
+  for (const origin of ["null", "", `http://neighbour.${host}`, "http://127.0.0.1:1", `${world.app.url}.example.com`]) {
+    expect(await tries({ origin })).toEqual([origin, 403]);
+    expect(await tries({ origin, "sec-fetch-site": "same-origin" })).toEqual([origin, 303]);
+  }
+  expect(await tries({})).toEqual([undefined, 303]);
+  // A proxy may give the service another host. Without TLS, anybody in the network could have written the page.
+  const { url } = await world.serve({ PUBLIC_URL: "https://memory.example.com/path" });
+  expect(await tries({ origin: "https://memory.example.com" }, url)).toEqual(["https://memory.example.com", 303]);
+  for (const origin of ["http://memory.example.com", url]) expect(await tries({ origin }, url)).toEqual([origin, 403]);
 });
 
 it("lets people enter a code when the browser has dropped the page on which they requested it", async () => {

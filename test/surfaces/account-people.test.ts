@@ -176,7 +176,11 @@ it("refuses what a page of another site sends", async () => {
   const { at, forms, member } = await aPlace(world);
   const visitor = await signedIn(at, member);
   const before = await stateOf(world);
-  for (const headers of [{ "sec-fetch-site": "same-site" }]) {
+  for (const headers of [
+    { "sec-fetch-site": "same-site" },
+    { origin: "http://evil.example.com" },
+    { origin: "null" },
+  ]) {
     for (const [path, form] of Object.entries(forms)) {
       const refused = await visitor.send(path, form, headers);
       expect([path, refused.status]).toEqual([path, 403]);
@@ -329,6 +333,10 @@ describeInBrowser("the people of a team", (browser) => {
     const said: string[] = [];
     page.on("console", (message) => said.push(message.text()));
     page.on("pageerror", (error) => said.push(error.message));
+    const origins: Promise<string | null>[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST") origins.push(request.headerValue("origin"));
+    });
     await page.goto(`${proxy.url}/account?code`);
     await page.getByLabel("Your e-mail address").fill(owner.email);
     await world.giveCode(owner.email, CODE);
@@ -367,6 +375,8 @@ describeInBrowser("the people of a team", (browser) => {
     await expect.poll(() => page.getByText(invitation.id).count(), { timeout: 60_000 }).toBe(0);
     expect(new URL(page.url()).pathname).toBe("/prefix/account");
     expect(await world.database.models.invitation.count({ where: { status: "revoked" } })).toBe(1);
+    // Else a browser that sends nothing else would name none, and be refused.
+    expect(new Set(await Promise.all(origins))).toEqual(new Set([new URL(proxy.url).origin]));
     expect(said).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import type { Failure } from "../../operation/failure.js";
+import { AccountSuspended, type Failure } from "../../operation/failure.js";
 import { type Html, html } from "../../platform/html.js";
 import { ACCOUNT, linkFrom, navigation } from "../navigation.js";
 import { problemNote } from "./forms.js";
@@ -26,11 +26,12 @@ export const linkTo = (here: string, below = ""): string => linkFrom(here, { pat
 export const button = (here: string, [below, text]: readonly [string, string]): Html =>
   html`<form method="post" action="${linkTo(here, below)}"><button>${text}</button></form>`;
 
-/** For a failure without a form to show it at. */
+/** For a failure without a form to show it at. A suspended user sees no other page, and can leave it for another. */
 export const accountProblemPage = (failure: Failure | undefined, note: Html, here: string): string =>
   show(
     here,
     "That did not work",
     html`${problemNote(failure) ?? note}
-      <p><a href="${linkTo(here)}">Back</a></p>`,
+      <p><a href="${linkTo(here)}">Back</a></p>
+      ${failure instanceof AccountSuspended && button(here, ["/sign-out", "Sign out"])}`,
   );

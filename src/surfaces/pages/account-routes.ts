@@ -1,5 +1,5 @@
 import { type ErrorRequestHandler, type Handler, type Request, type Response, Router } from "express";
-import { Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
+import { AccountSuspended, Failure, InvalidInput, Unauthorized } from "../../operation/failure.js";
 import { identifyCaller } from "../authentication.js";
 import { formIn, readBodyUpTo } from "../body.js";
 import { noteFailure } from "../http.js";
@@ -23,7 +23,7 @@ const FORM_MAX_BYTES = 4_096;
  */
 export function accountPages(parts: AccountParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const begin = [setPageHeaders, refuseOtherSites];
+  const begin = [setPageHeaders, nameOrigin, refuseOtherSites(parts)];
   router.get(ACCOUNT.path, begin, showAccount(parts));
   const answers: Readonly<Record<string, Handler>> = {
     "/code": sendCode(parts),
@@ -46,15 +46,36 @@ export function accountPages(parts: AccountParts): Router {
 const handlersOf = (actions: Readonly<Record<string, Action>>, handle: (action: Action) => Handler) =>
   Object.fromEntries(Object.entries(actions).map(([below, action]) => [below, handle(action)]));
 
+/** With `no-referrer`, browsers would send the forms with the origin `null`. */
+const nameOrigin: Handler = (_request, response, next) => {
+  response.set("Referrer-Policy", "same-origin");
+  next();
+};
+
 /**
  * A page of another site, also of a neighbour below the same domain, cannot send these forms. `SameSite` keeps the
  * cookie from those of other domains; this also refuses to sign somebody in as another.
  */
-const refuseOtherSites: Handler = (request, _response, next) => {
-  const from = request.get("sec-fetch-site") ?? "none";
-  if (request.method === "POST" && from !== "same-origin" && from !== "none") throw new OtherSite();
-  next();
-};
+const refuseOtherSites =
+  ({ services }: AccountParts): Handler =>
+  (request, _response, next) => {
+    if (request.method === "POST" && isFromOtherSite(request, services.publicUrl())) throw new OtherSite();
+    next();
+  };
+
+/**
+ * Without TLS, and before 2023 in Safari, browsers do not send `Sec-Fetch-Site`; then `Origin` tells it. A program sends
+ * neither. The only browsers that do so are older than 2020, and the cookie's `SameSite` protects people there.
+ */
+function isFromOtherSite(request: Request, publicUrl: string): boolean {
+  const site = request.get("sec-fetch-site");
+  if (site !== undefined) return site !== "same-origin" && site !== "none";
+  const from = request.get("origin");
+  const { origin, protocol } = new URL(publicUrl);
+  // A proxy may change the host, or not tell that people use TLS. A page without TLS may be anybody's.
+  const own = [origin, `https://${request.host}`, `${protocol}//${request.host}`];
+  return from !== undefined && !own.includes(from);
+}
 
 export class OtherSite extends Failure {
   readonly kind = "forbidden";
@@ -66,13 +87,15 @@ export class OtherSite extends Failure {
 
 /**
  * Where people use TLS, browsers take a cookie of this name from this host alone: a neighbour below the same domain could
- * otherwise sign somebody in as another. The name demands the path. Without it, the browser sends the cookie to the
- * page's own addresses alone, also behind a proxy that adds a prefix.
+ * otherwise sign somebody in as another. `__Host-` demands the path `/`, so installations at several paths of one host
+ * have other names. Without it, the browser sends the cookie to the page's own addresses alone, also behind a proxy that
+ * adds a prefix.
  */
-const cookieOf = ({ services }: AccountParts) =>
-  services.publicUrl().startsWith("https:")
-    ? { name: "__Host-memory_graph_key", where: "; Path=/; Secure" }
-    : { name: "memory_graph_key", where: "" };
+function cookieOf({ services }: AccountParts) {
+  const { protocol, pathname } = new URL(services.publicUrl());
+  const name = `memory_graph_key${pathname === "/" ? "" : encodeURIComponent(pathname)}`;
+  return protocol === "https:" ? { name: `__Host-${name}`, where: "; Path=/; Secure" } : { name, where: "" };
+}
 
 function setCookie(parts: AccountParts, response: Response, key: string, seconds: number): void {
   const { name, where } = cookieOf(parts);
@@ -165,9 +188,12 @@ const signIn =
 const signOut =
   (parts: AccountParts): Handler =>
   async (request, response, next) => {
-    if (await isSignedIn(parts, request, response)) {
-      await parts.signOut(contextOfPage(parts.services, response, "signOut"));
-    }
+    // The key of a suspended user is refused everywhere, and ends within the hour.
+    const isKnown = await isSignedIn(parts, request, response).catch((error: unknown) => {
+      if (error instanceof AccountSuspended) return false;
+      throw error;
+    });
+    if (isKnown) await parts.signOut(contextOfPage(parts.services, response, "signOut"));
     setCookie(parts, response, "", 0);
     toAccount(request, response, next);
   };
