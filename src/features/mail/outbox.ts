@@ -110,11 +110,11 @@ async function giveUpRefused(outbox: Outbox, mail: ClaimedMail): Promise<void> {
  * Deletes the mail, unless it was withdrawn meanwhile, or requested again. Marks its invitation, and tells the person
  * who invited. Returns whether it was deleted.
  */
-async function deleteGivenUp({ database, newId }: Outbox, mail: ClaimedMail, reason: Bounce): Promise<boolean> {
-  return await database.transaction(async (inner) => {
+async function deleteGivenUp(outbox: Outbox, mail: ClaimedMail, reason: Bounce): Promise<boolean> {
+  return await outbox.database.transaction(async (inner) => {
     const { count } = await inner.models.mail.deleteMany({ where: claimOf(mail) });
     if (count > 0 && mail.invitationId !== null) {
-      await markBounced({ database: inner, newId }, mail.invitationId, reason);
+      await markBounced({ ...outbox, database: inner }, mail.invitationId, reason);
     }
     return count > 0;
   });

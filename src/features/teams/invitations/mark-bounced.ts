@@ -2,6 +2,7 @@ import { LIMITS } from "../../../limits.js";
 import { timeOf } from "../../../operation/clock-statement.js";
 import type { Services } from "../../../operation/context.js";
 import { queueNotice } from "../../../operation/notice.js";
+import { ACCOUNT_PATH } from "../../../operation/product.js";
 
 /** What the inviter is told of the mail to this address, by why it is given up. */
 const REASONS = {
@@ -17,7 +18,7 @@ export type Bounce = keyof typeof REASONS;
  * if it is requested by its link.
  */
 export async function markBounced(
-  { database, newId }: Pick<Services, "database" | "newId">,
+  { database, newId, publicUrl }: Pick<Services, "database" | "newId" | "publicUrl">,
   id: string,
   reason: Bounce,
 ): Promise<void> {
@@ -25,17 +26,18 @@ export async function markBounced(
   const [bounced] = await models.invitation.updateManyAndReturn({
     where: { id, status: "pending", bouncedAt: null },
     data: { bouncedAt: await timeOf(database) },
-    select: { email: true, invitedBy: true, teamId: true },
+    select: { email: true, invitedBy: true },
   });
   const inviter = bounced && (await models.user.findUnique({ where: { id: bounced.invitedBy } }));
   if (!inviter) return;
-  const path = `/teams/${bounced.teamId}/invitations/${id}`;
   await queueNotice(database, {
     id: newId(),
     email: inviter.email,
     subject: `Your invitation to ${bounced.email} could not be delivered`,
     body: `${REASONS[reason](bounced.email)}, so your invitation did not arrive.
 
-If the address is wrong, revoke the invitation (\`revokeInvitation\`, or DELETE ${path}) and invite the right one. If it is right, send the mail again (\`resendInvitation\`, or POST ${path}/resend).`,
+If the address is wrong, revoke the invitation and invite the right one. If it is right, send the mail again, here:
+
+${publicUrl()}${ACCOUNT_PATH}`,
   });
 }
