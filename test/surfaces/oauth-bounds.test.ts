@@ -268,6 +268,18 @@ it("redirects below the path of its public URL, whatever the request says, with 
   expect(refused.location).toMatch(/^https:\/\/memory\.example\.com\/graph\/oauth\/authorize\//);
 });
 
+it("describes itself below the path of its public URL, also where that looks like a pattern", async () => {
+  const { url } = await world.serve({ PUBLIC_URL: "https://memory.example.com/a(b)/:c*" });
+  for (const [document, below] of [
+    ["oauth-authorization-server", "/oauth"],
+    ["oauth-protected-resource", "/mcp/oauth"],
+  ]) {
+    const statusAt = async (path: string) => (await ask(`${url}/.well-known/${document}/${path}${below}`)).status;
+
+    expect([await statusAt("a(b)/:c*"), await statusAt("ab/c")]).toEqual([200, 404]);
+  }
+});
+
 it("is off without a public URL", async () => {
   await using other = await createWorld();
   const { url: silent } = await other.serve();

@@ -48,6 +48,9 @@ const PAGE = `${BASE}/connect`;
  */
 const FALLBACK_TOKEN = "/token";
 
+/** For Express, to which these characters mean patterns: `PUBLIC_URL` may have any path. */
+const asWritten = (path: string): string => path.replaceAll(/[{}()[\]+?!:*\\]/g, String.raw`\$&`);
+
 /** The routes of the authorization server, and of the page on which a person allows or refuses a program. */
 export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
   const { urls, scopes, services, chargeAddress } = parts;
@@ -83,11 +86,11 @@ export async function oauthRoutes(parts: OAuthParts): Promise<Router> {
       .all(chargeAddress, refuseOtherMethods(["POST"]));
 
   get(
-    urls.resourceMetadataPath,
+    asWritten(urls.resourceMetadataPath),
     sendDocument((request) => resourceMetadata(urls, scopes, queryOf(request))),
   );
   get(
-    urls.issuerMetadataPath,
+    asWritten(urls.issuerMetadataPath),
     sendDocument(() => issuerMetadata(urls, scopes)),
   );
   const answerToken = answer(() => ENDPOINTS.token);
