@@ -7,6 +7,7 @@ import type { Config } from "./config.js";
 import { configOfProcess } from "./environment.js";
 import { prepareDemoKey } from "./features/access/index.js";
 import { LIMITS } from "./limits.js";
+import { ACCOUNT_PATH } from "./operation/product.js";
 import { CannotStart } from "./platform/embedded/index.js";
 import { openDataFolder, variableOf } from "./platform/data-folder.js";
 import { type Logger, createLogger } from "./platform/telemetry/logger.js";
@@ -112,6 +113,7 @@ async function announce(config: Config, app: RunningApp, payments: string | unde
   Address     ${url}${app.isOnAll && config.publicUrl === undefined ? "  and all others of this machine" : ""}
   Playground  ${page("/graphql")}  to try GraphQL in a browser
   Reference   ${page("/docs")}  every REST route
+  Team        ${page(ACCOUNT_PATH)}  to invite people and buy seats
   Agents      ${page("/mcp")}  to connect agents by MCP
   Limits      ${page("/docs/limits")}  the limits of a request${app.metricsUrl === undefined ? "" : `\n  Metrics     ${app.metricsUrl}`}
   Database    ${database}
