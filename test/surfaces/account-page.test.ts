@@ -207,7 +207,7 @@ const STATES: readonly [string, Partial<ShownSubscription>, readonly string[], r
     "ended",
     { status: "canceled", plan: null },
     ["No subscription. 3 members."],
-    ["Buy by the month", "Buy by the year"],
+    ["Buy by the month", "Buy by the year", "Change the number without buying"],
   ],
 ];
 
@@ -415,6 +415,24 @@ it("tells each state of a subscription", async () => {
   expect(await seen()).toMatch(/The subscription is not paid\..*Cancel the subscription at once/s);
   await payer.owner.did(cancelTeamSubscription);
   expect(await seen()).toContain("No subscription.");
+});
+
+it("lets an owner change the number of free seats without buying, until there is a subscription", async () => {
+  await using world = await createBillingWorld();
+  const [free, paid] = [await aPayer(world, { seats: 2 }), await aSubscriber(world, { seats: 5 })];
+  const visitor = await signedIn(world, free.owner);
+  const [form = ""] =
+    /<form method="post" action="\.\/account\/buy">.*?<\/form>/s.exec((await visitor.open()).text) ?? [];
+  expect(form).toContain('<button formaction="./account/size">Change the number without buying</button>');
+  const [, team = ""] = /name="team" value="([^"]+)"/.exec(form) ?? [];
+  expect((await visitor.send("/size", { team, seats: "4" })).location).toBe("../account");
+  expect((await visitor.open()).text).toMatch(/id="seats"[^>]*value="4"/);
+
+  const subscriber = await signedIn(world, paid.owner);
+  expect((await subscriber.open()).text).not.toContain("account/size");
+  const refused = await subscriber.send("/size", { team: paid.teamId, seats: "9" });
+  expect(refused.status).toBe(409);
+  expect(textOf(refused.text)).toContain("The size of this team is set by its subscription.");
 });
 
 it("goes on without the payment provider, and without one sells nothing", async () => {

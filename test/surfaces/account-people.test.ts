@@ -88,7 +88,7 @@ it("shows each member the forms that the role permits, and none for the owner or
   };
   const managed = ["/invite", "/remove", "/resend", "/revoke", "/role", "/sign-out"];
   const byOwner = await seen(owner);
-  expect(byOwner.forms).toEqual(managed);
+  expect(byOwner.forms).toEqual([...managed, "/size"]);
   expect(byOwner.changed).toEqual([admin.email, member.email, invitee.email].toSorted());
   const byAdmin = await seen(admin);
   expect(byAdmin.forms).toEqual(["/invite", "/leave", ...managed.slice(1)]);
@@ -259,10 +259,37 @@ it("says when all seats are taken, by nobody's names for operations", async () =
   expect(refused.status).toBe(409);
   expect(textOf(refused.text)).toContain(
     "All seats of the team are taken, counting pending invitations. Its owner and admins can revoke an invitation or " +
-      "remove a member.",
+      "remove a member, and its owner can add seats.",
   );
   expect(refused.text).not.toContain("maxMembers");
   expect(refused.text).toContain(`value="${INVITED}"`);
+
+  expect(refused.text).toMatch(/action="\.\.\/account\/size".*name="seats"[^>]*value="3"/s);
+  expect((await visitor.send("/size", { team: teamId, seats: "4" })).location).toBe("../account");
+  expect((await visitor.send("/invite", { team: teamId, email: INVITED, role: "member" })).status).toBe(303);
+  const small = await visitor.send("/size", { team: teamId, seats: "3" });
+  expect([small.status, textOf(small.text)]).toEqual([409, expect.stringContaining("invitations take 4 seats.")]);
+});
+
+it("resizes the named team alone, for its owner alone", async () => {
+  await using world = await createWorld();
+  const app = await world.serve();
+  const { teamId, admin } = await aTeam(world, { maxMembers: 5 });
+  const outsider = await world.user();
+  const own = await outsider.did(createTeam, { name: "Other", maxMembers: 5 });
+  for (const [actor, status] of [
+    [admin, 403],
+    [outsider, 404],
+  ] as const) {
+    const visitor = await signedIn({ ...world, app }, actor);
+    expect((await visitor.send("/size", { team: teamId, seats: "9" })).status).toBe(status);
+  }
+  const visitor = await signedIn({ ...world, app }, outsider);
+  for (const seats of ["", "x", "0", "1001"]) {
+    expect([seats, (await visitor.send("/size", { team: own.id, seats })).status]).toEqual([seats, 400]);
+  }
+  const teams = await world.database.models.team.findMany();
+  expect(teams.map(({ maxMembers }) => maxMembers)).toEqual([5, 5]);
 });
 
 it("shows hundreds of people in pages, and says that an invitation's mail was not delivered", async () => {

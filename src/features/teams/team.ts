@@ -73,8 +73,8 @@ export class TeamFull extends Failure {
 
   constructor(
     message = "All seats of the team are taken, counting pending invitations. Its owner and admins can revoke an " +
-      "invitation or remove a member. Its owner can raise `maxMembers`: with `upgradeTeam` if the team pays for its " +
-      "seats, otherwise with `updateTeam`.",
+      "invitation or remove a member, and its owner can add seats. That raises `maxMembers`: with `upgradeTeam` if the " +
+      "team pays for its seats, otherwise with `updateTeam`.",
   ) {
     super(message);
   }

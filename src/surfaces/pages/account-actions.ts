@@ -74,6 +74,9 @@ function seatsIn(form: URLSearchParams): number {
   return seats;
 }
 
+/** The team that a form names. */
+const teamIn = (form: URLSearchParams) => ({ teamId: form.get("team") ?? "" });
+
 /** Else the same number could be charged at once instead of later, or for another period. */
 export class PriceOutdated extends Failure {
   readonly kind = "conflict";
@@ -110,6 +113,9 @@ export const BILLING_ACTIONS: Readonly<Record<string, Action>> = {
     const { url } = await run(parts.createTeamCheckout, { interval });
     return leadPage("Pay", url, here);
   },
+  async "/size"({ parts, form, run }) {
+    await run(parts.updateTeam, { ...teamIn(form), maxMembers: seatsIn(form) });
+  },
   async "/cancel"({ parts, run }) {
     await run(parts.cancelTeamSubscription, {});
   },
@@ -133,9 +139,6 @@ function roleIn(form: URLSearchParams): string {
 function assertSure(form: URLSearchParams): void {
   if (!form.has("sure")) throw InvalidInput.at("", "Tick the box to confirm this. Nothing was done.");
 }
-
-/** The team that a form names. */
-const teamIn = (form: URLSearchParams) => ({ teamId: form.get("team") ?? "" });
 
 const invitationIn = (form: URLSearchParams) => ({ ...teamIn(form), invitationId: form.get("invitation") ?? "" });
 

@@ -103,8 +103,10 @@ export function statusOf({ subscription, isLive }: TeamsAccount): Html {
 }
 
 export function ownersPart(account: OwnedAccount, sold: Sold | undefined, here: string): Html {
-  if (!sold) return html`<p>This service sells no seats.</p>`;
   const { team, subscription, isLive, isPaid } = account;
+  if (!sold)
+    return html`<p>This service sells no seats.</p>
+      ${sizeForm(team, here)}`;
   const { plan, endsAt, pendingUpdate, hostedInvoiceUrl } = subscription;
   const cancel = endsAt ? TAKE_BACK : CANCEL;
   return html`${isLive && plan === null ? html`<p>${remedyOf(subscription)}</p>` : undefined}
@@ -135,13 +137,25 @@ export const seatsField = (seats: number): Html =>
 export const freeNote = ({ freeSeats }: Sold): string =>
   `Up to ${countInWords(freeSeats, "member is", "members are")} free. For more, buy a seat for each member.`;
 
-const buyForm = ({ maxMembers }: ShownTeam, sold: Sold, here: string): Html =>
+/** For the size alone: an old page resizes no other team. */
+const teamField = (id: string): Html => html`<input type="hidden" name="team" value="${id}" />`;
+
+/** Where seats cost nothing. */
+const sizeForm = ({ id, maxMembers }: ShownTeam, here: string): Html =>
+  html`<form method="post" action="${linkTo(here, "/size")}">
+    ${teamField(id)}${seatsField(maxMembers)}
+    <button class="main">Change the number</button>
+  </form>`;
+
+/** Seats that are free need no payment, so their number can be changed alone. */
+const buyForm = ({ id, maxMembers }: ShownTeam, sold: Sold, here: string): Html =>
   html`<p>${freeNote(sold)}</p>
     <form method="post" action="${linkTo(here, "/buy")}">
-      ${seatsField(maxMembers)}
+      ${teamField(id)}${seatsField(maxMembers)}
       <p class="aside">The payment page shows the price before anything is paid.</p>
       <button class="main" name="interval" value="month">Buy by the month</button>
       ${sold.byYear ? html`<button name="interval" value="year">Buy by the year</button>` : undefined}
+      <button formaction="${linkTo(here, "/size")}">Change the number without buying</button>
     </form>`;
 
 const seatsForm = ({ seats, nextSeats }: ShownSubscription, here: string): Html =>
