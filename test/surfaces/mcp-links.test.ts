@@ -181,6 +181,21 @@ it("does not let an agent make memories replace each other in a circle, by eithe
   }
 });
 
+it("finds the one that is replaced also among very many that replace a memory", async () => {
+  await using world = await createWorld();
+  const { ann, call } = await anAgent(world);
+  const [old] = await memoriesTitled(ann, "Old");
+  const newer = await memoriesTitled(ann, ...Array.from({ length: 25 }, (_, number) => `Newer ${number}`));
+  for (const one of newer) await aLink(ann, one, old, { relationshipType: "REPLACES" });
+
+  for (const one of newer) {
+    const link = { from_memory_id: old.id, to_memory_id: one.id, relationship_type: "REPLACES" };
+    expect(await call("create_relationship", link)).toMatchObject({
+      error: { message: expect.stringContaining("to_memory_id: REPLACES the other already. ") as string },
+    });
+  }
+});
+
 it("ends where memories that programs made replace each other in a circle", async () => {
   await using world = await createWorld();
   const { ann, call } = await anAgent(world);

@@ -195,28 +195,36 @@ async function assertNotReplaced(database: Database, { graphId, fromId, type, to
   const seen = new Set<string>();
   let ids = [replacing];
   for (let step = 0; step < REPLACING_MAX.steps && ids.length > 0; step++) {
-    ids = (await findReplacing(database, graphId, ids)).filter((one) => !seen.has(one));
+    // Asked for by its id, since it may be one of more than are followed.
+    const closing = await findReplacing(database, graphId, { replaced: ids, replacing: replaced });
+    if (closing.length > 0) {
+      throw InvalidInput.at(
+        type === "REPLACES" ? "toMemoryId" : "fromMemoryId",
+        `REPLACES the other already${step === 0 ? "" : ", by way of others"}. Read them: update the one that is to hold, ` +
+          "or delete those that are wrong",
+      );
+    }
+    ids = (await findReplacing(database, graphId, { replaced: ids })).filter((one) => !seen.has(one));
     for (const one of ids) seen.add(one);
-    if (!seen.has(replaced)) continue;
-    throw InvalidInput.at(
-      type === "REPLACES" ? "toMemoryId" : "fromMemoryId",
-      `REPLACES the other already${step === 0 ? "" : ", by way of others"}. Read them: update the one that is to hold, or ` +
-        "delete those that are wrong",
-    );
   }
 }
 
-/** The memories that replace some of these. */
-async function findReplacing({ models }: Database, graphId: string, ids: readonly string[]): Promise<string[]> {
-  const most = { take: REPLACING_MAX.memories };
-  const some = { in: [...ids] };
+/** The memories that replace some of these, or only one of them. */
+async function findReplacing(
+  { models: { relationship } }: Database,
+  graphId: string,
+  { replaced, replacing }: { readonly replaced: readonly string[]; readonly replacing?: string },
+): Promise<string[]> {
+  const some = { in: [...replaced] };
+  const one = replacing === undefined ? {} : { equals: replacing };
+  const most = { take: REPLACING_MAX.memories, select: { fromId: true, toId: true } };
   // One after another, since each has its index.
-  const replacing = await models.relationship.findMany({ where: { graphId, type: "REPLACES", toId: some }, ...most });
-  const named = await models.relationship.findMany({
-    where: { graphId, type: "DEPRECATED_BY", fromId: some },
+  const by = await relationship.findMany({ where: { graphId, type: "REPLACES", fromId: one, toId: some }, ...most });
+  const named = await relationship.findMany({
+    where: { graphId, type: "DEPRECATED_BY", fromId: some, toId: one },
     ...most,
   });
-  return [...replacing.map(({ fromId }) => fromId), ...named.map(({ toId }) => toId)];
+  return [...by.map(({ fromId }) => fromId), ...named.map(({ toId }) => toId)];
 }
 
 interface Link {
