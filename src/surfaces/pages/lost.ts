@@ -13,9 +13,11 @@ const isPerson = (request: Request): boolean =>
 /** Leads people who add a slash to the address of a page to the page. The door of GraphQL answers also with a slash. */
 export function pagesWithSlash(): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  for (const { path } of PAGE_LINKS) {
-    if (path !== "/graphql")
-      router.get(`${path}/`, (_, response) => response.redirect(308, `..${path.slice(path.lastIndexOf("/"))}`));
+  for (const { path } of PAGE_LINKS.filter((page) => page.path !== "/graphql")) {
+    router.get(`${path}/`, ({ originalUrl }, response) => {
+      const [, query] = /(\?.*)$/s.exec(originalUrl) ?? [];
+      response.redirect(308, `..${path.slice(path.lastIndexOf("/"))}${query ?? ""}`);
+    });
   }
   return router;
 }
