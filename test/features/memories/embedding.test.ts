@@ -224,6 +224,24 @@ it("embeds what was stored meanwhile when servers go back to a model, and nothin
   expect(await at.world.database.models.embeddingModel.count({ where: { complete: true } })).toBe(2);
 });
 
+it("notices that servers had another model even if they noted it just after this one was used", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  await lastUsed(at.world, "one", 125_000);
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await at.embed(next);
+  await aMemory(ann);
+  await at.embed(next);
+  // Both are noted once a minute, so that this one may be noted only soon again.
+  await lastUsed(at.world, "two", 70_000);
+
+  while (await fillModel({ ...at.world.services, meaning: at.meaning }));
+  await at.embed();
+
+  expect(await embeddedBy(at.world)).toEqual({ one: 1, two: 1 });
+});
+
 it("takes what a model refuses for good out of the queue only when no other model needs it", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();

@@ -43,7 +43,7 @@ async function beginAnewAfterAnother({ database, meaning: { server } }: Embeddin
   const { embeddingModel } = database.models;
   const models = await embeddingModel.findMany({ select: { model: true, usedAt: true } });
   const usedAt = models.find(({ model }) => model === server.model)?.usedAt;
-  if (!usedAt || !models.some((other) => other.usedAt.getTime() > usedAt.getTime() + NOTED_EVERY_MS)) return;
+  if (!usedAt || !models.some((other) => other.usedAt.getTime() > usedAt.getTime())) return;
   const now = await timeOf(database);
   if (usedAt.getTime() > now.getTime() - IN_USE_MS) return;
   // Of several servers, one does it.
