@@ -149,6 +149,27 @@ it("embeds what is stored during a change of the model for each model in use, be
   expect(await at.world.database.models.embeddingModel.count({ where: { complete: true } })).toBe(2);
 });
 
+it("embeds what is changed anew for each model in use, and lets nothing that was deleted wait for one", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  const [changed, deleted] = await memoriesTitled(ann, "The automobile", "The wagen");
+  await at.embed();
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await at.embed(next);
+  const { memory, memoryVector } = at.world.database.models;
+  for (const { id } of [changed, deleted]) await ann.did(updateMemory, { id, title: "The physician" });
+  await memory.deleteMany({ where: { id: deleted.id } });
+
+  for (const meaning of [next, at.meaning]) await embedDueMemories({ ...at.world.services, meaning });
+
+  const select = { memoryId: true, model: true, version: true };
+  expect(await memoryVector.findMany({ orderBy: { model: "asc" }, select })).toEqual([
+    { memoryId: changed.id, model: "one", version: 2 },
+    { memoryId: changed.id, model: "two", version: 2 },
+  ]);
+  expect(await waiting(at.world)).toBe(0);
+});
+
 it("embeds for each of two newer models whatever the other has embedded", async () => {
   await using at = await meaningfulWorld();
   const ann = await at.world.user();
