@@ -15,8 +15,8 @@ export function pagesWithSlash(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const { path } of PAGE_LINKS.filter((page) => page.path !== "/graphql")) {
     router.get(`${path}/`, ({ originalUrl }, response) => {
-      const [, query] = /(\?.*)$/s.exec(originalUrl) ?? [];
-      response.redirect(308, `..${path.slice(path.lastIndexOf("/"))}${query ?? ""}`);
+      const [, ...query] = originalUrl.split("?");
+      response.redirect(308, [`..${path.slice(path.lastIndexOf("/"))}`, ...query].join("?"));
     });
   }
   return router;
