@@ -178,7 +178,7 @@ function assertMayClose(ends: Awaited<ReturnType<typeof findEnds>>, type: string
 
 const PLANNED = "say RELATED_TO. If it is done, first change its type to solution by update_memory";
 
-/** How many steps are followed from a memory to those that replace it, and how many memories in a step. */
+/** How many steps are followed from a memory to those that replace it, and in each how many memories by either name. */
 const REPLACING_MAX = { steps: 10, memories: 20 };
 
 /**
@@ -192,7 +192,6 @@ async function assertNotReplaced(database: Database, { graphId, fromId, type, to
   const id = fromId < toId ? fromId : toId;
   await lockRow(database, "memory", { graph_id: graphId, id }, { strength: "NO KEY UPDATE" });
   const [replacing, replaced] = type === "REPLACES" ? [fromId, toId] : [toId, fromId];
-  const seen = new Set<string>();
   let ids = [replacing];
   for (let step = 0; step < REPLACING_MAX.steps && ids.length > 0; step++) {
     // Asked for by its id, since it may be one of more than are followed.
@@ -204,12 +203,11 @@ async function assertNotReplaced(database: Database, { graphId, fromId, type, to
           "or delete those that are wrong",
       );
     }
-    ids = (await findReplacing(database, graphId, { replaced: ids })).filter((one) => !seen.has(one));
-    for (const one of ids) seen.add(one);
+    ids = await findReplacing(database, graphId, { replaced: ids });
   }
 }
 
-/** The memories that replace some of these, or only one of them. */
+/** Memories that replace some of these; of them only `replacing`, if it is given. */
 async function findReplacing(
   { models: { relationship } }: Database,
   graphId: string,
