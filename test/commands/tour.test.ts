@@ -89,7 +89,13 @@ describe("beside one server", () => {
     const [request = ""] = /curl [^]*?\}'/.exec(printed) ?? [];
     const pasted = await run("bash", ["-c", request]);
 
-    expect(pages.map((url) => new URL(url).pathname)).toEqual(["/graphql", "/docs", "/mcp", "/docs/limits"]);
+    expect(pages.map((url) => new URL(url).pathname)).toEqual([
+      "/graphql",
+      "/docs",
+      "/account",
+      "/mcp",
+      "/docs/limits",
+    ]);
     // The door for agents is no web page.
     for (const url of pages.filter((one) => !one.endsWith("/mcp"))) {
       expect((await ask(url, { headers: { Accept: "text/html" } })).status, url).toBe(200);

@@ -88,22 +88,24 @@ async function findDue(context: Embedding, now: Date): Promise<{ due: readonly R
 
 /** Those that have vectors of their present text by each of the models. */
 async function embeddedAmong<Memory extends Row>(
-  { database }: Embedding,
+  { database: { models: stored } }: Embedding,
   rows: readonly Memory[],
   models: readonly string[],
 ): Promise<Set<Memory>> {
   const embedded = new Set<Memory>();
   for (const { graphId, ids } of idsByGraph(rows.map(({ graphId, memoryId: id }) => ({ graphId, id })))) {
-    const memories = await database.models.memory.findMany({
+    // Each names the graph. As a relation, the vectors would be looked for on every node that has some.
+    const memories = await stored.memory.findMany({
       where: { graphId, id: { in: ids } },
-      select: {
-        id: true,
-        version: true,
-        vectors: { where: { model: { in: [...models] }, piece: 0 }, select: { version: true } },
-      },
+      select: { id: true, version: true },
     });
-    for (const { id, version, vectors } of memories) {
-      const isEmbedded = vectors.filter((vector) => vector.version === version).length === models.length;
+    const vectors = await stored.memoryVector.findMany({
+      where: { graphId, memoryId: { in: ids }, model: { in: [...models] }, piece: 0 },
+      select: { memoryId: true, version: true },
+    });
+    for (const { id, version } of memories) {
+      const present = vectors.filter((vector) => vector.memoryId === id && vector.version === version);
+      const isEmbedded = present.length === models.length;
       const row = rows.find((one) => one.graphId === graphId && one.memoryId === id);
       if (isEmbedded && row) embedded.add(row);
     }
