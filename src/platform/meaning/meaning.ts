@@ -52,6 +52,8 @@ export class Meaning implements AsyncDisposable {
   textsNow: number = textsAtOnce;
   /** When background jobs may ask the server again, by `performance.now()`. */
   askableAt = 0;
+  /** How many queued memories a background job has passed over so far, since they only wait for another model. */
+  duePassed = 0;
   /** The vectors of texts that a background job embedded before it had to stop: the next one goes on there. */
   readonly unstored = new Map<string, Vector>();
   /** By the name of a matrix, up to which change of its graph its vectors are loaded; the latest used is the last. */

@@ -220,6 +220,27 @@ it("embeds more batches while those before only wait for another model", async (
   expect(await embeddedBy(at.world)).toEqual({ two: 40 });
 });
 
+it("passes over however many memories wait for another model, and comes back to the first", async () => {
+  await using at = await meaningfulWorld();
+  const ann = await at.world.user();
+  await at.embed();
+  await using next = new Meaning(at.server.client("two"), undefined, PATIENT);
+  await at.embed(next);
+  const newer = { ...at.world.services, meaning: next };
+  // More than a run passes over.
+  const [first] = await memoriesTitled(ann, "First", ...Array.from({ length: 99 }, (_, number) => `Memory ${number}`));
+  for (let pass = 0; pass < 2; pass++) while (await embedDueMemories(newer));
+  expect(await embeddedBy(at.world)).toEqual({ two: 100 });
+
+  await embedDueMemories(newer);
+  const { id } = await ann.did(updateMemory, { id: first.id, title: "Changed" });
+  const { embeddingDue, memoryVector } = at.world.database.models;
+  await embeddingDue.updateMany({ where: { memoryId: id }, data: { dueAt: new Date(0) } });
+  for (let run = 0; run < 2; run++) await embedDueMemories(newer);
+
+  expect(await memoryVector.count({ where: { memoryId: id, version: 2 } })).toBe(1);
+});
+
 it("embeds what was stored meanwhile when servers go back to a model, and nothing again", async () => {
   await using at = await meaningfulWorld();
   const context = { ...at.world.services, meaning: at.meaning };

@@ -13,7 +13,7 @@ import {
   forgive,
   giveUp,
   putBack,
-  remove,
+  removeDue,
   settleDue,
 } from "./embedding-queue.js";
 import { piecesOf } from "./memory-pieces.js";
@@ -175,7 +175,7 @@ async function textsOf(context: Embedding, group: readonly DueMemory[]): Promise
   for (const due of group) {
     const own = found.find(({ memory }) => memory.graphId === due.graphId && memory.id === due.memoryId);
     if (own) texts.push({ due, ...own });
-    else await remove(context, [due]);
+    else await removeDue(context, [due]);
   }
   return texts;
 }

@@ -61,38 +61,43 @@ const BATCHES_PASSED = 4;
 
 /**
  * A batch of due memories. Those that have the vectors of this server's model are passed over, and taken out of the
- * queue if no other model lacks them either.
+ * queue if no other model lacks them either. If a run comes to none, the next one goes on where it stopped: while the
+ * server of another model is down, very many may wait for that.
  */
 async function findDue(context: Embedding, now: Date): Promise<{ due: readonly Row[]; removed: number }> {
   const { embeddingDue, embeddingModel } = context.database.models;
-  const { model } = context.meaning.server;
+  const { meaning } = context;
+  const { model } = meaning.server;
+  const start = meaning.duePassed;
+  meaning.duePassed = 0;
   const where = { dueAt: { lte: now } };
   const read = (skip: number) =>
     embeddingDue.findMany({ where, orderBy: [{ dueAt: "asc" }, { memoryId: "asc" }], skip, take: batch });
-  const first = await read(0);
+  let rows = await read(start);
   // Without another model, whatever is in the queue lacks its vectors.
-  if (first.length === 0 || (await embeddingModel.count({ where: { model: { not: model } } })) === 0) {
-    return { due: first, removed: 0 };
+  if (rows.length === 0 || (await embeddingModel.count({ where: { model: { not: model } } })) === 0) {
+    return { due: rows, removed: 0 };
   }
   const [due, embedded]: [Row[], Row[]] = [[], []];
-  for (let [rows, passed] = [first, 0]; rows.length > 0; passed++) {
+  for (let passed = 0; ; passed++) {
     const done = await embeddedAmong(context, rows, [model]);
     for (const row of rows) (done.has(row) ? embedded : due).push(row);
     if (rows.length < batch || due.length >= batch || passed === BATCHES_PASSED) break;
-    rows = await read((passed + 1) * batch);
+    rows = await read(start + (passed + 1) * batch);
   }
   const done = await embeddedAmong(context, embedded, await otherModelsInUse(context));
-  await remove(context, [...done]);
+  await removeDue(context, [...done]);
+  if (rows.length === batch) meaning.duePassed = start + embedded.length - done.size;
   return { due: due.slice(0, batch), removed: done.size };
 }
 
 /** Those that have vectors of their present text by each of the models. */
-async function embeddedAmong<Memory extends Row>(
+async function embeddedAmong(
   { database: { models: stored } }: Embedding,
-  rows: readonly Memory[],
+  rows: readonly Row[],
   models: readonly string[],
-): Promise<Set<Memory>> {
-  const embedded = new Set<Memory>();
+): Promise<Set<Row>> {
+  const embedded = new Set<Row>();
   for (const { graphId, ids } of idsByGraph(rows.map(({ graphId, memoryId: id }) => ({ graphId, id })))) {
     // Each names the graph. As a relation, the vectors would be looked for on every node that has some.
     const memories = await stored.memory.findMany({
@@ -132,7 +137,7 @@ export async function forgive(context: Embedding, claimed: readonly DueMemory[])
 /** Forgets those of a group that were refused too often, unless another model lacks them; the others are tried again. */
 export async function giveUp(context: Embedding, group: readonly DueMemory[]): Promise<void> {
   for (const due of group) {
-    if (due.attempts >= ATTEMPTS_MAX && !(await isAwaited(context, due))) await remove(context, [due]);
+    if (due.attempts >= ATTEMPTS_MAX && !(await isAwaited(context, due))) await removeDue(context, [due]);
     else await release(context, due, { dueAt: due.againAt });
   }
 }
@@ -147,7 +152,7 @@ export const release = ({ database: { models } }: Embedding, { graphId, memoryId
  */
 export async function settleDue(context: Embedding, due: DueMemory): Promise<void> {
   if (await isAwaited(context, due)) await putBack(context, [due]);
-  else await remove(context, [due]);
+  else await removeDue(context, [due]);
 }
 
 /** Whether another model that is in use lacks vectors of a memory. */
@@ -157,7 +162,7 @@ async function isAwaited(context: Embedding, due: Row): Promise<boolean> {
 }
 
 /** Takes memories out of the queue, but for those that were changed since. */
-export async function remove({ database: { models } }: Embedding, rows: readonly Row[]): Promise<void> {
+export async function removeDue({ database: { models } }: Embedding, rows: readonly Row[]): Promise<void> {
   // Those that were queued together have one time.
   for (const time of new Set(rows.map(({ dueAt }) => dueAt.getTime()))) {
     const together = rows.filter(({ dueAt }) => dueAt.getTime() === time);
