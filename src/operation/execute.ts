@@ -62,16 +62,8 @@ async function run<Input extends object, Output extends object>(
   input: Input,
 ): Promise<Output> {
   const { effect, team } = operation;
-  const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
-  const cost = operation.cost?.(input) ?? 1;
-  if (cost > 1) {
-    // If repetitions cost as much as the work, a document of more than a minute's budget would never get to its end.
-    const known = idempotency && (await findEarlierResult<Output>(context.database, resultsOf(context), idempotency));
-    if (known) return known;
-    // The door has charged the first request already.
-    await context.charge(cost - 1);
-  }
   if (operation.isLarge) await context.admitLarge();
+  const idempotency = keepsResults(operation) ? withScopes(context) : undefined;
   const { earlier, prepared } = await prepareOnce(operation, context, input, idempotency);
   if (earlier) return earlier;
   if (effect === "reads") {
@@ -94,11 +86,11 @@ interface Before<Output> {
 }
 
 /**
- * Runs what comes before the transaction: counts the uses that the operation limits, and calls `prepare`. For a
- * repeated request, neither runs again, unless it only reads. A different request with the same key may run at the same
- * time and store its result first: then this one is refused, but what it changed at the payment provider stays. Sent
- * under a new key it charges nothing again, since it names the seats that are wanted, not how many more. Considered:
- * storing a claim of the key before, which would outlive a crash.
+ * Runs what comes before the transaction: charges what the operation costs, counts the uses that it limits, and calls
+ * `prepare`. For a repeated request, none of it runs again, unless it only reads. A different request with the same key
+ * may run at the same time and store its result first: then this one is refused, but what it changed at the payment
+ * provider stays. Sent under a new key it charges nothing again, since it names the seats that are wanted, not how many
+ * more. Considered: storing a claim of the key before, which would outlive a crash.
  */
 async function prepareOnce<Input extends object, Output extends object>(
   operation: Operation<Input, Output>,
@@ -109,12 +101,17 @@ async function prepareOnce<Input extends object, Output extends object>(
   const { effect, team, limits: declared = [] } = operation;
   const limits = declared.filter(({ by }) => by !== "handler");
   const prepare = effect === "transaction" || effect === "statement" ? operation.prepare : undefined;
-  // The `prepare` of a single statement only reads, so it may run again.
-  const onlyOnce = (prepare && effect !== "statement") || limits.length > 0 ? idempotency : undefined;
+  const cost = operation.cost?.(input) ?? 1;
+  // The `prepare` of a single statement only reads, so it may run again. If repetitions cost as much as the work, a
+  // document of more than a minute's budget would never get to its end.
+  const isOnlyOnce = cost > 1 || limits.length > 0 || (prepare && effect !== "statement");
+  const onlyOnce = isOnlyOnce ? idempotency : undefined;
   const findEarlier = (known: Idempotency) => findEarlierResult<Output>(context.database, resultsOf(context), known);
   const earlier = onlyOnce && (await findEarlier(onlyOnce));
   if (earlier) return { earlier };
   try {
+    // The door has charged the first request already.
+    if (cost > 1) await context.charge(cost - 1);
     if (limits.length > 0) await takeUses(context, limits, input);
     return { prepared: prepare && (await prepare(context, input, team && (await readStanding(context, team, input)))) };
   } catch (error) {
