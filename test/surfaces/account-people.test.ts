@@ -250,7 +250,7 @@ it("lets a member leave the team, and create one of their own", async () => {
   expect((await visitor.send("/team", { name: "Own", seats: "3" })).status).toBe(303);
 });
 
-it("says when all seats are taken, by nobody's names for operations", async () => {
+it("says when all seats are taken, without names of operations", async () => {
   await using world = await createWorld();
   const app = await world.serve();
   const { teamId, owner } = await aTeam(world, { maxMembers: 3 });

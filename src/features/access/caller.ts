@@ -12,6 +12,7 @@ import type { Database } from "../../platform/database/database.js";
  * @throws Unauthorized for a key that is missing, malformed, unknown, expired or revoked. Each is hashed and looked up
  * like a valid key, so the time of the answer does not tell them apart. AccountSuspended for a valid key of a suspended
  * user.
+ * @param refusal what Unauthorized says, unless it is the same at every door
  */
 export const callerOf = (authorization: string | undefined, database: Database, refusal?: string): Promise<Caller> =>
   callerWithKey(sha256(bearerToken(authorization)), database, refusal);

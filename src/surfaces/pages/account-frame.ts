@@ -26,7 +26,10 @@ export const linkTo = (here: string, below = ""): string => linkFrom(here, { pat
 export const button = (here: string, [below, text]: readonly [string, string]): Html =>
   html`<form method="post" action="${linkTo(here, below)}"><button>${text}</button></form>`;
 
-/** For a failure without a form to show it at. A suspended user sees no other page, and can leave it for another. */
+/**
+ * For a failure without a form to show it at. A suspended user sees no other page: who signs out there lets another sign
+ * in.
+ */
 export const accountProblemPage = (failure: Failure | undefined, note: Html, here: string): string =>
   show(
     here,

@@ -13,7 +13,7 @@ const isPerson = (request: Request): boolean =>
 /** Leads people who add a slash to the address of a page to the page. The door of GraphQL answers also with a slash. */
 export function pagesWithSlash(): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  for (const { path } of PAGE_LINKS.filter((page) => page.path !== "/graphql")) {
+  for (const { path } of PAGE_LINKS.filter((link) => link.path !== "/graphql")) {
     router.get(`${path}/`, ({ originalUrl }, response) => {
       const [, ...query] = originalUrl.split("?");
       response.redirect(308, [`..${path.slice(path.lastIndexOf("/"))}`, ...query].join("?"));
