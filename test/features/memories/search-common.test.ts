@@ -1,3 +1,4 @@
+import pg from "pg";
 import { expect, it } from "vitest";
 import { ROW_FILTERS, TagsMatch } from "../../../src/features/memories/memory-filter.js";
 import { findMemories } from "../../../src/features/memories/words/find-memories.js";
@@ -176,19 +177,21 @@ it("finds what dates let pass, wherever in the graph it is", async () => {
 
 it.each(["tags", "types"] as const)("finds memories with any of many %s, however many have one", async (name) => {
   await using world = await createWorld({ fresh: true });
+  const rarest = `ra're "{\\,} é \u{1F600}`;
+  const quoted = pg.escapeLiteral(rarest);
   using graph = await commonGraph(world, {
     [name === "tags" ? "tags = '{common}'" : "type = 'common'"]: "n % 3 = 0",
-    [name === "tags" ? "tags = '{rare}'" : "type = 'rare'"]: "n % 1000 = 500",
+    [name === "tags" ? `tags = ARRAY[${quoted}, ${quoted}]` : `type = ${quoted}`]: "n % 1000 = 500",
   });
   const anyOf = (one: string) => ({
-    [name]: [one, ...Array.from({ length: 49 }, (_, n) => `other${n}`)],
+    [name]: [one, one, ...Array.from({ length: 48 }, (_, n) => `other${n}`)],
     tagsMatch: TagsMatch.ANY,
   });
   const multiples = Array.from({ length: BOUNDS.candidates }, (_, n) => 3 * n);
   const rare = Array.from({ length: 10 }, (_, n) => 500 + 1_000 * n);
   const noWalk = { ...BOUNDS, walkedRows: 0 };
 
-  expect(await graph.find("usual", anyOf("rare"))).toMatchObject({ found: rare, total: 10 });
+  expect(await graph.find("usual", anyOf(rarest))).toMatchObject({ found: rare, total: 10 });
   expect(await graph.find("usual", anyOf("common"))).toMatchObject({ total: BOUNDS.candidates, indexed: 0 });
   const lookedUp = await graph.find("usual", anyOf("common"), noWalk);
   expect(lookedUp.found).toEqual(multiples);
@@ -198,7 +201,7 @@ it.each(["tags", "types"] as const)("finds memories with any of many %s, however
   const compared = await graph.find("usual", anyOf("common"), noWalk);
   expect(compared.found).toEqual(multiples);
   expect(compared.indexed).toBeGreaterThan(lookedUp.indexed);
-  expect((await graph.find("usual", anyOf("rare"), noWalk)).found).toEqual(rare);
+  expect((await graph.find("usual", anyOf(rarest), noWalk)).found).toEqual(rare);
 });
 
 it("leaves out what has expired, and counts nothing twice if hardly anything is left", async () => {
