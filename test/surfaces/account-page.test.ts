@@ -33,7 +33,7 @@ it("lets an owner sign in by a code, buy seats, change their number, cancel and 
   expect((await visitor.send("/sign-in", { email: owner.email, code: "1234 5678" })).location).toBe("../account");
   expect((await visitor.open()).text).toContain("No subscription. 1 member.");
 
-  const paying = await visitor.send("/buy", { seats: "7", interval: "month" });
+  const paying = await visitor.send("/buy", { team: teamId, seats: "7", interval: "month" });
   const [, checkout = ""] = /<a href="([^"]+)">Continue to the payment provider/.exec(paying.text) ?? [];
   expect(new URL(checkout).origin).toBe(new URL(world.stripe.url).origin);
   await world.stripe.pay(/cs_\w+/.exec(checkout)?.[0] ?? "");
@@ -275,7 +275,7 @@ it("refuses what a page of another site sends, before anything is done", async (
         { "sec-fetch-site": site },
       );
       expect([path, answer.status]).toEqual([path, 403]);
-      expect(answer.text).toContain("This was sent by a page of another site, so it was not done.");
+      expect(answer.text).toContain("This was sent by a page of another site, so it was not done. Open this service");
     }
   }
   expect(await owner.did(teamSubscription)).toMatchObject({ seats: 10, cancelAtPeriodEnd: false });
@@ -358,7 +358,7 @@ it("shows members what the team has, and lets them change nothing", async () => 
     "/preview": { seats: "20" },
     "/seats": { seats: "20", "priced-for": pricedFor(await owner.did(teamSubscription)) },
     "/portal": {},
-    "/buy": { seats: "9" },
+    "/buy": { team: teamId, seats: "9" },
   })) {
     const refused = await visitor.send(path, form);
     expect([path, refused.status]).toEqual([path, 403]);
@@ -426,6 +426,11 @@ it("lets an owner change the number of free seats without buying, until there is
   expect(form).toContain('<button formaction="./account/size">Change the number without buying</button>');
   const [, team = ""] = /name="team" value="([^"]+)"/.exec(form) ?? [];
   expect((await visitor.send("/size", { team, seats: "4" })).location).toBe("../account");
+  expect((await visitor.open()).text).toMatch(/id="seats"[^>]*value="4"/);
+
+  // As from the page of a team that the owner had before.
+  const old = await visitor.send("/buy", { team: paid.teamId, seats: "9" });
+  expect([old.status, textOf(old.text)]).toEqual([404, expect.stringContaining("You are not in this team.")]);
   expect((await visitor.open()).text).toMatch(/id="seats"[^>]*value="4"/);
 
   const subscriber = await signedIn(world, paid.owner);

@@ -108,7 +108,7 @@ export const BILLING_ACTIONS: Readonly<Record<string, Action>> = {
     const maxMembers = seatsIn(form);
     const team = await run(parts.myTeam, {});
     // A checkout sells as many seats as the team's size.
-    if (maxMembers !== team.maxMembers) await run(parts.updateTeam, { teamId: team.id, maxMembers });
+    if (maxMembers !== team.maxMembers) await run(parts.updateTeam, { ...teamIn(form), maxMembers });
     const interval = form.get("interval") === "year" ? "year" : "month";
     const { url } = await run(parts.createTeamCheckout, { interval });
     return leadPage("Pay", url, here);

@@ -137,7 +137,7 @@ export const seatsField = (seats: number): Html =>
 export const freeNote = ({ freeSeats }: Sold): string =>
   `Up to ${countInWords(freeSeats, "member is", "members are")} free. For more, buy a seat for each member.`;
 
-/** For the size alone: an old page resizes no other team. */
+/** An old page resizes no other team. */
 const teamField = (id: string): Html => html`<input type="hidden" name="team" value="${id}" />`;
 
 /** Where seats cost nothing. */

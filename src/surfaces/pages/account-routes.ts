@@ -81,7 +81,9 @@ export class OtherSite extends Failure {
   readonly kind = "forbidden";
 
   constructor() {
-    super("This was sent by a page of another site, so it was not done.");
+    super(
+      "This was sent by a page of another site, so it was not done. Open this service's own page, and do it there.",
+    );
   }
 }
 
